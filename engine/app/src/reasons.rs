@@ -3,7 +3,7 @@
 mod diff;
 
 use prep_core::{Change, Reason, units};
-use prep_spec::query::tree::QueryTree;
+use prep_spec::query::sql_of_key;
 use serde_json::Value;
 
 /// Describes a reason in one line.
@@ -59,9 +59,9 @@ pub fn readable(reason: Reason) -> Reason {
 /// in records of earlier versions, which are SQL.
 pub fn print_queries(value: &mut Value) {
     match value {
-        Value::String(text) if text.starts_with('{') => {
-            if let Some(tree) = QueryTree::from_key(text) {
-                *text = tree.to_string();
+        Value::String(text) => {
+            if let Some(sql) = sql_of_key(text) {
+                *text = sql.to_owned();
             }
         }
         Value::Array(elements) => elements.iter_mut().for_each(print_queries),

@@ -73,7 +73,7 @@ fn macros_are_expanded() {
         ),
         (
             "SELECT multi_hot(labels, 'Bark', 'Run') FROM t",
-            "SELECT CAST(coalesce(array_has(string_to_array(labels, ','), 'Bark'), false) AS BIGINT) AS Bark, CAST(coalesce(array_has(string_to_array(labels, ','), 'Run'), false) AS BIGINT) AS \"Run\" FROM t",
+            "SELECT CAST(coalesce(array_has(string_to_array(labels, ','), 'Bark'), false) AS BIGINT) AS Bark, CAST(coalesce(array_has(string_to_array(labels, ','), 'Run'), false) AS BIGINT) AS Run FROM t",
         ),
         (
             "WITH w AS (SELECT constants(1.0 / 3, 'a', 'b\"c') FROM t) SELECT * FROM w",
@@ -93,7 +93,7 @@ fn long_chains_of_unions_are_not_deep() {
         let text = parts.join(&format!(" {union} "));
         let query = Query::parse(&text).expect(&text);
         assert_eq!(query.tree().to_string(), text);
-        let Body::Union { branches, .. } = &query.tree().body else {
+        let Body::Operation { branches, .. } = &query.tree().body else {
             panic!("a union");
         };
         assert_eq!(branches.len(), 440);

@@ -360,6 +360,9 @@ impl<'a> PipelineChecker<'a> {
             }
             Err(error) => return self.report(query, &error, &declared),
         };
+        if bound.columns.is_empty() && !self.reads_file(&query.tables) {
+            return self.report(query, &QueryError::no_columns(query.tree()), &declared);
+        }
         let declared_entries = |id: ColumnId| {
             let (table, index) = bound.catalog.get(id).source.as_ref()?;
             let column = declared.get(table)?.get(*index)?;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use arrow::error::ArrowError;
 use datafusion_common::DataFusionError;
 use prep_failure::{Failure, Remedy, is_from_system};
+use prep_spec::query::tree::{Position, QueryTree};
 use prep_spec::{list_names, nearest};
 use thiserror::Error;
 
@@ -148,6 +149,17 @@ impl Error for RelationError {
 }
 
 impl QueryError {
+    /// Creates the error for a query whose wildcard excludes all columns.
+    pub(crate) fn no_columns(query: &QueryTree) -> QueryError {
+        let select = query.body.first_select();
+        QueryError::Rejected {
+            message: "the query has no columns".to_owned(),
+            place: select.and_then(|select| place(select.at)),
+            column: None,
+            help: Some("exclude fewer columns".to_owned()),
+        }
+    }
+
     /// Returns the class of the error. If a relation's own error is the cause, that error may have a more precise
     /// class.
     pub fn failure(&self) -> Failure {
@@ -232,6 +244,11 @@ impl QueryError {
             cause: has_cause.then(|| RelationError(Arc::new(error))),
         }
     }
+}
+
+/// Returns the position for an error. `None` if it is unknown.
+pub(crate) fn place(at: Position) -> Option<(u64, u64)> {
+    (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
 /// Returns an error and its causes, outermost first. Operators that wait for the same result share its error in an
@@ -376,6 +393,14 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     }
 }
 
+/// Returns the reason in an error of the crate `regex`. It shows the pattern, a mark below the error, and the reason in the
+/// last line.
+pub(crate) fn regex_fault(message: &str) -> &str {
+    let mut lines = message.lines().rev();
+    let why = lines.find_map(|line| line.trim().strip_prefix("error: "));
+    why.or_else(|| message.lines().next()).unwrap_or_default()
+}
+
 /// Returns the innermost message, without DataFusion's prefixes and its advice to file a bug.
 fn root_message(error: &DataFusionError) -> String {
     let root = error.find_root();
@@ -384,12 +409,8 @@ fn root_message(error: &DataFusionError) -> String {
         .split("\nThis issue was likely caused")
         .next()
         .unwrap_or(&text);
-    if let Some((_, regex)) = text.split_once("regex parse error:")
-        && let Some(fault) = regex
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("error: "))
-    {
-        return format!("invalid regular expression: {fault}");
+    if let Some((_, regex)) = text.split_once("regex parse error:") {
+        return format!("invalid regular expression: {}", regex_fault(regex));
     }
     if let DataFusionError::External(error) = root {
         return prep_failure::chain(error.as_ref());

@@ -105,12 +105,16 @@ impl Session {
         form: RowForm,
         limits: &QueryLimits,
     ) -> Result<QueryRows, QueryError> {
+        let tree = query.tree();
         let query = match self.prepared(query, tables.clone(), form, limits) {
             Err(QueryError::Order(_)) if form == RowForm::Checked => {
                 self.prepared(query, tables, RowForm::Unordered, limits)?
             }
             query => query?,
         };
+        if query.bound.columns.is_empty() {
+            return Err(QueryError::no_columns(tree));
+        }
         let columns = query.bound.columns.iter().map(|column| {
             let info = query.bound.catalog.get(column.id);
             let source = match &info.source {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::state::{ParseState, quoted, scalar_style};
-use crate::query::tree::{BinaryOperator, Expr, ExprKind};
+use crate::query::tree::{self, Expr, ExprKind};
 use crate::query::{RESERVED_ROW, expression, is_row};
 use crate::text::diagnostic::{Diagnostic, Span};
 use crate::text::suggest::nearest;
@@ -106,20 +106,23 @@ impl ParseState {
 }
 
 fn collect_comparisons(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option<()> {
-    let ExprKind::Binary { op, left, right } = &expr.kind else {
+    let ExprKind::Operation { op, operands } = &expr.kind else {
+        return None;
+    };
+    let [left, right] = operands.as_slice() else {
         return None;
     };
     let operator = match op {
-        BinaryOperator::And => {
+        tree::Operator::And => {
             collect_comparisons(left, comparisons)?;
             return collect_comparisons(right, comparisons);
         }
-        BinaryOperator::Equal => Operator::Equal,
-        BinaryOperator::NotEqual => Operator::NotEqual,
-        BinaryOperator::Less => Operator::Less,
-        BinaryOperator::LessOrEqual => Operator::LessOrEqual,
-        BinaryOperator::Greater => Operator::Greater,
-        BinaryOperator::GreaterOrEqual => Operator::GreaterOrEqual,
+        tree::Operator::Equal => Operator::Equal,
+        tree::Operator::NotEqual => Operator::NotEqual,
+        tree::Operator::Less => Operator::Less,
+        tree::Operator::LessOrEqual => Operator::LessOrEqual,
+        tree::Operator::Greater => Operator::Greater,
+        tree::Operator::GreaterOrEqual => Operator::GreaterOrEqual,
         _ => return None,
     };
     comparisons.push(Comparison {
@@ -135,10 +138,6 @@ fn side(expr: &Expr) -> Option<Operand> {
         ExprKind::Column { table: None, name } => Some(Operand::Column(name.text.clone())),
         ExprKind::Integer(number) => Some(Operand::Number(*number as f64)),
         ExprKind::Double(number) => Some(Operand::Number(*number)),
-        ExprKind::Negate(inner) => match side(inner)? {
-            Operand::Number(number) => Some(Operand::Number(-number)),
-            Operand::Column(_) => None,
-        },
         _ => None,
     }
 }

@@ -136,21 +136,23 @@ impl ParseState {
             Kind::Scalar(scalar) => scalar.style,
             _ => Style::Plain,
         };
-        let mut faults = Vec::new();
-        let parsed = read(&text, &self.lists.texts, purpose, &mut faults);
+        let parsed = read(&text, &self.lists.texts, purpose);
         let source = Arc::clone(&self.source);
         let at = |at: Position| {
             let offset = offset(&text, at);
             align::place(&source, node.span, style, &text, offset)
         };
-        for fault in faults {
-            let start = at(fault.at);
-            let span = Span::new(start, start);
-            let mut diagnostic = Diagnostic::error(fault.code, span, fault.message);
-            diagnostic.help = fault.help;
-            self.report(diagnostic);
-        }
-        let parsed = parsed?;
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(fault) => {
+                let start = at(fault.at);
+                let span = Span::new(start, start);
+                let mut diagnostic = Diagnostic::error(fault.code, span, fault.message);
+                diagnostic.help = fault.help;
+                self.report(diagnostic);
+                return None;
+            }
+        };
         for (start, end) in parsed.comments {
             self.check_comment(Span::new(at(start), at(end)));
         }

@@ -8,7 +8,6 @@ use crate::text::suggest::nearest;
 /// An error in a query, with its position in the query's text.
 #[derive(Debug)]
 pub struct Fault {
-    /// The position. If it is unknown, the error is shown at the end of the text.
     pub at: Position,
     pub code: &'static str,
     pub message: String,
@@ -25,8 +24,19 @@ impl Fault {
         }
     }
 
+    /// Creates the error for a text that is not SQL.
+    pub fn syntax(at: Position, message: impl Into<String>) -> Self {
+        Fault::new("sql-syntax", at, message)
+    }
+
+    /// Creates the error for SQL that queries cannot use.
+    pub fn unsupported(at: Position, what: &str, help: &str) -> Self {
+        Fault::new("unsupported-sql", at, format!("`{what}` is not supported")).help(help)
+    }
+
+    /// Adds a help, unless it is empty.
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(help.into()).filter(|help| !help.is_empty());
         self
     }
 
@@ -37,13 +47,6 @@ impl Fault {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
             None => fault.help("define it in `lists`"),
         }
-    }
-
-    /// Creates the error for a statement other than SELECT.
-    pub fn not_a_select() -> Self {
-        let message = "the query is not a SELECT";
-        Fault::new("not-a-select", Position::START, message)
-            .help("begin the query with SELECT or WITH")
     }
 }
 

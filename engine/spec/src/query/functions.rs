@@ -10,7 +10,7 @@ const ALIASES: &str = "array_cat array_concat, array_contains array_has, array_e
     var_population var_pop, var_samp var, var_sample var";
 
 /// Functions of the values in a single row that need little memory. The list is not complete.
-const ROW_FUNCTIONS: &str = "abs btrim ceil character_length coalesce concat ends_with floor greatest least left lower \
+const ROW_FUNCTIONS: &str = "abs array_element array_slice btrim cardinality ceil character_length coalesce concat ends_with floor greatest least left lower \
     lpad ltrim make_array md5 nullif nvl overlay power regexp_like regexp_replace replace reverse right round rpad rtrim \
     split_part sqrt starts_with strpos substr upper";
 

@@ -4,19 +4,17 @@
 //! pipeline file, and step keys depend only on the tree, not on layout and comments.
 //!
 //! ```text
-//! text ─► text (sqlparser) ─► lower ─► tree ─► walk: its tables, its columns without names, ...
-//!                                      └────► print: readable SQL
+//! text ─► token ─► parse ─► tree ─► walk: its tables, its columns without names, ...
+//!                                └► print: readable SQL
 //! ```
-//!
-//! Only `text`, `lists` and `lower` handle the types of the parser.
 
 mod fault;
 mod functions;
 mod key;
-mod lists;
-mod lower;
+mod operators;
+mod parse;
 mod print;
-mod text;
+mod token;
 pub mod tree;
 mod walk;
 
@@ -28,11 +26,14 @@ use crate::text::diagnostic::{SourceFile, Span};
 use crate::words::query::{Query, QueryUse};
 
 use fault::Fault;
+use parse::ParsedTree;
+use token::Tokens;
 use tree::{Position, QueryTree};
 
+pub use key::sql_of_key;
 pub use walk::Node;
 
-pub(crate) use lower::expr as expression;
+pub(crate) use parse::expression;
 
 /// The name of the hidden column that contains a row's position.
 const ROW: &str = "_row";
@@ -61,13 +62,10 @@ impl Query {
     /// # Errors
     /// Returns the first error, with its line and column in `text`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut faults = Vec::new();
-        let parsed = read(text, &BTreeMap::new(), QueryUse::Rows, &mut faults);
-        if let Some(fault) = faults.first() {
+        let parsed = read(text, &BTreeMap::new(), QueryUse::Rows).map_err(|fault| {
             let Position { line, column } = fault.at;
-            return Err(format!("{line}:{column}: {}", fault.message));
-        }
-        let parsed = parsed.ok_or_else(|| "no query".to_owned())?;
+            format!("{line}:{column}: {}", fault.message)
+        })?;
         Ok(Self {
             text: text.to_owned(),
             span: Span::new(0, text.len()),
@@ -86,7 +84,7 @@ impl Query {
     /// pipelines would otherwise use more memory than everything else.
     pub fn tree(&self) -> &QueryTree {
         self.tree.get_or_init(|| {
-            let parsed = read(&self.text, &self.lists, self.purpose, &mut Vec::new());
+            let parsed = read(&self.text, &self.lists, self.purpose);
             #[allow(
                 clippy::expect_used,
                 reason = "the same text with the same lists was read before"
@@ -155,28 +153,21 @@ pub(crate) fn read(
     text: &str,
     lists: &BTreeMap<String, Vec<String>>,
     purpose: QueryUse,
-    faults: &mut Vec<Fault>,
-) -> Option<ParsedQuery> {
-    let mut used_lists = BTreeSet::new();
-    let text = match text::select(text, lists, &mut used_lists) {
-        Ok(found) => found,
-        Err(fault) => {
-            faults.push(fault);
-            return None;
-        }
-    };
-    let mut lowered = lower::query(&text, lists, faults)?;
-    used_lists.append(&mut lowered.used_lists);
-    let mut tree = lowered.tree;
+) -> Result<ParsedQuery, Fault> {
+    let tokens = Tokens::read(text)?;
+    let ParsedTree {
+        mut tree,
+        used_lists,
+    } = parse::query(&tokens, lists)?;
     if purpose == QueryUse::Files {
         tree.body.add_path();
     }
-    let tables = tree.tables().into_iter();
-    let tables = tables.map(|name| (name.text.clone(), name.at, text.words.end(name.at)));
-    Some(ParsedQuery {
+    let tables = tree.reads().tables.into_iter();
+    let tables = tables.map(|name| (name.text.clone(), name.at, tokens.end(name.at)));
+    Ok(ParsedQuery {
         tables: tables.collect(),
         tree,
         used_lists,
-        comments: text.comments,
+        comments: tokens.comments,
     })
 }

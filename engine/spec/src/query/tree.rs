@@ -1,20 +1,23 @@
 //! The syntax tree of a query: the supported subset of SQL, and nothing else.
 //!
 //! The tree is the identity of a query. Two queries are equal if and only if their trees are equal, and two trees are equal
-//! if and only if their serializations ([`QueryTree::key`]) are equal. Layout, comments, redundant parentheses and the
+//! if and only if their serializations ([`QueryTree::serialized`]) are equal. Layout, comments, redundant parentheses and the
 //! spelling of keywords are not part of the tree. Positions are, but they are ignored by comparisons and serialization.
 //!
 //! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
 //!
 //! - [`Body::Query`] is a query with clauses of its own, and so is a query whose body is a [`Body::Query`].
 //! - A branch of a UNION is not a UNION of the same kind.
-//! - A minus sign before a number is part of the number, but -0.0 is [`ExprKind::Negate`] of 0.0.
+//! - A minus sign before a number is part of the number, but -0.0 is [`Operator::Negate`] of 0.0.
 //! - The name of a function is not an alias.
+//!
+//! The parser replaces expressions that other nodes can represent: `a BETWEEN b AND c` becomes `a >= b AND a <= c`,
+//! `a NOT IN (b)` becomes `NOT a IN (b)`, and `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`.
 //!
 //! Macros (`one_hot`, `columns`, ...) and names of lists are expanded before the tree is complete, so the tree contains
 //! the texts of the lists. Each kind of node states what it means, so that no consumer needs to know how it was written.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A position in a query's text: line and column, from 1. Line 0 means that the position is unknown.
 ///
@@ -36,7 +39,7 @@ impl PartialEq for Position {
 impl Eq for Position {}
 
 /// A name as it is written, without quotes. Names are case-sensitive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Name {
     /// The name.
@@ -47,7 +50,7 @@ pub struct Name {
 }
 
 /// A query: optional parts of WITH, a body, and the clauses that follow the body.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QueryTree {
     /// The queries that WITH defines, in order. Each can use the earlier ones.
     pub with: Vec<Part>,
@@ -65,7 +68,7 @@ pub struct QueryTree {
 }
 
 /// A query that WITH defines.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Part {
     /// The name of the table that the query defines, and the names of its columns.
     pub alias: Alias,
@@ -74,7 +77,7 @@ pub struct Part {
 }
 
 /// The name of an item of FROM or of a part of WITH, as in `AS t(a, b)`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Alias {
     /// The name.
     pub name: Name,
@@ -83,36 +86,20 @@ pub struct Alias {
 }
 
 /// The rows of a query, before ORDER BY and LIMIT.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Body {
     /// `SELECT ...`
     Select(Box<Select>),
     /// A query in parentheses.
     Query(Box<QueryTree>),
-    /// `a UNION b UNION c`, all of the same kind. A chain is one node, because UNION is associative.
-    Union {
-        /// Whether equal rows are kept (`UNION ALL`).
-        all: bool,
+    /// `a UNION b`, `a EXCEPT b`, ... A chain of UNION is one node, because UNION is associative. All other operations
+    /// have two branches.
+    Operation {
+        /// The operation.
+        op: SetOperator,
         /// Two branches or more.
         branches: Vec<Body>,
-    },
-    /// The distinct rows of `left` that are not in `right`.
-    Except {
-        /// The rows to keep.
-        left: Box<Body>,
-        /// The rows to remove.
-        right: Box<Body>,
-        /// Where `right` begins.
-        #[serde(skip)]
-        at: Position,
-    },
-    /// The distinct rows of `left` that are also in `right`.
-    Intersect {
-        /// The rows to keep.
-        left: Box<Body>,
-        /// The rows to look up.
-        right: Box<Body>,
-        /// Where `right` begins.
+        /// Where the second branch begins.
         #[serde(skip)]
         at: Position,
     },
@@ -120,8 +107,18 @@ pub enum Body {
     Values(Vec<Vec<Expr>>),
 }
 
+/// An operation on the rows of several queries. All except UNION ALL return distinct rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the names are those of SQL")]
+pub enum SetOperator {
+    UnionAll,
+    Union,
+    Except,
+    Intersect,
+}
+
 /// A SELECT.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Select {
     /// Whether equal rows are removed.
     pub distinct: bool,
@@ -143,7 +140,7 @@ pub struct Select {
 }
 
 /// The keys of GROUP BY.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub enum Grouping {
     /// There is no GROUP BY.
     #[default]
@@ -155,7 +152,7 @@ pub enum Grouping {
 }
 
 /// An item of a select list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Item {
     /// An expression, with its name if it has an AS.
     Expr {
@@ -169,7 +166,7 @@ pub enum Item {
 }
 
 /// `*` or `t.*`, with the columns that are left out or replaced.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Wildcard {
     /// The table before the dot.
     pub table: Option<Name>,
@@ -183,7 +180,7 @@ pub struct Wildcard {
 }
 
 /// An item of FROM with its joins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct From {
     /// The first table.
     pub first: Source,
@@ -192,7 +189,7 @@ pub struct From {
 }
 
 /// A table, subquery or list in FROM.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Source {
     /// A table of the pipeline, or a part of WITH.
     Table {
@@ -225,7 +222,7 @@ pub enum Source {
 }
 
 /// A join with one further table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Join {
     /// The kind.
     pub kind: JoinKind,
@@ -239,7 +236,7 @@ pub struct Join {
 }
 
 /// The kind of a join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the names are those of SQL")]
 pub enum JoinKind {
     Inner,
@@ -254,7 +251,7 @@ pub enum JoinKind {
 }
 
 /// The condition of a join.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Condition {
     /// ON.
     On(Expr),
@@ -265,7 +262,7 @@ pub enum Condition {
 }
 
 /// A key of ORDER BY.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SortKey {
     /// The expression. In the ORDER BY of a query, a number is the position of a column.
     pub expr: Expr,
@@ -276,7 +273,7 @@ pub struct SortKey {
 }
 
 /// An expression, with the position of its first character.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Expr {
     /// The expression.
@@ -287,7 +284,7 @@ pub struct Expr {
 }
 
 /// The kinds of expressions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum ExprKind {
     /// A column, with the table before the dot.
     Column {
@@ -306,85 +303,19 @@ pub enum ExprKind {
     Double(f64),
     /// A text.
     Text(String),
-    /// `NOT a`
-    Not(Box<Expr>),
-    /// `-a`
-    Negate(Box<Expr>),
-    /// `a + b` and other operators with two operands.
-    Binary {
+    /// `a + b`, `NOT a`, `a IS NULL`, `a IN (b, c)`, ...
+    Operation {
         /// The operator.
-        op: BinaryOperator,
-        /// The left operand.
-        left: Box<Expr>,
-        /// The right operand.
-        right: Box<Expr>,
+        op: Operator,
+        /// The operands, as many as the operator has. The first operand of IN is compared with the others.
+        operands: Vec<Expr>,
     },
-    /// `a IS NULL`, `a IS NOT TRUE`, ...
-    Is {
-        /// The operand.
-        expr: Box<Expr>,
-        /// The value to compare with.
-        value: Truth,
-        /// Whether the result is negated.
-        negated: bool,
-    },
-    /// `a IS DISTINCT FROM b`, or if negated, `a IS NOT DISTINCT FROM b`
-    IsDistinct {
-        /// The left operand.
-        left: Box<Expr>,
-        /// The right operand.
-        right: Box<Expr>,
-        /// Whether the result is negated.
-        negated: bool,
-    },
-    /// `a BETWEEN b AND c`
-    Between {
-        /// The value.
-        expr: Box<Expr>,
-        /// The smallest value.
-        low: Box<Expr>,
-        /// The largest value.
-        high: Box<Expr>,
-        /// Whether the result is negated.
-        negated: bool,
-    },
-    /// `a IN (b, c)`
-    InList {
-        /// The value.
-        expr: Box<Expr>,
-        /// The values to compare with.
-        list: Vec<Expr>,
-        /// Whether the result is negated.
-        negated: bool,
-    },
-    /// `a IN (SELECT ...)`
-    InQuery {
-        /// The value.
-        expr: Box<Expr>,
-        /// The query with one column.
-        query: Box<QueryTree>,
-        /// Whether the result is negated.
-        negated: bool,
-    },
-    /// `EXISTS (SELECT ...)`
-    Exists {
+    /// An operation on the rows of a query.
+    Subquery {
+        /// The operation.
+        kind: SubqueryKind,
         /// The query.
         query: Box<QueryTree>,
-        /// Whether the result is negated.
-        negated: bool,
-    },
-    /// `(SELECT ...)`: the value of a query with one column and at most one row.
-    Subquery(Box<QueryTree>),
-    /// `a LIKE b`, `a ILIKE b`. A backslash escapes `%`, `_` and itself.
-    Like {
-        /// The text.
-        expr: Box<Expr>,
-        /// The pattern.
-        pattern: Box<Expr>,
-        /// Whether the result is negated.
-        negated: bool,
-        /// Whether upper and lower case are equal (ILIKE).
-        ignores_case: bool,
     },
     /// `CAST(a AS BIGINT)`, or `TRY_CAST`, whose result is missing if the value cannot be converted.
     Cast {
@@ -397,82 +328,81 @@ pub enum ExprKind {
     },
     /// `CASE ... END`
     Case {
-        /// The value after CASE, which is compared with each condition.
-        operand: Option<Box<Expr>>,
         /// The conditions and results, in order.
         branches: Vec<(Expr, Expr)>,
         /// The result if no condition is true.
         otherwise: Option<Box<Expr>>,
     },
-    /// A call of a function. `[a, b]` is `make_array(a, b)`, `trim(LEADING 'x' FROM a)` is `ltrim(a, 'x')`, and so on.
+    /// A call of a function. `[a, b]` is `make_array(a, b)`, `a[1]` is `array_element(a, 1)`, and so on.
     Call(Box<Call>),
-    /// `a[1]`: the element of a list, from 1.
-    Element {
-        /// The list.
-        list: Box<Expr>,
-        /// The index.
-        index: Box<Expr>,
-    },
-    /// `a[1:2]`: a part of a list. A missing bound is the start or the end of the list.
-    Slice {
-        /// The list.
-        list: Box<Expr>,
-        /// The first index.
-        first: Option<Box<Expr>>,
-        /// The last index.
-        last: Option<Box<Expr>>,
-    },
+}
+
+/// An operation on the rows of a query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum SubqueryKind {
+    /// `(SELECT ...)`: the value of a query with one column and at most one row.
+    Value,
+    /// `EXISTS (SELECT ...)`
+    Exists,
+    /// `a IN (SELECT ...)`: whether the query, which has one column, has the value.
+    In(Box<Expr>),
 }
 
 impl ExprKind {
+    pub(crate) fn operation(op: Operator, operands: impl Into<Vec<Expr>>) -> ExprKind {
+        let operands = operands.into();
+        ExprKind::Operation { op, operands }
+    }
+
     /// Returns the expression at a position.
     pub(crate) fn at(self, at: Position) -> Expr {
         Expr { kind: self, at }
     }
 }
 
-/// An operator with two operands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// An operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "the names are those of the operators")]
-pub enum BinaryOperator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
+pub enum Operator {
+    Or,
+    And,
+    Not,
+    IsNull,
+    IsTrue,
+    IsFalse,
+    IsUnknown,
+    IsDistinct,
+    /// A backslash escapes `%`, `_` and itself.
+    Like,
+    /// LIKE for which upper and lower case are equal.
+    Ilike,
+    In,
     Equal,
     NotEqual,
     Less,
     LessOrEqual,
     Greater,
     GreaterOrEqual,
-    And,
-    Or,
-    /// `||`
-    Join,
-    BitAnd,
+    /// `a ~ b`
+    Matches,
+    /// `a ~* b`
+    MatchesAnyCase,
     BitOr,
     ShiftLeft,
     ShiftRight,
-    /// `a ~ b`, `a !~ b`, `a ~* b` and `a !~* b`
-    Matches {
-        negated: bool,
-        ignores_case: bool,
-    },
-}
-
-/// The value of `IS`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names are those of SQL")]
-pub enum Truth {
-    Null,
-    True,
-    False,
-    Unknown,
+    BitAnd,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    /// `||`
+    Join,
+    Negate,
 }
 
 /// A type in CAST.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the names are those of SQL")]
 pub enum CastType {
     Boolean,
@@ -486,7 +416,7 @@ pub enum CastType {
 }
 
 /// A call of a function.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Call {
     /// The name in lower case, under which [`reference`](crate) lists the function. Another name of the function is
     /// replaced by this one.
@@ -510,7 +440,7 @@ pub struct Call {
 }
 
 /// The window of a call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Window {
     /// PARTITION BY.
     pub partition_by: Vec<Expr>,
@@ -521,7 +451,7 @@ pub struct Window {
 }
 
 /// The frame of a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Frame {
     /// The unit of the bounds.
     pub units: FrameUnits,
@@ -532,7 +462,7 @@ pub struct Frame {
 }
 
 /// The unit of the bounds of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the names are those of SQL")]
 pub enum FrameUnits {
     Rows,
@@ -541,7 +471,7 @@ pub enum FrameUnits {
 }
 
 /// A bound of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum FrameBound {
     /// `n PRECEDING`. The first row of the partition if `None`.
     Preceding(Option<u64>),

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::functions::is_row_function;
 use super::tree::{
     Body, Condition, Expr, ExprKind, From, Grouping, Item, Name, Position, QueryTree, Select,
-    SortKey, Source, Wildcard,
+    SetOperator, SortKey, Source, SubqueryKind, Wildcard,
 };
 
 /// A node of a tree whose children can be visited.
@@ -34,12 +34,8 @@ impl<'t> Node<'t> {
             Node::Body(body) => match body {
                 Body::Select(select) => visit(Node::Select(select)),
                 Body::Query(query) => visit(Node::Query(query)),
-                Body::Union { all: _, branches } => {
+                Body::Operation { branches, .. } => {
                     branches.iter().for_each(|branch| visit(Node::Body(branch)));
-                }
-                Body::Except { left, right, at: _ } | Body::Intersect { left, right, at: _ } => {
-                    visit(Node::Body(left));
-                    visit(Node::Body(right));
                 }
                 Body::Values(rows) => visit_exprs(rows.iter().flatten(), visit),
             },
@@ -100,46 +96,29 @@ fn visit_select<'t>(select: &'t Select, visit: &mut dyn FnMut(Node<'t>)) {
 }
 
 fn visit_operands<'t>(kind: &'t ExprKind, visit: &mut dyn FnMut(Node<'t>)) {
-    let (operands, query): (Vec<&Expr>, Option<&QueryTree>) = match kind {
+    match kind {
         ExprKind::Column { .. }
         | ExprKind::Null
         | ExprKind::Boolean(_)
         | ExprKind::Integer(_)
         | ExprKind::Double(_)
-        | ExprKind::Text(_) => return,
-        ExprKind::Not(expr)
-        | ExprKind::Negate(expr)
-        | ExprKind::Is { expr, .. }
-        | ExprKind::Cast { expr, .. } => (vec![expr], None),
-        ExprKind::Binary { left, right, .. } | ExprKind::IsDistinct { left, right, .. } => {
-            (vec![left, right], None)
+        | ExprKind::Text(_) => {}
+        ExprKind::Operation { op: _, operands } => visit_exprs(operands, visit),
+        ExprKind::Subquery { kind, query } => {
+            if let SubqueryKind::In(operand) = kind {
+                visit(Node::Expr(operand));
+            }
+            visit(Node::Query(query));
         }
-        ExprKind::Between {
-            expr, low, high, ..
-        } => (vec![expr, low, high], None),
-        ExprKind::Like { expr, pattern, .. } => (vec![expr, pattern], None),
-        ExprKind::InList { expr, list, .. } => {
-            (std::iter::once(&**expr).chain(list).collect(), None)
-        }
-        ExprKind::InQuery { expr, query, .. } => (vec![expr], Some(query)),
-        ExprKind::Exists { query, .. } | ExprKind::Subquery(query) => (Vec::new(), Some(query)),
+        ExprKind::Cast { expr, .. } => visit(Node::Expr(expr)),
         ExprKind::Case {
-            operand,
             branches,
             otherwise,
         } => {
-            let branches = branches.iter();
-            let branches = branches.flat_map(|(condition, result)| [condition, result]);
-            let first = operand.as_deref().into_iter();
-            (
-                first.chain(branches).chain(otherwise.as_deref()).collect(),
-                None,
-            )
-        }
-        ExprKind::Element { list, index } => (vec![list, index], None),
-        ExprKind::Slice { list, first, last } => {
-            let bounds = first.as_deref().into_iter().chain(last.as_deref());
-            (std::iter::once(&**list).chain(bounds).collect(), None)
+            let branches = branches
+                .iter()
+                .flat_map(|(condition, result)| [condition, result]);
+            visit_exprs(branches.chain(otherwise.as_deref()), visit);
         }
         ExprKind::Call(call) => {
             visit_exprs(&call.args, visit);
@@ -149,13 +128,8 @@ fn visit_operands<'t>(kind: &'t ExprKind, visit: &mut dyn FnMut(Node<'t>)) {
                 visit_exprs(&window.partition_by, visit);
                 visit_keys(&window.order_by, visit);
             }
-            return;
         }
-    };
-    visit_exprs(operands, visit);
-    query
-        .into_iter()
-        .for_each(|query| visit(Node::Query(query)));
+    }
 }
 
 impl Body {
@@ -164,8 +138,7 @@ impl Body {
         match self {
             Body::Select(select) => Some(select),
             Body::Query(query) => query.body.first_select(),
-            Body::Union { all: _, branches } => branches.first()?.first_select(),
-            Body::Except { left, .. } | Body::Intersect { left, .. } => left.first_select(),
+            Body::Operation { branches, .. } => branches.first()?.first_select(),
             Body::Values(_) => None,
         }
     }
@@ -196,11 +169,7 @@ impl Body {
                 }
             }
             Body::Query(query) => query.body.add_path(),
-            Body::Union { all: _, branches } => branches.iter_mut().for_each(Body::add_path),
-            Body::Except { left, right, .. } | Body::Intersect { left, right, .. } => {
-                left.add_path();
-                right.add_path();
-            }
+            Body::Operation { branches, .. } => branches.iter_mut().for_each(Body::add_path),
             Body::Values(_) => {}
         }
     }
@@ -237,7 +206,7 @@ impl QueryTree {
         let (mut names, mut selected) = (BTreeSet::new(), HashSet::new());
         let mut visit = |node: Node<'t>| {
             match node {
-                Node::Body(Body::Union { .. } | Body::Except { .. } | Body::Intersect { .. }) => {
+                Node::Body(Body::Operation { .. }) => {
                     return ControlFlow::Break(());
                 }
                 Node::Select(select) if select.distinct => return ControlFlow::Break(()),
@@ -267,12 +236,11 @@ impl QueryTree {
         is_known.then_some(names)
     }
 
-    /// Returns every mention of a table that the query does not define itself, in the order of the text. A name that WITH
-    /// defines hides a table with that name in the query itself and in later definitions.
-    pub fn tables(&self) -> Vec<&Name> {
-        let (mut hidden, mut found) = (Vec::new(), Vec::new());
-        find_tables(Node::Query(self), &mut hidden, &mut found);
-        found
+    /// Returns the tables that the query reads, and its size.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        let mut reads = Reads::default();
+        reads.visit(Node::Query(self));
+        reads
     }
 
     /// Returns the SELECT if it computes each row of a single table independently, without other rows. The expressions of the
@@ -332,25 +300,68 @@ impl QueryTree {
     }
 }
 
-fn find_tables<'t>(node: Node<'t>, hidden: &mut Vec<&'t str>, found: &mut Vec<&'t Name>) {
-    let outer = hidden.len();
-    match node {
-        Node::Query(query) => {
-            for part in &query.with {
-                find_tables(Node::Query(&part.query), hidden, found);
-                hidden.push(&part.alias.name.text);
+/// The tables that a query reads, and its size.
+#[derive(Default)]
+pub(super) struct Reads<'t> {
+    /// Every mention of a table that the query does not define itself, in the order of the text. A name that WITH defines
+    /// hides a table with that name in the query itself and in later definitions.
+    pub tables: Vec<&'t Name>,
+    /// Number of tables that are read, if each use of a part of WITH is counted.
+    pub count: usize,
+    /// Number of joins, parts of WITH, and set operations other than chains of UNION.
+    pub parts: usize,
+    /// The largest number of tables in a SELECT.
+    pub joined: usize,
+    /// The parts of WITH that can be used at the current node, each with the number of tables that it reads.
+    defined: Vec<(&'t str, usize)>,
+}
+
+impl<'t> Reads<'t> {
+    fn visit(&mut self, node: Node<'t>) {
+        let outer = self.defined.len();
+        match node {
+            Node::Query(query) => {
+                self.parts += query.with.len();
+                for part in &query.with {
+                    let before = self.count;
+                    self.visit(Node::Query(&part.query));
+                    // A part that reads no table is also planned wherever it is used.
+                    let count = std::mem::replace(&mut self.count, before) - before;
+                    self.defined.push((&part.alias.name.text, count.max(1)));
+                }
+                self.visit(Node::Body(&query.body));
+                visit_keys(&query.order_by, &mut |key| self.visit(key));
+                return self.defined.truncate(outer);
             }
-            find_tables(Node::Body(&query.body), hidden, found);
-            visit_keys(&query.order_by, &mut |key| find_tables(key, hidden, found));
-        }
-        Node::Source(Source::Table { name, alias: _ }) => {
-            if !hidden.contains(&name.text.as_str()) {
-                found.push(name);
+            Node::Source(Source::Table { name, alias: _ }) => {
+                let mut defined = self.defined.iter().rev();
+                let known = defined.find(|(defined, _)| *defined == name.text);
+                let count = known.map(|(_, count)| *count);
+                self.count = self.count.saturating_add(count.unwrap_or(1));
+                if count.is_none() {
+                    self.tables.push(name);
+                }
             }
+            Node::Body(Body::Operation { op, branches, .. }) => {
+                let is_union = matches!(op, SetOperator::Union | SetOperator::UnionAll);
+                let is_operation = |body: &&Body| matches!(body, Body::Operation { .. });
+                self.parts += usize::from(!is_union);
+                self.parts += branches.iter().filter(is_operation).count();
+            }
+            Node::Select(select) => {
+                let joined = select
+                    .from
+                    .iter()
+                    .map(|from| 1 + from.joins.len())
+                    .sum::<usize>();
+                self.joined = self.joined.max(joined);
+                // The first table of FROM is not a join.
+                self.parts += joined.saturating_sub(1);
+            }
+            _ => {}
         }
-        _ => node.children(&mut |child| find_tables(child, hidden, found)),
+        node.children(&mut |child| self.visit(child));
     }
-    hidden.truncate(outer);
 }
 
 #[cfg(test)]
@@ -420,6 +431,7 @@ mod tests {
                 "SELECT length(a) AS n, trim(a) AS b, substring(a FROM 2) AS c FROM t",
                 true,
             ),
+            ("SELECT a[1] AS b, a[2:] AS c FROM t", true),
             ("SELECT a FROM t ORDER BY a", false),
             ("SELECT DISTINCT a FROM t", false),
             ("SELECT a FROM t GROUP BY a", false),

@@ -25,8 +25,8 @@ pub struct Query {
     pub span: Span,
     /// Position for messages: `taxi.yaml:12:5`.
     pub place: String,
-    /// The serialization of the syntax tree. It is the same for queries that differ only in layout and comments, and it
-    /// is part of step keys.
+    /// The part of step keys that identifies the query: its text for people, and the hash of its syntax tree. It is the
+    /// same for queries that differ only in layout and comments.
     pub key: String,
     /// Tables that the query reads, without those that it defines itself in `WITH`.
     pub tables: BTreeSet<String>,

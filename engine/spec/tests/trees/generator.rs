@@ -1,7 +1,110 @@
 //! Generates random trees that contain every kind of node.
 
 use prep_spec::query::tree::*;
-use sqlparser::keywords::ALL_KEYWORDS;
+
+/// Keywords, and names that have a meaning somewhere.
+const KEYWORDS: &[&str] = &[
+    "ALL",
+    "AND",
+    "ANTI",
+    "ANY",
+    "ARRAY",
+    "AS",
+    "ASC",
+    "AT",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CAST",
+    "COLLATE",
+    "COLUMNS",
+    "CONSTANTS",
+    "CROSS",
+    "CUBE",
+    "CURRENT",
+    "DATE",
+    "DESC",
+    "DISTINCT",
+    "DIV",
+    "ELSE",
+    "END",
+    "ESCAPE",
+    "EXCEPT",
+    "EXCLUDE",
+    "EXISTS",
+    "EXTRACT",
+    "FALSE",
+    "FETCH",
+    "FILTER",
+    "FIRST",
+    "FOR",
+    "FORMAT",
+    "FROM",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "IGNORE",
+    "ILIKE",
+    "IN",
+    "INNER",
+    "INTERSECT",
+    "INTERVAL",
+    "INTO",
+    "IS",
+    "JOIN",
+    "LATERAL",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "MAP",
+    "MINUS",
+    "NATURAL",
+    "NOT",
+    "NULL",
+    "NULLS",
+    "OFFSET",
+    "ON",
+    "ONE_HOT",
+    "OR",
+    "ORDER",
+    "OUTER",
+    "OVER",
+    "PARTITION",
+    "PIVOT",
+    "POSITION",
+    "QUALIFY",
+    "RANGE",
+    "RECURSIVE",
+    "REPLACE",
+    "RIGHT",
+    "ROLLUP",
+    "ROW",
+    "ROWS",
+    "SAMPLE",
+    "SELECT",
+    "SEMI",
+    "SOME",
+    "START",
+    "STRUCT",
+    "TABLE",
+    "TABLESAMPLE",
+    "THEN",
+    "TIMESTAMP",
+    "TOP",
+    "TRUE",
+    "TRY_CAST",
+    "UNION",
+    "UNKNOWN",
+    "UNNEST",
+    "USING",
+    "VALUES",
+    "WHEN",
+    "WHERE",
+    "WINDOW",
+    "WITH",
+    "WITHIN",
+    "XOR",
+];
 
 /// Fragments of texts and names that have a meaning in SQL.
 const FRAGMENTS: &[&str] = &[
@@ -89,8 +192,8 @@ impl Generator {
 
     pub fn name(&mut self) -> Name {
         let text = match self.below(4) {
-            0 => (*self.choose::<&str>(ALL_KEYWORDS)).to_owned(),
-            1 => self.choose::<&str>(ALL_KEYWORDS).to_lowercase(),
+            0 => (*self.choose::<&str>(KEYWORDS)).to_owned(),
+            1 => self.choose::<&str>(KEYWORDS).to_lowercase(),
             2 => self.text(),
             _ => (*self.choose(&["a", "b", "t", "u", "Id", "x_1", "été"])).to_owned(),
         };
@@ -104,19 +207,17 @@ impl Generator {
         names
     }
 
-    /// Returns a query. If `is_named`, each computed column has a name. If `is_plain`, the text does not begin with a
-    /// parenthesis or VALUES, because the parser does not accept these in an expression.
-    pub fn query(&mut self, depth: u64, is_named: bool, is_plain: bool) -> QueryTree {
+    /// Returns a query. If `is_named`, each computed column has a name.
+    pub fn query(&mut self, depth: u64, is_named: bool) -> QueryTree {
         let with = match depth {
             0 => Vec::new(),
             _ => self.several(0, 1, |random| Part {
                 alias: random.alias(),
-                query: random.query(depth - 1, true, false),
+                query: random.query(depth - 1, true),
             }),
         };
-        let is_plain = is_plain && with.is_empty();
         let mut query = QueryTree {
-            body: self.body(depth, is_named, is_plain),
+            body: self.body(depth, is_named),
             with,
             order_by: match self.chance(40) {
                 true => self.several(1, 2, |random| random.key(depth, true)),
@@ -135,54 +236,37 @@ impl Generator {
         query
     }
 
-    fn body(&mut self, depth: u64, is_named: bool, is_plain: bool) -> Body {
+    fn body(&mut self, depth: u64, is_named: bool) -> Body {
         let choice = if depth == 0 { 0 } else { self.below(10) };
         let at = Position::default();
         match choice {
-            5 if !is_plain => Body::Values(self.several(1, 2, |random| {
+            5 => Body::Values(self.several(1, 2, |random| {
                 random.several(1, 2, |random| random.expr(depth - 1))
             })),
-            6 if !is_plain => {
-                let mut query = self.query(depth - 1, is_named, false);
+            6 => {
+                let mut query = self.query(depth - 1, is_named);
                 if query.with.is_empty() && query.order_by.is_empty() && query.limit.is_none() {
                     query.limit = Some(1);
                 }
                 Body::Query(Box::new(query))
             }
             7 => {
-                let all = self.chance(50);
-                let first = self.body(depth - 1, is_named, is_plain);
-                let mut branches = vec![first];
-                branches
-                    .extend(self.several(1, 3, |random| random.body(depth - 1, is_named, false)));
+                let op = *self.choose(&[SetOperator::Union, SetOperator::UnionAll]);
+                let branches = self.several(2, 4, |random| random.body(depth - 1, is_named));
                 let flat = branches.into_iter().flat_map(|branch| match branch {
-                    Body::Union {
-                        all: same,
-                        branches,
-                    } if same == all => branches,
+                    Body::Operation {
+                        op: same, branches, ..
+                    } if same == op => branches,
                     branch => vec![branch],
                 });
-                Body::Union {
-                    all,
-                    branches: flat.collect(),
-                }
+                let branches = flat.collect();
+                Body::Operation { op, branches, at }
             }
-            8 => Body::Except {
-                left: Box::new(self.body(depth - 1, is_named, is_plain)),
-                right: Box::new(self.body(depth - 1, is_named, false)),
+            8 | 9 => Body::Operation {
+                op: *self.choose(&[SetOperator::Except, SetOperator::Intersect]),
+                branches: self.several(2, 2, |random| random.body(depth - 1, is_named)),
                 at,
             },
-            9 => {
-                let mut left = self.body(depth - 1, is_named, is_plain);
-                if is_plain && !matches!(left, Body::Select(_) | Body::Intersect { .. }) {
-                    left = self.select(depth - 1, is_named);
-                }
-                Body::Intersect {
-                    left: Box::new(left),
-                    right: Box::new(self.body(depth - 1, is_named, false)),
-                    at,
-                }
-            }
             _ => self.select(depth, is_named),
         }
     }
@@ -193,16 +277,11 @@ impl Generator {
             first: random.source(inner),
             joins: random.several(0, 1, |random| random.join(inner)),
         });
-        let has_table = !from.is_empty();
         Body::Select(Box::new(Select {
-            // Without FROM, the parser reads QUALIFY as the name of the last column.
-            qualify: match from.is_empty() {
-                true => None,
-                false => self.some(15, |random| random.expr(inner)),
-            },
+            qualify: self.some(15, |random| random.expr(inner)),
             from,
             distinct: self.chance(20),
-            items: self.several(1, 3, |random| random.item(depth, is_named, has_table)),
+            items: self.several(1, 3, |random| random.item(depth, is_named)),
             filter: self.some(30, |random| random.expr(depth)),
             group_by: match self.below(4) {
                 0 => Grouping::All,
@@ -214,9 +293,8 @@ impl Generator {
         }))
     }
 
-    fn item(&mut self, depth: u64, is_named: bool, has_table: bool) -> Item {
-        // Without FROM, the parser reads `* EXCEPT SELECT` as an option of `*`.
-        if has_table && self.chance(20) {
+    fn item(&mut self, depth: u64, is_named: bool) -> Item {
+        if self.chance(20) {
             let exclude = self.names(0, 2);
             let replaced = self.names(0, 1);
             let replaced = replaced.into_iter().filter(|name| !exclude.contains(name));
@@ -249,7 +327,7 @@ impl Generator {
         let at = Position::default();
         match self.below(4) {
             0 if depth > 0 => Source::Query {
-                query: Box::new(self.query(depth - 1, true, false)),
+                query: Box::new(self.query(depth - 1, true)),
                 alias,
                 at,
             },
@@ -303,13 +381,12 @@ impl Generator {
         if positions && self.chance(20) {
             return expr(ExprKind::Integer(self.below(3) as i64));
         }
-        let left = self.boxed(depth.saturating_sub(1));
+        let left = self.expr(depth.saturating_sub(1));
         match self.chance(50) {
             true => self.column(),
-            false => expr(ExprKind::Binary {
+            false => expr(ExprKind::Operation {
                 op: self.operator(),
-                left,
-                right: Box::new(self.column()),
+                operands: vec![left, self.column()],
             }),
         }
     }
@@ -325,9 +402,8 @@ impl Generator {
         })
     }
 
-    fn operator(&mut self) -> BinaryOperator {
-        use BinaryOperator as Op;
-        let (negated, ignores_case) = (self.chance(50), self.chance(50));
+    fn operator(&mut self) -> Operator {
+        use Operator as Op;
         *self.choose(&[
             Op::Add,
             Op::Subtract,
@@ -347,10 +423,11 @@ impl Generator {
             Op::BitOr,
             Op::ShiftLeft,
             Op::ShiftRight,
-            Op::Matches {
-                negated,
-                ignores_case,
-            },
+            Op::Matches,
+            Op::MatchesAnyCase,
+            Op::IsDistinct,
+            Op::Like,
+            Op::Ilike,
         ])
     }
 
@@ -374,9 +451,9 @@ impl Generator {
             };
         }
         let depth = depth - 1;
-        let (negated, is_query) = (self.chance(50), depth > 0);
-        expr(match self.below(22) {
-            0 => ExprKind::Not(self.boxed(depth)),
+        let is_query = depth > 0;
+        expr(match self.below(18) {
+            0 | 7 => operation(Operator::Not, [self.expr(depth)]),
             1 | 2 => match self.expr(depth) {
                 // The sign is part of the number.
                 Expr {
@@ -387,56 +464,34 @@ impl Generator {
                     kind: ExprKind::Double(number),
                     ..
                 } if number > 0.0 => ExprKind::Double(-number),
-                operand => ExprKind::Negate(Box::new(operand)),
+                operand => operation(Operator::Negate, [operand]),
             },
-            3..7 => ExprKind::Binary {
-                op: self.operator(),
-                left: self.boxed(depth),
-                right: self.boxed(depth),
-            },
-            7 => ExprKind::Is {
-                expr: self.boxed(depth),
-                value: *self.choose(&[Truth::Null, Truth::True, Truth::False, Truth::Unknown]),
-                negated,
-            },
-            8 => ExprKind::IsDistinct {
-                left: self.boxed(depth),
-                right: self.boxed(depth),
-                negated,
-            },
-            9 => ExprKind::Between {
-                expr: self.boxed(depth),
-                low: self.boxed(depth),
-                high: self.boxed(depth),
-                negated,
-            },
-            10 => {
-                // The parser reads a list that begins with a subquery as a query.
-                let mut list = vec![self.literal()];
-                list.extend(self.several(0, 2, |random| random.expr(depth)));
-                ExprKind::InList {
-                    expr: self.boxed(depth),
-                    list,
-                    negated,
-                }
+            3..7 => {
+                let operands = [self.expr(depth), self.expr(depth)];
+                operation(self.operator(), operands)
             }
-            11 if is_query => ExprKind::InQuery {
-                expr: self.boxed(depth),
-                query: Box::new(self.query(depth - 1, false, false)),
-                negated,
-            },
-            12 if is_query => ExprKind::Exists {
-                query: Box::new(self.query(depth - 1, false, false)),
-                negated,
-            },
-            13 if is_query => ExprKind::Subquery(Box::new(self.query(depth - 1, false, true))),
-            14 => ExprKind::Like {
-                expr: self.boxed(depth),
-                pattern: self.boxed(depth),
-                negated,
-                ignores_case: self.chance(50),
-            },
-            15 => ExprKind::Cast {
+            8 => {
+                let tests = [
+                    Operator::IsNull,
+                    Operator::IsTrue,
+                    Operator::IsFalse,
+                    Operator::IsUnknown,
+                ];
+                operation(*self.choose(&tests), [self.expr(depth)])
+            }
+            9 => {
+                let mut operands = self.several(2, 4, |random| random.expr(depth));
+                // A list with one element that is a query is a query.
+                operands.push(self.literal());
+                operation(Operator::In, operands)
+            }
+            10 if is_query => self.subquery(SubqueryKind::Value, depth),
+            11 if is_query => self.subquery(SubqueryKind::Exists, depth),
+            12 if is_query => {
+                let operand = self.boxed(depth);
+                self.subquery(SubqueryKind::In(operand), depth)
+            }
+            13 => ExprKind::Cast {
                 expr: self.boxed(depth),
                 to: *self.choose(&[
                     CastType::Boolean,
@@ -448,31 +503,17 @@ impl Generator {
                 ]),
                 is_try: self.chance(50),
             },
-            16 => ExprKind::Case {
-                operand: self.some(50, |random| random.boxed(depth)),
+            14 => ExprKind::Case {
                 branches: self.several(1, 2, |random| (random.expr(depth), random.expr(depth))),
                 otherwise: self.some(50, |random| random.boxed(depth)),
             },
-            17 => {
-                let index = match self.expr(depth) {
-                    Expr {
-                        kind: ExprKind::Text(_),
-                        ..
-                    } => self.column(),
-                    index => index,
-                };
-                ExprKind::Element {
-                    list: self.boxed(depth),
-                    index: Box::new(index),
-                }
-            }
-            18 => ExprKind::Slice {
-                list: self.boxed(depth),
-                first: self.some(60, |random| random.boxed(depth)),
-                last: self.some(60, |random| random.boxed(depth)),
-            },
             _ => ExprKind::Call(Box::new(self.call(depth))),
         })
+    }
+
+    fn subquery(&mut self, kind: SubqueryKind, depth: u64) -> ExprKind {
+        let query = Box::new(self.query(depth - 1, false));
+        ExprKind::Subquery { kind, query }
     }
 
     fn call(&mut self, depth: u64) -> Call {
@@ -529,6 +570,11 @@ impl Generator {
 fn expr(kind: ExprKind) -> Expr {
     let at = Position::default();
     Expr { kind, at }
+}
+
+fn operation(op: Operator, operands: impl Into<Vec<Expr>>) -> ExprKind {
+    let operands = operands.into();
+    ExprKind::Operation { op, operands }
 }
 
 fn name(text: &str) -> Name {

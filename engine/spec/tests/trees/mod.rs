@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use prep_spec::model::{Declaration, Query, Setting, TableOrigin};
+use prep_spec::query::sql_of_key;
 use prep_spec::query::tree::QueryTree;
-use serde_json::Value;
 
 use generator::Generator;
 
@@ -21,7 +21,7 @@ fn parse(text: &str) -> Result<QueryTree, String> {
 fn printed_trees_are_parsed_to_the_same_trees() {
     let mut wrong = Vec::new();
     for seed in 0..TREES {
-        let tree = Generator(seed * 1_000_003).query(1 + seed % 3, false, false);
+        let tree = Generator(seed * 1_000_003).query(1 + seed % 3, false);
         let printed = tree.to_string();
         match parse(&printed) {
             Err(error) => wrong.push(format!("seed {seed}, {error}\n{printed}")),
@@ -29,8 +29,8 @@ fn printed_trees_are_parsed_to_the_same_trees() {
                 wrong.push(format!("seed {seed}\n{printed}\n{again}\n{tree:?}"));
             }
             Ok(again) => {
-                assert_eq!(again.key(), tree.key());
-                assert_eq!(QueryTree::from_key(&tree.key()), Some(tree), "{printed}");
+                assert_eq!(again.serialized(), tree.serialized());
+                assert_eq!(sql_of_key(&tree.key()), Some(printed.as_str()));
             }
         }
     }
@@ -39,49 +39,17 @@ fn printed_trees_are_parsed_to_the_same_trees() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Changes one random place of a tree's serialization.
-fn mutate(value: &mut Value, random: &mut Generator) {
-    match value {
-        Value::Object(members) if !members.is_empty() => {
-            let index = random.below(members.len() as u64) as usize;
-            let name = members.keys().nth(index).cloned().unwrap_or_default();
-            if random.below(10) == 0 {
-                members.remove(&name);
-            } else {
-                mutate(&mut members[&name], random);
-            }
-        }
-        Value::Array(elements) if !elements.is_empty() => {
-            let index = random.below(elements.len() as u64) as usize;
-            match random.below(8) {
-                0 => drop(elements.remove(index)),
-                1 => elements.push(elements[index].clone()),
-                2 => elements.reverse(),
-                _ => mutate(&mut elements[index], random),
-            }
-        }
-        Value::Object(_) | Value::Array(_) | Value::Null => {}
-        Value::Bool(flag) => *flag = !*flag,
-        Value::Number(number) => {
-            let choices = [
-                "0",
-                "1",
-                "-1",
-                "9007199254740993",
-                "9007199254740992",
-                "0.0",
-                "5e-324",
-                "1.0",
-            ];
-            *number = random.choose(&choices).parse().unwrap();
-        }
-        Value::String(text) => match random.below(4) {
-            0 => *text = text.replace('\'', "''"),
-            1 => text.push(*random.choose(&['\'', '"', '\\', ' ', 'A', '\u{301}'])),
-            2 => *text = text.to_uppercase(),
-            _ => *text = text.chars().skip(1).collect(),
-        },
-    }
+/// Changes one random place of a text.
+fn mutate(text: &str, random: &mut Generator) -> String {
+    let mut characters: Vec<char> = text.chars().collect();
+    let place = random.below(characters.len() as u64) as usize;
+    let end = (place + 1 + random.below(3) as usize).min(characters.len());
+    let replacement = random.choose(&[
+        "", "''", "'", "\"", "\\", " ", "A", "0", "-", "(", ")", ", ", " NOT ", ".", "1.0",
+        "\u{301}",
+    ]);
+    characters.splice(place..end, replacement.chars());
+    characters.into_iter().collect()
 }
 
 #[test]
@@ -89,11 +57,10 @@ fn keys_are_equal_if_and_only_if_trees_are_equal() {
     let (mut equal, mut different) = (0, 0);
     for seed in 0..TREES {
         let mut random = Generator(seed * 7_000_003);
-        let tree = random.query(1 + seed % 3, false, false);
-        for _ in 0..8 {
-            let mut value: Value = serde_json::from_str(&tree.key()).unwrap();
-            mutate(&mut value, &mut random);
-            let Ok(other) = serde_json::from_value::<QueryTree>(value) else {
+        let tree = random.query(1 + seed % 3, false);
+        let printed = tree.to_string();
+        for _ in 0..20 {
+            let Ok(other) = parse(&mutate(&printed, &mut random)) else {
                 continue;
             };
             assert_eq!(tree == other, tree.key() == other.key(), "{tree}\n{other}");
@@ -204,12 +171,20 @@ fn trees_are_printed_as_readable_sql() {
             "SELECT (a + b) * c - (d - e) AS x FROM t",
         ),
         (
+            "SELECT NOT a IN (1), NOT (b IS NULL OR c), NOT NOT d, a BETWEEN 1 AND 2 AS e, a !~ b AS f, g[1] AS h",
+            "SELECT a NOT IN (1), NOT (b IS NULL OR c), NOT NOT d, a >= 1 AND a <= 2 AS e, NOT a ~ b AS f, array_element(g, 1) AS h",
+        ),
+        (
+            "SELECT a IS DISTINCT FROM b AND c, (a IS NOT DISTINCT FROM b) IS NULL, a IS DISTINCT FROM (b AND c)",
+            "SELECT a IS DISTINCT FROM b AND c, a IS NOT DISTINCT FROM b IS NULL, a IS DISTINCT FROM (b AND c)",
+        ),
+        (
             "SELECT 'it''s' AS \"a\"\"b\", \"select\", \"name\", \"Ünit\" FROM t",
             "SELECT 'it''s' AS \"a\"\"b\", \"select\", name, \"Ünit\" FROM t",
         ),
         (
             "SELECT a FROM t WHERE NOT (a = 1 OR b) AND NOT EXISTS (SELECT 1 FROM u)",
-            "SELECT a FROM t WHERE NOT (a = 1 OR b) AND (NOT EXISTS (SELECT 1 FROM u))",
+            "SELECT a FROM t WHERE NOT (a = 1 OR b) AND NOT EXISTS (SELECT 1 FROM u)",
         ),
         (
             "with w(x) as (values (1)) select * exclude (a) replace (b as c), t.* from w as v left join (select 1 as i) s using (i), unnest([1]) u(k)",
@@ -261,11 +236,10 @@ fn the_queries_of_all_pipelines_can_be_printed() {
                 add_queries(&output.declaration, &mut queries);
             }
             for query in queries {
-                let tree = QueryTree::from_key(&query.key);
-                let tree = tree.unwrap_or_else(|| panic!("{name}: {}", query.text));
-                let printed = tree.to_string();
+                let printed = sql_of_key(&query.key);
+                let printed = printed.unwrap_or_else(|| panic!("{name}: {}", query.text));
                 let again =
-                    Query::parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
+                    Query::parse(printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
                 assert_eq!(again.key, query.key);
                 number += 1;
             }

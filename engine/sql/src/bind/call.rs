@@ -23,7 +23,7 @@ use crate::functions::{
     NON_DETERMINISTIC, find_aggregate, find_scalar, find_window, is_order_sensitive, names,
     takes_ignore_nulls,
 };
-use crate::relational::{ColumnId, Expr, ExprKind, needs_order_by};
+use crate::relational::{ColumnId, Expr, needs_order_by};
 
 /// A key of ORDER BY, resolved.
 #[derive(Debug, Clone)]
@@ -120,75 +120,36 @@ impl<'q> Exprs<'_, 'q, '_> {
         source: &'q tree::Expr,
     ) -> Result<Option<Expr>, QueryError> {
         let name = call.name.text.as_str();
-        let count = match name {
-            "coalesce" => None,
-            "nvl" | "nullif" => Some(2),
-            "nvl2" => Some(3),
+        let takes = match (name, call.args.len()) {
+            ("coalesce" | "nvl", 1..) | ("nullif", 2) => None,
+            ("coalesce" | "nvl", _) => Some("values"),
+            ("nullif", _) => Some("2 values"),
             _ => return Ok(None),
         };
         reject_clauses(call, &[])?;
-        if call.args.is_empty() || count.is_some_and(|count| count != call.args.len()) {
-            let takes = count.map_or("values".to_owned(), |count| format!("{count} values"));
+        if let Some(takes) = takes {
             return Err(refused(call.name.at, format!("{name}() takes {takes}")));
         }
         let args = call.args.iter().map(|arg| self.expr(arg));
         let args = args.collect::<Result<Vec<_>, _>>()?;
         let sources: Vec<&tree::Expr> = call.args.iter().collect();
         let what = format!("arguments of {name}()");
-        let (branches, otherwise) = match name {
-            "nullif" => {
-                let (Ok([a, b]), [left, right]) = (<[Expr; 2]>::try_from(args), &*sources) else {
-                    return Ok(None);
-                };
-                let texts: (&dyn Fn() -> String, &dyn Fn() -> String) =
-                    (&|| text(left), &|| text(right));
-                let (left, right) = compared((a.clone(), b), texts, &what)?;
-                let equal = comparison(Operator::Eq, left, right);
-                (vec![(equal, null(&a.data_type))], a)
-            }
-            "nvl2" => {
-                let Ok([tested, present, missing]) = <[Expr; 3]>::try_from(args) else {
-                    return Ok(None);
-                };
-                let results = unified(vec![present, missing], &sources[1..], &what)?;
-                let Ok([present, missing]) = <[Expr; 2]>::try_from(results) else {
-                    return Ok(None);
-                };
-                (vec![(tested.missing().not(), present)], missing)
-            }
-            _ => {
-                let mut args = unified(args, &sources, &what)?;
-                let Some(last) = args.pop() else {
-                    return Ok(None);
-                };
-                if args.is_empty() {
-                    return Ok(Some(last));
-                }
-                let branches = args.into_iter();
-                let branches = branches.map(|arg| (arg.clone().missing().not(), arg));
-                (branches.collect(), last)
-            }
-        };
-        let data_type = otherwise.data_type.clone();
-        let kind = ExprKind::Case {
-            branches,
-            otherwise: Some(Box::new(otherwise)),
-        };
-        Ok(Some(Expr::new(kind, data_type, source.at)))
-    }
-
-    /// Returns a call that the syntax of another expression stands for.
-    pub(super) fn named_call(
-        &mut self,
-        name: &str,
-        args: Vec<Expr>,
-        sources: &[&'q tree::Expr],
-        at: Position,
-    ) -> Result<Expr, QueryError> {
-        match find_scalar(name) {
-            Some(function) => scalar_call(function, args, sources, at),
-            None => Err(unknown(name, at)),
+        if let ("nullif", [a, b], [left, right]) = (name, &*args, &*sources) {
+            let texts: (&dyn Fn() -> String, &dyn Fn() -> String) =
+                (&|| text(left), &|| text(right));
+            let (left, right) = compared((a.clone(), b.clone()), texts, &what)?;
+            let branches = vec![(comparison(Operator::Eq, left, right), null(&a.data_type))];
+            return Ok(Some(Expr::case(branches, Some(a.clone()), source.at)));
         }
+        let mut args = unified(args, &sources, &what)?;
+        let last = args.pop();
+        if args.is_empty() {
+            return Ok(last);
+        }
+        let branches = args
+            .into_iter()
+            .map(|arg| (arg.clone().missing().not(), arg));
+        Ok(Some(Expr::case(branches.collect(), last, source.at)))
     }
 
     fn unnest(&mut self, call: &'q Call) -> Result<Expr, QueryError> {
@@ -319,12 +280,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         let mut resolved = Vec::with_capacity(keys.len());
         for key in keys {
             let expr = self.expr(&key.expr)?;
-            check_key(&expr, &key.expr, "ORDER BY")?;
-            resolved.push(OrderKey {
-                expr: self.binder.canonical(expr),
-                descending: key.descending,
-                nulls_first: key.nulls_first,
-            });
+            resolved.push(self.binder.order_key(expr, key)?);
         }
         Ok(resolved)
     }
@@ -469,7 +425,7 @@ fn unknown(name: &str, at: Position) -> QueryError {
         let help = "use a seeded split or `draws` for random numbers";
         return rejected(at, message, Some(help));
     }
-    let special = ["unnest", "coalesce", "nullif", "nvl", "nvl2"];
+    let special = ["unnest", "coalesce", "nullif", "nvl"];
     let candidates = names()
         .chain(special)
         .chain(["one_hot", "multi_hot", "constants"]);
@@ -524,8 +480,7 @@ pub(super) fn scalar_call(
     let returned = returned.map_err(|error| not_accepted(&name, &args, at, &error))?;
     let data_type = returned.data_type().clone();
     let wide = computed_type(&data_type);
-    let call = Expr::new(ExprKind::Call { function, args }, data_type, at);
-    Ok(cast(call, &wide))
+    Ok(cast(Expr::call(function, args, data_type, at), &wide))
 }
 
 /// Returns an integer, or 0 in place of a negative one.
@@ -536,12 +491,7 @@ fn at_least_zero(value: Expr) -> Expr {
         return if *number < 0 { zero() } else { value };
     }
     let is_negative = Expr::binary(Operator::Lt, value.clone(), zero(), DataType::Boolean);
-    let data_type = value.data_type.clone();
-    let kind = ExprKind::Case {
-        branches: vec![(is_negative, zero())],
-        otherwise: Some(Box::new(value)),
-    };
-    Expr::new(kind, data_type, at)
+    Expr::case(vec![(is_negative, zero())], Some(value), at)
 }
 
 /// Returns arguments with the types that a function takes.
@@ -663,94 +613,48 @@ fn frame(
     order_by: &[OrderKey],
     at: Position,
 ) -> Result<WindowFrame, QueryError> {
-    let is_ordered = !order_by.is_empty();
-    let Some(frame) = window.frame else {
-        let default = WindowFrame::new(is_ordered.then_some(false));
-        let DataType::UInt64 = bound_type(&default, order_by) else {
-            let start = null_bound(&bound_type(&default, order_by));
-            let (units, end) = (default.units, default.end_bound);
-            return Ok(WindowFrame::new_bounds(
-                units,
-                WindowFrameBound::Preceding(start),
-                end,
-            ));
-        };
-        return Ok(default);
-    };
-    let units = match frame.units {
-        FrameUnits::Rows => WindowFrameUnits::Rows,
-        FrameUnits::Range => WindowFrameUnits::Range,
-        FrameUnits::Groups => WindowFrameUnits::Groups,
-    };
+    let frame = window.frame.unwrap_or(tree::Frame {
+        units: FrameUnits::Range,
+        start: FrameBound::Preceding(None),
+        end: FrameBound::CurrentRow,
+    });
     let counts = |bound: FrameBound| {
-        matches!(
-            bound,
-            FrameBound::Preceding(Some(_)) | FrameBound::Following(Some(_))
-        )
+        use FrameBound::{Following, Preceding};
+        matches!(bound, Preceding(Some(_)) | Following(Some(_)))
     };
     let has_distance = counts(frame.start) || counts(frame.end);
-    if frame.start == FrameBound::Following(None) || frame.end == FrameBound::Preceding(None) {
-        return Err(refused(at, "a frame ends after it starts"));
-    }
-    if units == WindowFrameUnits::Groups && !is_ordered {
-        return Err(refused(at, "a frame of GROUPS needs an ORDER BY"));
-    }
-    if units == WindowFrameUnits::Range && has_distance && order_by.len() != 1 {
-        return Err(refused(
-            at,
-            "a frame of RANGE with a distance needs one ORDER BY column",
-        ));
-    }
-    // Without an order, all rows are equal.
-    let units = match units {
-        WindowFrameUnits::Range if !is_ordered => {
-            return Ok(WindowFrame::new(None));
+    let (units, data_type) = match (frame.units, order_by) {
+        (FrameUnits::Rows, _) => (WindowFrameUnits::Rows, DataType::UInt64),
+        (FrameUnits::Groups, []) => {
+            return Err(refused(at, "a frame of GROUPS needs an ORDER BY"));
         }
-        units => units,
+        (FrameUnits::Groups, _) => (WindowFrameUnits::Groups, DataType::UInt64),
+        (FrameUnits::Range, [key]) if has_distance && !key.expr.data_type.is_numeric() => {
+            let message = "a frame of RANGE with a distance needs an ORDER BY of numbers";
+            return Err(refused(at, message));
+        }
+        (FrameUnits::Range, keys) if has_distance && keys.len() != 1 => {
+            let message = "a frame of RANGE with a distance needs one ORDER BY column";
+            return Err(refused(at, message));
+        }
+        // Without an order, all rows are equal.
+        (FrameUnits::Range, []) => return Ok(WindowFrame::new(None)),
+        (FrameUnits::Range, [first, ..]) => (WindowFrameUnits::Range, first.expr.data_type.clone()),
     };
-    let sample = WindowFrame::new_bounds(
-        units,
-        WindowFrameBound::CurrentRow,
-        WindowFrameBound::CurrentRow,
-    );
-    let data_type = bound_type(&sample, order_by);
-    if has_distance && units == WindowFrameUnits::Range && !data_type.is_numeric() {
-        return Err(refused(
-            at,
-            "a frame of RANGE with a distance needs an ORDER BY of numbers",
-        ));
-    }
-    let bound = |bound: FrameBound| {
-        let distance = |rows: Option<u64>| match rows {
-            None => null_bound(&data_type),
-            Some(rows) => {
-                let rows = ScalarValue::UInt64(Some(rows));
-                rows.cast_to(&data_type).unwrap_or(rows)
-            }
-        };
-        match bound {
-            FrameBound::Preceding(rows) => WindowFrameBound::Preceding(distance(rows)),
-            FrameBound::CurrentRow => WindowFrameBound::CurrentRow,
-            FrameBound::Following(rows) => WindowFrameBound::Following(distance(rows)),
+    let distance = |rows: Option<u64>| match rows {
+        None => ScalarValue::try_from(&data_type).unwrap_or(ScalarValue::Null),
+        Some(rows) => {
+            let rows = ScalarValue::UInt64(Some(rows));
+            rows.cast_to(&data_type).unwrap_or(rows)
         }
     };
-    Ok(WindowFrame::new_bounds(
-        units,
-        bound(frame.start),
-        bound(frame.end),
-    ))
-}
-
-fn null_bound(data_type: &DataType) -> ScalarValue {
-    ScalarValue::try_from(data_type).unwrap_or(ScalarValue::Null)
-}
-
-/// Returns the type of the bounds of a frame.
-fn bound_type(frame: &WindowFrame, order_by: &[OrderKey]) -> DataType {
-    match (frame.units, order_by.first()) {
-        (WindowFrameUnits::Range, Some(first)) => first.expr.data_type.clone(),
-        _ => DataType::UInt64,
-    }
+    let bound = |bound: FrameBound| match bound {
+        FrameBound::Preceding(rows) => WindowFrameBound::Preceding(distance(rows)),
+        FrameBound::CurrentRow => WindowFrameBound::CurrentRow,
+        FrameBound::Following(rows) => WindowFrameBound::Following(distance(rows)),
+    };
+    let (start, end) = (bound(frame.start), bound(frame.end));
+    Ok(WindowFrame::new_bounds(units, start, end))
 }
 
 /// Resolves an expression that must be a list, for FROM.

@@ -7,12 +7,12 @@ use arrow::datatypes::{DataType, Schema};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DataFusionError, ScalarValue};
 use datafusion_expr::ColumnarValue;
-use prep_spec::query::tree;
+use prep_spec::query::tree::{self, Operator};
 
 use super::types::{refused, rejected, text};
 use crate::QueryError;
-use crate::error::message_of;
-use crate::functions::Arithmetic;
+use crate::error::{message_of, regex_fault};
+use crate::functions::{compiled, is_operator_name};
 use crate::lower::physical_constant;
 use crate::relational::{Expr, ExprKind};
 
@@ -44,7 +44,7 @@ pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError
 /// Returns whether an expression is a cast or an operator.
 fn is_plain(kind: &ExprKind) -> bool {
     match kind {
-        ExprKind::Call { function, .. } => Arithmetic::is_name(function.name()),
+        ExprKind::Call { function, .. } => is_operator_name(function.name()),
         ExprKind::Cast { .. } | ExprKind::Binary(..) => true,
         _ => false,
     }
@@ -64,11 +64,11 @@ pub(super) fn value(expr: &Expr) -> Result<ScalarValue, DataFusionError> {
 
 /// Returns an error for a division of integers by a constant zero.
 pub(super) fn divides_by_zero(
-    op: Arithmetic,
+    op: Operator,
     divisor: &Expr,
     source: &tree::Expr,
 ) -> Result<(), QueryError> {
-    let divides = matches!(op, Arithmetic::Divide | Arithmetic::Remainder);
+    let divides = matches!(op, Operator::Divide | Operator::Remainder);
     if divides && divisor.as_literal() == Some(&ScalarValue::Int64(Some(0))) {
         let message = format!("`{}` divides by zero", text(source));
         let help = "use NULLIF(x, 0) as the divisor to make the result missing";
@@ -87,21 +87,14 @@ pub(super) fn check_pattern(
         return Ok(());
     };
     let flags = match flags.and_then(Expr::as_literal) {
-        Some(ScalarValue::Utf8(Some(flags))) => flags.replace('g', ""),
-        _ => String::new(),
+        Some(ScalarValue::Utf8(Some(flags))) => flags,
+        _ => "",
     };
-    let compiled = match flags.is_empty() {
-        true => regex::Regex::new(pattern),
-        false => regex::Regex::new(&format!("(?{flags}){pattern}")),
-    };
-    let Err(error) = compiled else {
+    let Err(error) = compiled(pattern, flags) else {
         return Ok(());
     };
-    // The message shows the pattern, a mark below the error, and the reason in the last line.
     let message = error.to_string();
-    let mut lines = message.lines().rev();
-    let why = lines.find_map(|line| line.trim().strip_prefix("error: "));
-    let why = why.or_else(|| message.lines().next()).unwrap_or_default();
+    let why = regex_fault(&message);
     Err(rejected(
         source.at,
         format!("invalid regular expression `{pattern}`: {why}"),

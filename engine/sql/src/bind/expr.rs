@@ -3,8 +3,8 @@
 use arrow::compute::can_cast_types;
 use arrow::datatypes::DataType;
 use datafusion_common::ScalarValue;
-use datafusion_expr::Operator;
-use prep_spec::query::tree::{self, BinaryOperator, CastType, Name, Position, Truth};
+use datafusion_expr::Operator as PlanOperator;
+use prep_spec::query::tree::{self, CastType, Name, Operator, Position, SubqueryKind};
 
 use super::Binder;
 use super::call::{PendingAggregate, PendingWindow};
@@ -12,11 +12,11 @@ use super::constant::{check_pattern, divides_by_zero, folded};
 use super::scope::{Parts, Scope, missing_column};
 use super::subquery::Pending;
 use super::types::{
-    TIMESTAMP, TypeClass, canonical, cast, common, compared, comparison, help, of_class, refused,
-    rejected, text, widened,
+    TIMESTAMP, TypeClass, canonical, cast, common, compared, comparison, mismatch, of_class,
+    refused, rejected, text, widened,
 };
 use crate::QueryError;
-use crate::functions::{Arithmetic, checked_function};
+use crate::functions::{checked_function, is_arithmetic};
 use crate::relational::{ColumnId, Expr, ExprKind};
 
 /// Resolves the expressions of one clause.
@@ -74,95 +74,21 @@ impl<'q> Exprs<'_, 'q, '_> {
             tree::ExprKind::Integer(value) => Expr::literal((*value).into(), at),
             tree::ExprKind::Double(value) => Expr::literal((*value).into(), at),
             tree::ExprKind::Text(value) => Expr::literal(value.as_str().into(), at),
-            tree::ExprKind::Not(inner) => self.class(inner, TypeClass::Boolean, "NOT")?.not(),
-            tree::ExprKind::Negate(inner) => self.negated(inner, at)?,
-            tree::ExprKind::Binary { op, left, right } => self.binary(source, *op, left, right)?,
-            tree::ExprKind::Is {
-                expr,
-                value,
-                negated,
-            } => negated_if(*negated, self.is(expr, *value)?),
-            tree::ExprKind::IsDistinct {
-                left,
-                right,
-                negated,
-            } => {
-                let (left, right) = self.pair(left, right, "compared")?;
-                let op = match negated {
-                    true => Operator::IsNotDistinctFrom,
-                    false => Operator::IsDistinctFrom,
-                };
-                comparison(op, left, right)
-            }
-            tree::ExprKind::Between {
-                expr,
-                low,
-                high,
-                negated,
-            } => {
-                let (from, low) = self.pair(expr, low, "compared")?;
-                let (to, high) = self.pair(expr, high, "compared")?;
-                let above = comparison(Operator::GtEq, from, low);
-                let below = comparison(Operator::LtEq, to, high);
-                let both = Expr::binary(Operator::And, above, below, DataType::Boolean);
-                negated_if(*negated, both)
-            }
-            tree::ExprKind::InList {
-                expr,
-                list,
-                negated,
-            } => negated_if(*negated, self.in_list(expr, list)?),
-            tree::ExprKind::InQuery {
-                expr,
-                query,
-                negated,
-            } => {
-                let value = self.expr(expr)?;
-                let found = self.in_query(value, expr, query)?;
-                negated_if(*negated, found)
-            }
-            tree::ExprKind::Exists { query, negated } => {
-                negated_if(*negated, self.exists(query, at)?)
-            }
-            tree::ExprKind::Subquery(query) => self.scalar_subquery(query, at)?,
-            tree::ExprKind::Like {
-                expr,
-                pattern,
-                negated,
-                ignores_case,
-            } => {
-                let kind = ExprKind::Like {
-                    expr: Box::new(self.class(expr, TypeClass::Text, "LIKE")?),
-                    pattern: Box::new(self.class(pattern, TypeClass::Text, "LIKE")?),
-                    negated: *negated,
-                    ignores_case: *ignores_case,
-                };
-                Expr::boolean(kind, at)
-            }
+            tree::ExprKind::Operation { op, operands } => self.operation(source, *op, operands)?,
+            tree::ExprKind::Subquery { kind, query } => match kind {
+                SubqueryKind::Value => self.scalar_subquery(query, at)?,
+                SubqueryKind::Exists => self.exists(query, at)?,
+                SubqueryKind::In(operand) => {
+                    let value = self.expr(operand)?;
+                    self.in_query(value, operand, query)?
+                }
+            },
             tree::ExprKind::Cast { expr, to, is_try } => self.explicit_cast(expr, *to, *is_try)?,
             tree::ExprKind::Case {
-                operand,
                 branches,
                 otherwise,
-            } => self.case(operand.as_deref(), branches, otherwise.as_deref(), at)?,
+            } => self.case(branches, otherwise.as_deref(), at)?,
             tree::ExprKind::Call(call) => self.call(call, source)?,
-            tree::ExprKind::Element { list, index } => {
-                let args = vec![self.expr(list)?, self.expr(index)?];
-                self.named_call("array_element", args, &[list, index], at)?
-            }
-            tree::ExprKind::Slice { list, first, last } => {
-                let mut args = vec![self.expr(list)?];
-                let length = self.named_call("cardinality", args.clone(), &[list], at)?;
-                args.push(match first {
-                    Some(first) => self.class(first, TypeClass::Number, "a slice")?,
-                    None => Expr::literal(1_i64.into(), at),
-                });
-                args.push(match last {
-                    Some(last) => self.class(last, TypeClass::Number, "a slice")?,
-                    None => length,
-                });
-                self.named_call("array_slice", args, &[list], at)?
-            }
         };
         folded(Expr { at, ..resolved }, source)
     }
@@ -220,99 +146,87 @@ impl<'q> Exprs<'_, 'q, '_> {
         }
     }
 
-    fn negated(&mut self, inner: &'q tree::Expr, at: Position) -> Result<Expr, QueryError> {
-        let inner = self.class(inner, TypeClass::Number, "-")?;
-        Ok(arithmetic(Arithmetic::Negate, vec![inner], at))
-    }
-
-    fn binary(
+    fn operation(
         &mut self,
         source: &'q tree::Expr,
-        op: BinaryOperator,
-        left: &'q tree::Expr,
-        right: &'q tree::Expr,
+        op: Operator,
+        operands: &'q [tree::Expr],
     ) -> Result<Expr, QueryError> {
-        use BinaryOperator as Op;
-        let (compare, symbol) = match op {
-            Op::Equal => (Operator::Eq, "="),
-            Op::NotEqual => (Operator::NotEq, "<>"),
-            Op::Less => (Operator::Lt, "<"),
-            Op::LessOrEqual => (Operator::LtEq, "<="),
-            Op::Greater => (Operator::Gt, ">"),
-            Op::GreaterOrEqual => (Operator::GtEq, ">="),
-            Op::And => (Operator::And, "AND"),
-            Op::Or => (Operator::Or, "OR"),
-            Op::BitAnd => (Operator::BitwiseAnd, "&"),
-            Op::BitOr => (Operator::BitwiseOr, "|"),
-            Op::Matches {
-                negated,
-                ignores_case,
-            } => match (negated, ignores_case) {
-                (false, false) => (Operator::RegexMatch, "~"),
-                (false, true) => (Operator::RegexIMatch, "~*"),
-                (true, false) => (Operator::RegexNotMatch, "!~"),
-                (true, true) => (Operator::RegexNotIMatch, "!~*"),
-            },
-            Op::ShiftLeft => return self.arithmetic(source, Arithmetic::ShiftLeft, left, right),
-            Op::ShiftRight => return self.arithmetic(source, Arithmetic::ShiftRight, left, right),
-            Op::Add => return self.arithmetic(source, Arithmetic::Add, left, right),
-            Op::Subtract => return self.arithmetic(source, Arithmetic::Subtract, left, right),
-            Op::Multiply => return self.arithmetic(source, Arithmetic::Multiply, left, right),
-            Op::Divide => return self.arithmetic(source, Arithmetic::Divide, left, right),
-            Op::Remainder => return self.arithmetic(source, Arithmetic::Remainder, left, right),
-            Op::Join => {
-                let args = vec![self.expr(left)?, self.expr(right)?];
-                let args = args.into_iter().map(|arg| cast(arg, &DataType::Utf8));
-                return Ok(arithmetic(Arithmetic::Join, args.collect(), source.at));
+        let (symbol, at) = (op.symbol(), source.at);
+        let boolean = DataType::Boolean;
+        match (op, operands) {
+            (Operator::In, [value, list @ ..]) => self.in_list(value, list),
+            (Operator::Not, [operand]) => {
+                Ok(self.class(operand, TypeClass::Boolean, symbol)?.not())
             }
-        };
-        let is_comparison = matches!(
-            op,
-            Op::Equal
-                | Op::NotEqual
-                | Op::Less
-                | Op::LessOrEqual
-                | Op::Greater
-                | Op::GreaterOrEqual
-        );
-        if is_comparison {
-            let (left, right) = self.pair(left, right, "compared")?;
-            return Ok(comparison(compare, left, right));
+            (Operator::Negate, [operand]) => {
+                let operand = self.class(operand, TypeClass::Number, symbol)?;
+                Ok(arithmetic(Operator::Negate, vec![operand], at))
+            }
+            (Operator::IsNull, [operand]) => Ok(self.expr(operand)?.missing()),
+            (Operator::IsUnknown, [operand]) => {
+                Ok(self.class(operand, TypeClass::Boolean, "IS")?.missing())
+            }
+            (Operator::IsTrue | Operator::IsFalse, [operand]) => {
+                let value = Expr::literal((op == Operator::IsTrue).into(), operand.at);
+                let operand = self.class(operand, TypeClass::Boolean, "IS")?;
+                Ok(Expr::binary(
+                    PlanOperator::IsNotDistinctFrom,
+                    operand,
+                    value,
+                    boolean,
+                ))
+            }
+            (_, [left, right]) => {
+                if is_arithmetic(op) {
+                    return self.arithmetic(source, op, left, right);
+                }
+                let (class, plan) = plan_operator(op);
+                let Some(class) = class else {
+                    let (left, right) = self.pair(left, right, "compared")?;
+                    return Ok(comparison(plan, left, right));
+                };
+                let operands = (
+                    self.class(left, class, symbol)?,
+                    self.class(right, class, symbol)?,
+                );
+                if matches!(op, Operator::Like | Operator::Ilike) {
+                    let kind = ExprKind::Like {
+                        expr: Box::new(operands.0),
+                        pattern: Box::new(operands.1),
+                        ignores_case: op == Operator::Ilike,
+                    };
+                    return Ok(Expr::boolean(kind, at));
+                }
+                let result = match class {
+                    TypeClass::Number => {
+                        require_integers(symbol, [(&operands.0, left), (&operands.1, right)])?;
+                        DataType::Int64
+                    }
+                    TypeClass::Text => {
+                        check_pattern(&operands.1, None, right)?;
+                        boolean
+                    }
+                    _ => boolean,
+                };
+                Ok(Expr::binary(plan, operands.0, operands.1, result))
+            }
+            _ => Err(refused(at, format!("{symbol} has other operands"))),
         }
-        let class = match compare {
-            Operator::And | Operator::Or => TypeClass::Boolean,
-            Operator::RegexMatch
-            | Operator::RegexIMatch
-            | Operator::RegexNotMatch
-            | Operator::RegexNotIMatch => TypeClass::Text,
-            _ => TypeClass::Number,
-        };
-        let operands = (
-            self.class(left, class, symbol)?,
-            self.class(right, class, symbol)?,
-        );
-        let result = match class {
-            TypeClass::Number => {
-                require_integers(symbol, [(&operands.0, left), (&operands.1, right)])?;
-                DataType::Int64
-            }
-            TypeClass::Text => {
-                check_pattern(&operands.1, None, right)?;
-                DataType::Boolean
-            }
-            _ => DataType::Boolean,
-        };
-        Ok(Expr::binary(compare, operands.0, operands.1, result))
     }
 
     fn arithmetic(
         &mut self,
         source: &tree::Expr,
-        op: Arithmetic,
+        op: Operator,
         left: &'q tree::Expr,
         right: &'q tree::Expr,
     ) -> Result<Expr, QueryError> {
         let (a, b) = (self.expr(left)?, self.expr(right)?);
+        if op == Operator::Join {
+            let args = [a, b].map(|arg| cast(arg, &DataType::Utf8));
+            return Ok(arithmetic(op, args.into(), source.at));
+        }
         let is_date = |expr: &Expr| expr.data_type == DataType::Date32;
         if is_date(&a) || is_date(&b) {
             return date_arithmetic(op, a, b, source);
@@ -320,7 +234,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         let symbol = op.symbol();
         let a = of_class(a, left, TypeClass::Number, symbol)?;
         let b = of_class(b, right, TypeClass::Number, symbol)?;
-        let is_shift = matches!(op, Arithmetic::ShiftLeft | Arithmetic::ShiftRight);
+        let is_shift = matches!(op, Operator::ShiftLeft | Operator::ShiftRight);
         if is_shift {
             require_integers(symbol, [(&a, left), (&b, right)])?;
         }
@@ -330,25 +244,6 @@ impl<'q> Exprs<'_, 'q, '_> {
         }
         let operands = [a, b].map(|operand| cast(operand, &DataType::Float64));
         Ok(arithmetic(op, operands.into(), source.at))
-    }
-
-    fn is(&mut self, expr: &'q tree::Expr, value: Truth) -> Result<Expr, QueryError> {
-        if value == Truth::Null {
-            return Ok(self.expr(expr)?.missing());
-        }
-        let operand = self.class(expr, TypeClass::Boolean, "IS")?;
-        Ok(match value {
-            Truth::True | Truth::False => {
-                let value = Expr::literal((value == Truth::True).into(), expr.at);
-                Expr::binary(
-                    Operator::IsNotDistinctFrom,
-                    operand,
-                    value,
-                    DataType::Boolean,
-                )
-            }
-            Truth::Null | Truth::Unknown => operand.missing(),
-        })
     }
 
     fn in_list(
@@ -415,20 +310,13 @@ impl<'q> Exprs<'_, 'q, '_> {
 
     fn case(
         &mut self,
-        operand: Option<&'q tree::Expr>,
         branches: &'q [(tree::Expr, tree::Expr)],
         otherwise: Option<&'q tree::Expr>,
         at: Position,
     ) -> Result<Expr, QueryError> {
         let mut conditions = Vec::with_capacity(branches.len());
         for (when, _) in branches {
-            conditions.push(match operand {
-                None => self.class(when, TypeClass::Boolean, "WHEN")?,
-                Some(operand) => {
-                    let (operand, when) = self.pair(operand, when, "compared")?;
-                    comparison(Operator::Eq, operand, when)
-                }
-            });
+            conditions.push(self.class(when, TypeClass::Boolean, "WHEN")?);
         }
         let sources = branches.iter().map(|(_, then)| then).chain(otherwise);
         let sources: Vec<&tree::Expr> = sources.collect();
@@ -436,18 +324,11 @@ impl<'q> Exprs<'_, 'q, '_> {
         let results = results.collect::<Result<Vec<_>, _>>()?;
         let mut results = unified(results, &sources, "results of one CASE")?;
         let otherwise = match otherwise {
-            Some(_) => results.pop().map(Box::new),
+            Some(_) => results.pop(),
             None => None,
         };
-        let data_type = results
-            .first()
-            .map_or(DataType::Null, |first| first.data_type.clone());
         let branches = conditions.into_iter().zip(results).collect();
-        let kind = ExprKind::Case {
-            branches,
-            otherwise,
-        };
-        Ok(Expr::new(kind, data_type, at))
+        Ok(Expr::case(branches, otherwise, at))
     }
 }
 
@@ -462,21 +343,14 @@ pub(super) fn unified(
     for (index, expr) in exprs.iter().enumerate() {
         let Some(both) = common(&to, &expr.data_type) else {
             let first = typed.unwrap_or_default();
-            let classes = (TypeClass::of(&to), TypeClass::of(&expr.data_type));
             let of = |index: usize| {
                 sources
                     .get(index)
                     .map_or(String::new(), |source| text(source))
             };
-            let message = format!(
-                "`{}` is {} and `{}` is {}: they cannot be {what}",
-                of(first),
-                classes.0.name(),
-                of(index),
-                classes.1.name()
-            );
+            let (one, other) = ((&*of(first), &to), (&*of(index), &expr.data_type));
             let at = exprs.get(first).map_or(expr.at, |first| first.at);
-            return Err(rejected(at, message, Some(help(classes.0, classes.1))));
+            return Err(mismatch(one, other, what, at));
         };
         if !expr.data_type.is_null() {
             typed = typed.or(Some(index));
@@ -500,22 +374,43 @@ fn require_integers(symbol: &str, operands: [(&Expr, &tree::Expr); 2]) -> Result
     Ok(())
 }
 
-fn negated_if(negated: bool, expr: Expr) -> Expr {
-    if negated { expr.not() } else { expr }
+/// Returns the operator of plans, and the class of its operands. `None` if they are compared with each other.
+fn plan_operator(op: Operator) -> (Option<TypeClass>, PlanOperator) {
+    match op {
+        Operator::Or => (Some(TypeClass::Boolean), PlanOperator::Or),
+        Operator::Like | Operator::Ilike => (Some(TypeClass::Text), PlanOperator::LikeMatch),
+        Operator::Matches => (Some(TypeClass::Text), PlanOperator::RegexMatch),
+        Operator::MatchesAnyCase => (Some(TypeClass::Text), PlanOperator::RegexIMatch),
+        Operator::BitOr => (Some(TypeClass::Number), PlanOperator::BitwiseOr),
+        Operator::BitAnd => (Some(TypeClass::Number), PlanOperator::BitwiseAnd),
+        Operator::IsDistinct => (None, PlanOperator::IsDistinctFrom),
+        Operator::Equal => (None, PlanOperator::Eq),
+        Operator::NotEqual => (None, PlanOperator::NotEq),
+        Operator::Less => (None, PlanOperator::Lt),
+        Operator::LessOrEqual => (None, PlanOperator::LtEq),
+        Operator::Greater => (None, PlanOperator::Gt),
+        Operator::GreaterOrEqual => (None, PlanOperator::GtEq),
+        // The other operators are resolved before.
+        _ => (Some(TypeClass::Boolean), PlanOperator::And),
+    }
 }
 
 /// Returns a call of checked arithmetic, whose operands have one type.
-pub(super) fn arithmetic(op: Arithmetic, args: Vec<Expr>, at: Position) -> Expr {
+pub(super) fn arithmetic(op: Operator, args: Vec<Expr>, at: Position) -> Expr {
     let data_type = args
         .first()
         .map_or(DataType::Null, |arg| arg.data_type.clone());
-    let function = std::sync::Arc::new(checked_function(op));
-    Expr::new(ExprKind::Call { function, args }, data_type, at)
+    Expr::call(
+        std::sync::Arc::new(checked_function(op)),
+        args,
+        data_type,
+        at,
+    )
 }
 
 /// Adds or subtracts days, or returns the number of days between two dates.
 fn date_arithmetic(
-    op: Arithmetic,
+    op: Operator,
     left: Expr,
     right: Expr,
     source: &tree::Expr,
@@ -524,9 +419,9 @@ fn date_arithmetic(
     let is_days = |expr: &Expr| expr.data_type.is_integer();
     let is_date = |expr: &Expr| expr.data_type == DataType::Date32;
     let to_date = match (op, is_date(&left), is_date(&right)) {
-        (Arithmetic::Subtract, true, true) => false,
-        (Arithmetic::Add | Arithmetic::Subtract, true, false) if is_days(&right) => true,
-        (Arithmetic::Add, false, true) if is_days(&left) => true,
+        (Operator::Subtract, true, true) => false,
+        (Operator::Add | Operator::Subtract, true, false) if is_days(&right) => true,
+        (Operator::Add, false, true) if is_days(&left) => true,
         _ => {
             let message = format!("`{}` combines a date with another value", text(source));
             let help = "add or subtract a number of days (`day + 7`), or subtract two dates";

@@ -10,7 +10,7 @@ use super::scope::{Parts, Scope, ScopeColumn, ScopeTable};
 use super::types::{TypeClass, compared, comparison, refused};
 use super::{Binder, ColumnInfo, OutputColumn};
 use crate::QueryError;
-use crate::relational::{ColumnId, Expr, ExprKind, JoinKind, Relational, conjuncts};
+use crate::relational::{ColumnId, Expr, JoinKind, Relational, conjuncts};
 use crate::table::relation::ROW;
 
 /// The rows of FROM, and the tables whose columns can be named.
@@ -337,12 +337,8 @@ impl Binder<'_> {
                 let Ok([left, right]) = <[Expr; 2]>::try_from(sides) else {
                     continue;
                 };
-                let data_type = left.data_type.clone();
-                let kind = ExprKind::Case {
-                    branches: vec![(left.clone().missing().not(), left)],
-                    otherwise: Some(Box::new(right)),
-                };
-                let merged = Expr::new(kind, data_type, name.at);
+                let present = left.clone().missing().not();
+                let merged = Expr::case(vec![(present, left)], Some(right), name.at);
                 let id;
                 (plan, id) = self.with_column(plan, &name.text, merged);
                 merged_columns.push(OutputColumn {

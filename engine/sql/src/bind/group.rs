@@ -6,7 +6,7 @@ use std::sync::Arc;
 use prep_spec::query::tree;
 
 use super::Binder;
-use super::call::{OrderKey, PendingAggregate};
+use super::call::{OrderKey, PendingAggregate, check_key};
 use super::types::{refused, rejected};
 use crate::QueryError;
 use crate::relational::{AggregateCall, ColumnId, Expr, ExprKind, Relational, SortKey};
@@ -156,6 +156,20 @@ impl Binder<'_> {
             (*id, call)
         });
         Some((plan, calls.collect()))
+    }
+
+    /// Returns a key of an ORDER BY.
+    pub(super) fn order_key(
+        &self,
+        expr: Expr,
+        key: &tree::SortKey,
+    ) -> Result<OrderKey, QueryError> {
+        check_key(&expr, &key.expr, "ORDER BY")?;
+        Ok(OrderKey {
+            expr: self.canonical(expr),
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        })
     }
 
     /// Adds a column for a key of an ORDER BY.

@@ -1,15 +1,15 @@
 //! Resolves queries: WITH, set operations, VALUES, ORDER BY and LIMIT.
 
 use arrow::datatypes::DataType;
-use prep_spec::query::tree::{self, Body, Position, QueryTree};
+use prep_spec::query::tree::{self, Body, Position, QueryTree, SetOperator};
 
-use super::call::{OrderKey, check_key};
+use super::call::OrderKey;
 use super::expr::{Exprs, unified};
 use super::scope::{Parts, Scope, ScopeColumn, ScopeTable};
 use super::types::{TypeClass, canonical, cast, common, help, refused, rejected};
 use super::{Binder, Bound, OutputColumn, RowDemand};
 use crate::QueryError;
-use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational, SortKey};
+use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 
 impl Binder<'_> {
     /// Resolves a query. `outer` contains the names of the query around it.
@@ -52,30 +52,24 @@ impl Binder<'_> {
         match body {
             Body::Select(select) => self.select(select, &[], parts, outer),
             Body::Query(query) => self.query(query, parts, outer),
-            Body::Union { all, branches } => {
+            Body::Operation { op, branches, at } => {
                 let branches = branches
                     .iter()
                     .map(|branch| self.body(branch, parts, outer));
-                let branches = branches.collect::<Result<Vec<_>, _>>()?;
-                let (plan, columns) = self.union(branches, query_position(body))?;
-                match all {
-                    true => Ok((plan, columns)),
-                    false => Ok(self.distinct(plan, columns)),
+                let mut branches = branches.collect::<Result<Vec<_>, _>>()?;
+                let kind = match op {
+                    SetOperator::UnionAll => return self.union(branches, *at),
+                    SetOperator::Union => {
+                        let (plan, columns) = self.union(branches, *at)?;
+                        return Ok(self.distinct(plan, columns));
+                    }
+                    SetOperator::Except => JoinKind::Anti,
+                    SetOperator::Intersect => JoinKind::Semi,
+                };
+                match (branches.pop(), branches.pop()) {
+                    (Some(right), Some(left)) => self.matched((left, right), kind, *at),
+                    _ => Err(refused(*at, "a set operation has two branches")),
                 }
-            }
-            Body::Except { left, right, at } => {
-                let sides = (
-                    self.body(left, parts, outer)?,
-                    self.body(right, parts, outer)?,
-                );
-                self.matched(sides, JoinKind::Anti, *at)
-            }
-            Body::Intersect { left, right, at } => {
-                let sides = (
-                    self.body(left, parts, outer)?,
-                    self.body(right, parts, outer)?,
-                );
-                self.matched(sides, JoinKind::Semi, *at)
             }
             Body::Values(rows) => self.values(rows, parts, outer),
         }
@@ -319,12 +313,7 @@ impl Binder<'_> {
                 }
                 None => exprs.expr(&key.expr)?,
             };
-            check_key(&expr, &key.expr, "ORDER BY")?;
-            keys.push(OrderKey {
-                expr: exprs.binder.canonical(expr),
-                descending: key.descending,
-                nulls_first: key.nulls_first,
-            });
+            keys.push(exprs.binder.order_key(expr, key)?);
         }
         let pending = std::mem::take(&mut exprs.found.subqueries);
         let plan = self.attach(plan, pending, &mut Ok)?;
@@ -341,12 +330,8 @@ impl Binder<'_> {
         let mut sort = Vec::with_capacity(keys.len());
         for key in keys {
             let column;
-            (plan, column) = self.with_column(plan, "key", key.expr);
-            sort.push(SortKey {
-                column,
-                descending: key.descending,
-                nulls_first: key.nulls_first,
-            });
+            (plan, column) = self.sort_column(plan, key);
+            sort.push(column);
         }
         if self.demand == RowDemand::Ordered
             && let Some(missing) = plan.missing_key(&sort)
@@ -374,17 +359,5 @@ pub(super) fn position(key: &tree::Expr, columns: usize) -> Result<Option<usize>
             key.at,
             format!("there is no column {number}: the query has {columns}"),
         )),
-    }
-}
-
-fn query_position(body: &Body) -> Position {
-    match body {
-        Body::Select(select) => select.at,
-        Body::Query(query) => query.at,
-        Body::Union { branches, .. } => {
-            branches.first().map_or(Position::default(), query_position)
-        }
-        Body::Except { left, .. } | Body::Intersect { left, .. } => query_position(left),
-        Body::Values(_) => Position::default(),
     }
 }

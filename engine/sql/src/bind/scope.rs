@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use prep_spec::query::tree::{Name, Part};
 
-use super::types::{place, rejected};
+use super::types::rejected;
 use crate::QueryError;
+use crate::error::place;
 use crate::relational::ColumnId;
 
 /// The parts of WITH that a query can use. The latest is found first.
@@ -107,23 +108,29 @@ impl<'s> Scope<'s> {
             return match self.by_name.get(&name.text).map(Vec::as_slice) {
                 None | Some([]) => Ok(None),
                 Some([id]) => Ok(Some(*id)),
-                Some(_) => {
-                    let message = format!("`{}` is a column of several tables", name.text);
-                    let help = format!("write the table before it: `t.{}`", name.text);
-                    Err(rejected(name.at, message, Some(help)))
-                }
+                Some(_) => Err(self.ambiguous(name)),
             };
         };
         let found = self.table(&table.text);
         let columns = found.into_iter().flat_map(|table| &table.columns);
         let mut columns = columns.filter(|column| column.name == name.text);
         let first = columns.next().map(|column| column.id);
-        if columns.any(|other| Some(other.id) != first) {
-            let message = format!("`{}` has several columns `{}`", table.text, name.text);
-            let help = "give each of them a name of its own with AS";
-            return Err(rejected(name.at, message, Some(help)));
+        match columns.any(|other| Some(other.id) != first) {
+            true => Err(several_columns(Some(&table.text), name)),
+            false => Ok(first),
         }
-        Ok(first)
+    }
+
+    /// Returns the error for a name of several columns.
+    fn ambiguous(&self, name: &Name) -> QueryError {
+        let has = |table: &&ScopeTable| table.columns.iter().any(|column| column.name == name.text);
+        let mut tables = self.tables.iter().filter(has);
+        if let (Some(only), None) = (tables.next(), tables.next()) {
+            return several_columns(only.name.as_deref(), name);
+        }
+        let message = format!("`{}` is a column of several tables", name.text);
+        let help = format!("write the table before it: `t.{}`", name.text);
+        rejected(name.at, message, Some(help))
     }
 
     /// Returns the column that a name refers to in this FROM or in a query around it.
@@ -145,6 +152,14 @@ impl<'s> Scope<'s> {
         }
         Ok(None)
     }
+}
+
+/// Returns the error for a name of several columns of one table.
+fn several_columns(table: Option<&str>, name: &Name) -> QueryError {
+    let table = table.map_or("the subquery".to_owned(), |table| format!("`{table}`"));
+    let message = format!("{table} has several columns `{}`", name.text);
+    let help = "give each of them a name of its own with AS";
+    rejected(name.at, message, Some(help))
 }
 
 /// Returns the error for a column that does not exist.

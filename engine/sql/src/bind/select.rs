@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use prep_spec::query::tree::{self, Grouping, Item, Name, Select, SortKey, Wildcard};
+use prep_spec::query::tree::{
+    self, Grouping, Item, Name, Operator, Select, SortKey, SubqueryKind, Wildcard,
+};
 
-use super::call::{OrderKey, PendingWindow, check_key};
+use super::call::{PendingWindow, check_key};
 use super::expr::{Exprs, Found};
 use super::group::Groups;
 use super::query::position;
@@ -204,12 +206,7 @@ impl Binder<'_> {
                     }
                 }
             };
-            check_key(&expr, &source.expr, "ORDER BY")?;
-            sort.push(OrderKey {
-                expr: self.canonical(expr),
-                descending: source.descending,
-                nulls_first: source.nulls_first,
-            });
+            sort.push(self.order_key(expr, source)?);
         }
         match sort.is_empty() {
             true => Ok((plan, columns)),
@@ -235,11 +232,9 @@ impl Binder<'_> {
     ) -> Result<Relational, QueryError> {
         let mut conditions = Vec::new();
         split(filter, &mut conditions);
-        let is_lookup = |condition: &&tree::Expr| {
-            matches!(
-                unnegated(condition).0.kind,
-                tree::ExprKind::InQuery { .. } | tree::ExprKind::Exists { .. }
-            )
+        let is_lookup = |condition: &&tree::Expr| match &unnegated(condition).0.kind {
+            tree::ExprKind::Subquery { kind, .. } => *kind != SubqueryKind::Value,
+            _ => false,
         };
         let (lookups, plain): (Vec<&tree::Expr>, Vec<&tree::Expr>) =
             conditions.into_iter().partition(is_lookup);
@@ -256,27 +251,20 @@ impl Binder<'_> {
             plan = plan.filtered(vec![resolved]);
         }
         for condition in lookups {
-            let (lookup, is_negated) = unnegated(condition);
+            let (lookup, negated) = unnegated(condition);
+            let tree::ExprKind::Subquery { kind, query } = &lookup.kind else {
+                continue;
+            };
             let mut exprs = Exprs::new(self, scope, parts);
-            match &lookup.kind {
-                tree::ExprKind::Exists { query, negated } => {
-                    let (subquery, _) = exprs.subquery(query)?;
-                    let negated = *negated != is_negated;
-                    plan = self.filter_exists(plan, &base, subquery, negated, lookup.at)?;
-                }
-                tree::ExprKind::InQuery {
-                    expr,
-                    query,
-                    negated,
-                } => {
-                    let value = exprs.expr(expr)?;
-                    let (value, subquery, column) = exprs.looked_up(value, expr, query)?;
-                    let pending = exprs.found.subqueries;
-                    plan = self.attach_to(plan, &base, pending, &mut Ok)?;
-                    let negated = *negated != is_negated;
-                    plan = self.filter_in(plan, &base, subquery, (value, column), negated)?;
-                }
-                _ => {}
+            if let SubqueryKind::In(operand) = kind {
+                let value = exprs.expr(operand)?;
+                let (value, subquery, column) = exprs.looked_up(value, operand, query)?;
+                let pending = exprs.found.subqueries;
+                plan = self.attach_to(plan, &base, pending, &mut Ok)?;
+                plan = self.filter_in(plan, &base, subquery, (value, column), negated)?;
+            } else {
+                let (subquery, _) = exprs.subquery(query)?;
+                plan = self.filter_exists(plan, &base, subquery, negated, lookup.at)?;
             }
         }
         Ok(plan)
@@ -573,14 +561,10 @@ fn aliases(items: &[Item]) -> Vec<(&Name, &tree::Expr)> {
 /// Returns the conditions that are joined by AND.
 fn split<'q>(condition: &'q tree::Expr, found: &mut Vec<&'q tree::Expr>) {
     match &condition.kind {
-        tree::ExprKind::Binary {
-            op: tree::BinaryOperator::And,
-            left,
-            right,
-        } => {
-            split(left, found);
-            split(right, found);
-        }
+        tree::ExprKind::Operation {
+            op: Operator::And,
+            operands,
+        } => operands.iter().for_each(|operand| split(operand, found)),
         _ => found.push(condition),
     }
 }
@@ -588,7 +572,10 @@ fn split<'q>(condition: &'q tree::Expr, found: &mut Vec<&'q tree::Expr>) {
 /// Returns a condition without NOT, and whether the number of NOTs is odd.
 fn unnegated(condition: &tree::Expr) -> (&tree::Expr, bool) {
     match &condition.kind {
-        tree::ExprKind::Not(inner) => {
+        tree::ExprKind::Operation {
+            op: Operator::Not,
+            operands,
+        } if let [inner] = operands.as_slice() => {
             let (inner, is_negated) = unnegated(inner);
             (inner, !is_negated)
         }

@@ -26,9 +26,7 @@ use super::types::{TypeClass, canonical, cast, common, help, refused, rejected, 
 use super::{Binder, Bound};
 use crate::QueryError;
 use crate::functions::{find_aggregate, single_row};
-use crate::relational::{
-    AggregateCall, ColumnId, Expr, ExprKind, JoinKind, JoinSpec, Node, Relational,
-};
+use crate::relational::{AggregateCall, ColumnId, Expr, JoinKind, JoinSpec, Node, Relational};
 
 /// A subquery of which an expression uses the result, as a column.
 #[derive(Debug)]
@@ -298,11 +296,8 @@ impl Binder<'_> {
             let right = pulled.plan.computed(vec![(present, yes)]);
             let joined = self.join_keys(plan, right, pulled.equal)?;
             let missing = self.reference(present, Position::default()).missing();
-            let kind = ExprKind::Case {
-                branches: vec![(missing, cast(empty.clone(), &data_type))],
-                otherwise: Some(Box::new(value)),
-            };
-            let value = Expr::new(kind, data_type, Position::default());
+            let branches = vec![(missing, cast(empty.clone(), &data_type))];
+            let value = Expr::case(branches, Some(value), Position::default());
             return Ok(joined.computed(vec![(single, value)]));
         }
         let calls = vec![
@@ -328,8 +323,7 @@ impl Binder<'_> {
             self.reference(result.count, at),
         ];
         let data_type = self.catalog.get(result.first).data_type.clone();
-        let function = single_row();
-        Expr::new(ExprKind::Call { function, args }, data_type, at)
+        Expr::call(single_row(), args, data_type, at)
     }
 
     /// Joins the number of rows of a subquery, and the number of rows with a value. Returns the columns of the numbers.
@@ -380,15 +374,13 @@ impl Binder<'_> {
             DataType::Boolean,
         );
         let boolean = |value: bool| Expr::literal(value.into(), at);
-        let kind = ExprKind::Case {
-            branches: vec![
-                (matched, boolean(true)),
-                (is_empty, boolean(false)),
-                (unknown, null(&DataType::Boolean)),
-            ],
-            otherwise: Some(Box::new(boolean(false))),
-        };
-        Ok(plan.computed(vec![(id, Expr::boolean(kind, at))]))
+        let branches = vec![
+            (matched, boolean(true)),
+            (is_empty, boolean(false)),
+            (unknown, null(&DataType::Boolean)),
+        ];
+        let found = Expr::case(branches, Some(boolean(false)), at);
+        Ok(plan.computed(vec![(id, found)]))
     }
 
     /// Keeps the rows for which a subquery has rows or, if `negated`, has none.
@@ -624,12 +616,8 @@ fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<E
                     Some(ScalarValue::Boolean(Some(true))) => result,
                     Some(_) => Expr::literal(ScalarValue::Null, Position::default()),
                     None => {
-                        let (data_type, at) = (result.data_type.clone(), result.at);
-                        let kind = ExprKind::Case {
-                            branches: vec![(kept, result)],
-                            otherwise: None,
-                        };
-                        Expr::new(kind, data_type, at)
+                        let at = result.at;
+                        Expr::case(vec![(kept, result)], None, at)
                     }
                 };
             }

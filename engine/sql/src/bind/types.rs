@@ -12,6 +12,7 @@ use prep_spec::query::tree::{self, Position};
 use prep_spec::shortened;
 
 use crate::QueryError;
+use crate::error::place;
 use crate::functions::canonical_key;
 use crate::relational::{Expr, ExprKind};
 
@@ -106,19 +107,20 @@ pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataT
     } else {
         common(a.1, b.1)
     };
-    both.ok_or_else(|| {
-        let classes = (TypeClass::of(a.1), TypeClass::of(b.1));
-        let (one, other) = (classes.0.name(), classes.1.name());
-        let message = format!(
-            "`{}` is {one} and `{}` is {other}: they cannot be one column",
-            a.0, b.0
-        );
-        rejected(
-            Position::default(),
-            message,
-            Some(help(classes.0, classes.1)),
-        )
-    })
+    both.ok_or_else(|| mismatch(a, b, "one column", Position::default()))
+}
+
+/// Returns the error for values that cannot be compared or combined. They are given by text and type.
+pub(super) fn mismatch(
+    (one, one_type): (&str, &DataType),
+    (other, other_type): (&str, &DataType),
+    what: &str,
+    at: Position,
+) -> QueryError {
+    let (a, b) = (TypeClass::of(one_type), TypeClass::of(other_type));
+    let (a_name, b_name) = (a.name(), b.name());
+    let message = format!("`{one}` is {a_name} and `{other}` is {b_name}: they cannot be {what}");
+    rejected(at, message, Some(help(a, b)))
 }
 
 /// Converts an expression to a type, or returns it if it has the type.
@@ -164,34 +166,25 @@ pub(super) fn canonical(expr: Expr) -> Expr {
     {
         return expr;
     }
-    let function = canonical_key();
     let at = expr.at;
-    let args = vec![expr];
-    Expr::new(ExprKind::Call { function, args }, DataType::Float64, at)
+    Expr::call(canonical_key(), vec![expr], DataType::Float64, at)
 }
 
 /// Returns two expressions with one type, so that they can be compared.
 pub(super) fn compared(
     (left, right): (Expr, Expr),
-    (left_text, right_text): (&dyn Fn() -> String, &dyn Fn() -> String),
+    texts: (&dyn Fn() -> String, &dyn Fn() -> String),
     what: &str,
 ) -> Result<(Expr, Expr), QueryError> {
     let (left, right) = time_literals(left, right);
-    let Some(to) = common(&left.data_type, &right.data_type) else {
-        let classes = (
-            TypeClass::of(&left.data_type),
-            TypeClass::of(&right.data_type),
-        );
-        let message = format!(
-            "`{}` is {} and `{}` is {}: they cannot be {what}",
-            left_text(),
-            classes.0.name(),
-            right_text(),
-            classes.1.name()
-        );
-        return Err(rejected(left.at, message, Some(help(classes.0, classes.1))));
-    };
-    Ok((cast(left, &to), cast(right, &to)))
+    match common(&left.data_type, &right.data_type) {
+        Some(to) => Ok((cast(left, &to), cast(right, &to))),
+        None => {
+            let (one, other) = (texts.0(), texts.1());
+            let sides = ((&*one, &left.data_type), (&*other, &right.data_type));
+            Err(mismatch(sides.0, sides.1, what, left.at))
+        }
+    }
 }
 
 /// Converts a text literal to a time if the other operand is a time, as in `day < '2020-01-31'`.
@@ -258,11 +251,6 @@ pub(super) fn text(expr: &tree::Expr) -> String {
         _ => expr.to_string(),
     };
     shortened(&expr, 60)
-}
-
-/// Returns the position for an error. `None` if it is unknown.
-pub(super) fn place(at: Position) -> Option<(u64, u64)> {
-    (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
 pub(super) fn rejected(

@@ -19,81 +19,51 @@ use datafusion_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use prep_failure::Failure;
+use prep_spec::query::tree::Operator;
 
 use super::bounded::{allowed, check_size, sum_of_lengths};
 use super::canonical::{canonical_value, one_nan};
 use crate::error::FunctionError;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Arithmetic {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-    Negate,
-    ShiftLeft,
-    ShiftRight,
-    /// `||`
-    Join,
+/// The operators that this function computes. Their symbols are the names of functions.
+const OPERATORS: [Operator; 9] = [
+    Operator::Add,
+    Operator::Subtract,
+    Operator::Multiply,
+    Operator::Divide,
+    Operator::Remainder,
+    Operator::Negate,
+    Operator::ShiftLeft,
+    Operator::ShiftRight,
+    Operator::Join,
+];
+
+pub(crate) fn is_arithmetic(op: Operator) -> bool {
+    OPERATORS.contains(&op)
 }
 
-impl Arithmetic {
-    const ALL: [Arithmetic; 9] = [
-        Arithmetic::Add,
-        Arithmetic::Subtract,
-        Arithmetic::Multiply,
-        Arithmetic::Divide,
-        Arithmetic::Remainder,
-        Arithmetic::Negate,
-        Arithmetic::ShiftLeft,
-        Arithmetic::ShiftRight,
-        Arithmetic::Join,
-    ];
-
-    /// Returns the name of the function, and the operator as it is written.
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Arithmetic::Add => ("add", "+"),
-            Arithmetic::Subtract => ("subtract", "-"),
-            Arithmetic::Multiply => ("multiply", "*"),
-            Arithmetic::Divide => ("divide", "/"),
-            Arithmetic::Remainder => ("remainder", "%"),
-            Arithmetic::Negate => ("negate", "-"),
-            Arithmetic::ShiftLeft => ("shift_left", "<<"),
-            Arithmetic::ShiftRight => ("shift_right", ">>"),
-            Arithmetic::Join => ("join", "||"),
-        }
-    }
-
-    /// Returns the operator as it is written.
-    pub(crate) fn symbol(self) -> &'static str {
-        self.names().1
-    }
-
-    /// Returns whether a function is an operator.
-    pub(crate) fn is_name(name: &str) -> bool {
-        Arithmetic::ALL.iter().any(|kind| kind.names().0 == name)
-    }
+/// Returns whether a function is an operator.
+pub(crate) fn is_operator_name(name: &str) -> bool {
+    OPERATORS.iter().any(|op| op.symbol() == name)
 }
 
 /// Returns the function for an operator whose operands have the same type.
-pub(crate) fn checked_function(kind: Arithmetic) -> ScalarUDF {
+pub(crate) fn checked_function(op: Operator) -> ScalarUDF {
     ScalarUDF::from(CheckedArithmetic {
-        kind,
-        signature: Signature::user_defined(Volatility::Immutable),
+        op,
+        signature: Signature::variadic_any(Volatility::Immutable),
     })
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct CheckedArithmetic {
-    kind: Arithmetic,
+    op: Operator,
     signature: Signature,
 }
 
 impl ScalarUDFImpl for CheckedArithmetic {
     fn name(&self) -> &str {
-        self.kind.names().0
+        self.op.symbol()
     }
 
     fn signature(&self) -> &Signature {
@@ -104,27 +74,11 @@ impl ScalarUDFImpl for CheckedArithmetic {
         Ok(arguments.first().cloned().unwrap_or(DataType::Null))
     }
 
-    /// The optimizer calls operators with untyped nulls to find out whether a predicate is true for missing values.
-    /// Such nulls get the type of the other operand. All text types become the default text type.
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let typed = types.iter().find(|operand| !operand.is_null());
-        let missing = match self.kind {
-            Arithmetic::Join => &DataType::Utf8,
-            _ => typed.unwrap_or(&DataType::Int64),
-        };
-        let coerced = types.iter().map(|operand| match operand {
-            DataType::Null => missing,
-            DataType::Utf8View | DataType::LargeUtf8 => &DataType::Utf8,
-            other => other,
-        });
-        Ok(coerced.cloned().collect())
-    }
-
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let rows = args.number_rows;
         let array = |value: &ColumnarValue| value.to_array(rows);
-        let computed = match (self.kind, args.args.as_slice()) {
-            (Arithmetic::Join, [left, right]) => {
+        let computed = match (self.op, args.args.as_slice()) {
+            (Operator::Join, [left, right]) => {
                 let lengths = sum_of_lengths(&args.args, rows);
                 check_size("||", lengths, allowed(&args)?)?;
                 let (left, right) = (array(left)?, array(right)?);
@@ -132,7 +86,7 @@ impl ScalarUDFImpl for CheckedArithmetic {
                     concat_elements_utf8(left.as_string::<i32>(), right.as_string::<i32>())?;
                 Arc::new(joined) as ArrayRef
             }
-            (Arithmetic::ShiftLeft | Arithmetic::ShiftRight | Arithmetic::Negate, operands) => {
+            (Operator::ShiftLeft | Operator::ShiftRight | Operator::Negate, operands) => {
                 let arrays = operands.iter().map(array).collect::<Result<Vec<_>>>()?;
                 let datums: Vec<&dyn Datum> = arrays.iter().map(|array| array as _).collect();
                 self.compute(&datums)
@@ -156,15 +110,15 @@ impl ScalarUDFImpl for CheckedArithmetic {
 
 impl CheckedArithmetic {
     fn compute(&self, operands: &[&dyn Datum]) -> std::result::Result<ArrayRef, ArrowError> {
-        match (self.kind, operands) {
-            (Arithmetic::Add, [left, right]) => add(*left, *right),
-            (Arithmetic::Subtract, [left, right]) => sub(*left, *right),
-            (Arithmetic::Multiply, [left, right]) => mul(*left, *right),
-            (Arithmetic::Divide, [left, right]) => div(*left, *right),
-            (Arithmetic::Remainder, [left, right]) => rem(*left, *right),
-            (Arithmetic::ShiftLeft, [left, right]) => shifted(*left, *right, shift_left),
-            (Arithmetic::ShiftRight, [left, right]) => shifted(*left, *right, shift_right),
-            (Arithmetic::Negate, [operand]) => neg(operand.get().0),
+        match (self.op, operands) {
+            (Operator::Add, [left, right]) => add(*left, *right),
+            (Operator::Subtract, [left, right]) => sub(*left, *right),
+            (Operator::Multiply, [left, right]) => mul(*left, *right),
+            (Operator::Divide, [left, right]) => div(*left, *right),
+            (Operator::Remainder, [left, right]) => rem(*left, *right),
+            (Operator::ShiftLeft, [left, right]) => shifted(*left, *right, shift_left),
+            (Operator::ShiftRight, [left, right]) => shifted(*left, *right, shift_right),
+            (Operator::Negate, [operand]) => neg(operand.get().0),
             _ => Err(ArrowError::InvalidArgumentError(
                 "a wrong number of operands".to_owned(),
             )),
@@ -193,7 +147,7 @@ impl CheckedArithmetic {
             .map(|operand| array_value_to_string(operand, 0).unwrap_or_default());
         let operation = match texts.collect::<Vec<String>>().as_slice() {
             [operand] => format!("-({operand})"),
-            operands => operands.join(&format!(" {} ", self.kind.symbol())),
+            operands => operands.join(&format!(" {} ", self.op.symbol())),
         };
         let (message, help) = match error {
             ArrowError::DivideByZero => (

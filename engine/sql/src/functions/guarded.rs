@@ -5,20 +5,17 @@
 //!
 //! * A result of text or lists is bounded (see `bounded`).
 //! * NaN has one representation in results. Functions that compare elements of lists treat -0.0 and 0.0 as equal.
-//! * Only the planner replaces calls by other expressions, because DataFusion's replacements would be without a bound.
 
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion_common::Result;
-use datafusion_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
 use super::bounded::bounded_call;
 use super::canonical::{canonical_value, key, one_nan};
-use super::table::listed;
 
 /// Functions that compare elements of lists.
 const COMPARES_ELEMENTS: &[&str] = &[
@@ -34,18 +31,9 @@ const COMPARES_ELEMENTS: &[&str] = &[
     "array_union",
 ];
 
-/// DataFusion evaluates this function by replacing it with CASE.
-const COALESCE: &str = "coalesce";
-
 /// Returns the form in which queries call a function.
 pub(super) fn guarded(function: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
-    let aliases = listed(function.name()).map(|listed| listed.aliases.iter());
     Arc::new(ScalarUDF::from(Guarded {
-        aliases: aliases
-            .into_iter()
-            .flatten()
-            .map(ToString::to_string)
-            .collect(),
         compares_elements: COMPARES_ELEMENTS.contains(&function.name()),
         inner: function.clone(),
     }))
@@ -54,21 +42,12 @@ pub(super) fn guarded(function: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Guarded {
     inner: Arc<ScalarUDF>,
-    aliases: Vec<String>,
     compares_elements: bool,
 }
 
 impl ScalarUDFImpl for Guarded {
     fn name(&self) -> &str {
         self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        &self.aliases
-    }
-
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        self.inner.schema_name(args)
     }
 
     fn signature(&self) -> &Signature {
@@ -85,17 +64,6 @@ impl ScalarUDFImpl for Guarded {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         self.inner.coerce_types(types)
-    }
-
-    fn short_circuits(&self) -> bool {
-        self.inner.short_circuits()
-    }
-
-    fn simplify(&self, args: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        match self.name() {
-            COALESCE => self.inner.simplify(args, context),
-            _ => Ok(ExprSimplifyResult::Original(args)),
-        }
     }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {

@@ -22,7 +22,6 @@ mod guarded;
 mod hashes;
 mod json;
 mod math;
-mod nullif;
 mod printf;
 mod regex;
 mod round_half_even;
@@ -40,7 +39,8 @@ use datafusion_functions_aggregate::all_default_aggregate_functions;
 use datafusion_functions_nested::all_default_nested_functions;
 use datafusion_functions_window::all_default_window_functions;
 
-pub(crate) use arithmetic::{Arithmetic, checked_function};
+pub(crate) use self::regex::compiled;
+pub(crate) use arithmetic::{checked_function, is_arithmetic, is_operator_name};
 pub(crate) use bounded::{BATCH_ROWS, rows_for, rows_of};
 pub(crate) use canonical::{canonical_key, ordered_bits, with_one_nan};
 use guarded::guarded;
@@ -53,10 +53,6 @@ macro_rules! describe_like_plain {
     () => {
         fn name(&self) -> &str {
             self.plain.name()
-        }
-
-        fn aliases(&self) -> &[String] {
-            self.plain.aliases()
         }
 
         fn signature(&self) -> &datafusion_expr::Signature {
@@ -118,7 +114,6 @@ static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(
     let mut plain = all_default_functions();
     plain.extend(all_default_nested_functions());
     let own = [
-        nullif::function(),
         printf::function(),
         round_half_even::function(),
         split_words::function(),

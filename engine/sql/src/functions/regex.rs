@@ -184,15 +184,18 @@ impl Rows {
     }
 }
 
+/// Compiles a pattern with flags. The flag `g` concerns replacements only.
+pub(crate) fn compiled(pattern: &str, flags: &str) -> std::result::Result<Regex, regex::Error> {
+    match flags.replace('g', "").as_str() {
+        "" => Regex::new(pattern),
+        flags => Regex::new(&format!("(?{flags}){pattern}")),
+    }
+}
+
 impl Pattern {
     fn new(pattern: &str, flags: &str) -> Result<Pattern> {
-        let others = flags.replace('g', "");
-        let regex = match others.as_str() {
-            "" => Regex::new(pattern),
-            others => Regex::new(&format!("(?{others}){pattern}")),
-        };
         Ok(Pattern {
-            regex: regex.map_err(failed)?,
+            regex: compiled(pattern, flags).map_err(failed)?,
             all: flags.contains('g'),
         })
     }

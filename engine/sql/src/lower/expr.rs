@@ -64,10 +64,9 @@ impl Layout {
             ExprKind::Like {
                 expr,
                 pattern,
-                negated,
                 ignores_case,
             } => like(
-                *negated,
+                false,
                 *ignores_case,
                 part(expr)?,
                 part(pattern)?,

@@ -18,11 +18,10 @@ use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DataFusionError, Result, ScalarValue};
 use datafusion_expr::{ColumnarValue, Operator};
 use datafusion_physical_expr::PhysicalExpr;
-use prep_spec::query::tree::Position;
 use prep_spec::shortened;
 
 use super::{Layout, Lowering};
-use crate::error::{LocatedError, message_of};
+use crate::error::{LocatedError, message_of, place};
 use crate::relational::{Expr, ExprKind};
 
 /// Maximum number of values that a message shows, and maximum number of characters of each value.
@@ -160,10 +159,6 @@ impl Located {
         }
         text
     }
-}
-
-fn place(at: Position) -> Option<(u64, u64)> {
-    (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
 /// Returns the first row of a batch for which an expression fails even if only this row is evaluated.

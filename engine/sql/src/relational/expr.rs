@@ -8,7 +8,7 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::{Operator, ScalarUDF};
 use prep_spec::query::tree::Position;
 
-use crate::functions::Arithmetic;
+use crate::functions::is_operator_name;
 
 /// A column of a plan. Each column of each node that creates columns has its own number, so that a column keeps its
 /// identity from the node that creates it to the result, whatever its name is.
@@ -35,7 +35,6 @@ pub(crate) enum ExprKind {
     Like {
         expr: Box<Expr>,
         pattern: Box<Expr>,
-        negated: bool,
         ignores_case: bool,
     },
     InList {
@@ -87,6 +86,28 @@ impl Expr {
         )
     }
 
+    pub(crate) fn call(
+        function: Arc<ScalarUDF>,
+        args: Vec<Expr>,
+        data_type: DataType,
+        at: Position,
+    ) -> Expr {
+        Expr::new(ExprKind::Call { function, args }, data_type, at)
+    }
+
+    /// Returns `CASE WHEN ... THEN ... ELSE otherwise END`. All results have one type.
+    pub(crate) fn case(branches: Vec<(Expr, Expr)>, otherwise: Option<Expr>, at: Position) -> Expr {
+        let first = branches.first().map(|(_, first)| first);
+        let data_type = first
+            .or(otherwise.as_ref())
+            .map(|result| result.data_type.clone());
+        let kind = ExprKind::Case {
+            branches,
+            otherwise: otherwise.map(Box::new),
+        };
+        Expr::new(kind, data_type.unwrap_or(DataType::Null), at)
+    }
+
     pub(crate) fn missing(self) -> Expr {
         let at = self.at;
         Expr::boolean(ExprKind::IsNull(Box::new(self)), at)
@@ -117,12 +138,11 @@ impl Expr {
         match &self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) => Vec::new(),
             ExprKind::Binary(_, left, right) => vec![left, right],
-            ExprKind::Not(inner) | ExprKind::IsNull(inner) => {
+            ExprKind::Not(inner) | ExprKind::IsNull(inner) | ExprKind::Cast { expr: inner, .. } => {
                 vec![inner]
             }
             ExprKind::Like { expr, pattern, .. } => vec![expr, pattern],
             ExprKind::InList { expr, list } => std::iter::once(expr.as_ref()).chain(list).collect(),
-            ExprKind::Cast { expr, .. } => vec![expr],
             ExprKind::Case {
                 branches,
                 otherwise,
@@ -138,12 +158,11 @@ impl Expr {
         match &mut self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) => Vec::new(),
             ExprKind::Binary(_, left, right) => vec![left, right],
-            ExprKind::Not(inner) | ExprKind::IsNull(inner) => {
+            ExprKind::Not(inner) | ExprKind::IsNull(inner) | ExprKind::Cast { expr: inner, .. } => {
                 vec![inner]
             }
             ExprKind::Like { expr, pattern, .. } => vec![expr, pattern],
             ExprKind::InList { expr, list } => std::iter::once(expr.as_mut()).chain(list).collect(),
-            ExprKind::Cast { expr, .. } => vec![expr],
             ExprKind::Case {
                 branches,
                 otherwise,
@@ -206,7 +225,7 @@ impl Expr {
             ExprKind::Call { function, .. } => {
                 let is_double = self.data_type == DataType::Float64;
                 let is_safe = INFALLIBLE.contains(&function.name())
-                    || is_double && Arithmetic::is_name(function.name());
+                    || is_double && is_operator_name(function.name());
                 !is_safe
             }
             // The pattern of a literal has been compiled before.
@@ -218,13 +237,7 @@ impl Expr {
 }
 
 fn is_regex(op: Operator) -> bool {
-    matches!(
-        op,
-        Operator::RegexMatch
-            | Operator::RegexIMatch
-            | Operator::RegexNotMatch
-            | Operator::RegexNotIMatch
-    )
+    matches!(op, Operator::RegexMatch | Operator::RegexIMatch)
 }
 
 /// Returns whether each value of one type can be converted to the other.

@@ -15,7 +15,7 @@ use prep_core::StepError;
 use prep_formats::pandas::{Cells, ColumnSchema, ColumnType, CsvWriter, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
 
-use crate::relation::{CopiedCells, OpenTable};
+use crate::relation::{CopiedCells, OpenTable, QueryRun, RowForm, RunningQuery};
 use crate::value::{StoredText, column};
 
 /// One cell.
@@ -86,6 +86,14 @@ enum CellSource {
 }
 
 impl ResultLayout {
+    /// Starts a query for a writer that copies cells.
+    pub(crate) fn start(run: QueryRun<'_>) -> Result<(RunningQuery<'_>, ResultLayout), StepError> {
+        let tables = run.open_tables()?;
+        let rows = run.start(&tables, RowForm::Cells)?;
+        let layout = ResultLayout::new(rows.columns(), &tables)?;
+        Ok((rows, layout))
+    }
+
     pub(crate) fn new(
         columns: &[ResultColumn],
         tables: &BTreeMap<String, OpenTable>,
@@ -353,18 +361,18 @@ impl<'a> TypedArray<'a> {
         let cell = match self {
             TypedArray::Int64(array) => value_at(*array, row).map(Cell::Integer),
             TypedArray::UInt64(array) => value_at(*array, row).map(Cell::Unsigned),
-            // NaN is a missing value, as in pandas.
-            TypedArray::Float32(array) => value_at(*array, row)
-                .filter(|value| !value.is_nan())
-                .map(Cell::Single),
-            TypedArray::Float64(array) => value_at(*array, row)
-                .filter(|value| !value.is_nan())
-                .map(Cell::Float),
+            TypedArray::Float32(array) => value_at(*array, row).map(Cell::Single),
+            TypedArray::Float64(array) => value_at(*array, row).map(Cell::Float),
             TypedArray::Boolean(array) => value_at(*array, row).map(Cell::Bool),
             TypedArray::Text(array) => value_at(*array, row).map(Cell::Text),
             TypedArray::Missing => None,
         };
-        cell.unwrap_or(Cell::Missing)
+        match cell {
+            // NaN is a missing value, as in pandas.
+            Some(Cell::Single(value)) if value.is_nan() => Cell::Missing,
+            Some(Cell::Float(value)) if value.is_nan() => Cell::Missing,
+            cell => cell.unwrap_or(Cell::Missing),
+        }
     }
 
     /// Returns the row of the stored table from which the cell is copied.

@@ -8,7 +8,7 @@ use prep_core::{Claim, Context, FileValue, StepError, Value};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather};
 
 use super::cells::{ResultLayout, origins, push_cell};
-use crate::relation::{QueryRun, RowForm, RunningQuery};
+use crate::relation::{QueryRun, RunningQuery};
 use crate::value::{StoredText, max_mapped_bytes};
 
 /// The delimiter of a CSV file, and the cells in quotes.
@@ -23,9 +23,7 @@ pub(crate) fn write_csv(
     delimiter: u8,
     quoting: Quoting,
 ) -> Result<Value, StepError> {
-    let tables = run.open_tables()?;
-    let rows = run.start(&tables, RowForm::Cells)?;
-    let mut layout = ResultLayout::new(rows.columns(), &tables)?;
+    let (rows, mut layout) = ResultLayout::start(run)?;
     let (stored, count) = store_rows(run.context, rows, &mut layout, (delimiter, quoting))?;
     if let Some(text) = run.context.objects.get::<StoredText>(&stored.digest) {
         text.store(run.context)?;

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::cells::{Cell, ResultLayout};
 use crate::ordered::process_in_order;
-use crate::relation::{QueryRun, RowForm};
+use crate::relation::QueryRun;
 
 /// Approximate size in bytes of a batch of lines. It fits into processor caches.
 const BATCH_BYTES: usize = 1 << 18;
@@ -133,9 +133,7 @@ fn for_each_row(
     run: QueryRun<'_>,
     mut act: impl FnMut(JsonRow<'_>) -> Result<(), StepError>,
 ) -> Result<(u64, Vec<String>), StepError> {
-    let tables = run.open_tables()?;
-    let mut rows = run.start(&tables, RowForm::Cells)?;
-    let mut layout = ResultLayout::new(rows.columns(), &tables)?;
+    let (mut rows, mut layout) = ResultLayout::start(run)?;
     let names: Vec<String> = layout
         .columns
         .iter()

@@ -5,7 +5,7 @@ use std::io::Write;
 use prep_core::{FileValue, StepError, Value};
 
 use super::cells::{Cell, ResultLayout};
-use crate::relation::{QueryRun, RowForm};
+use crate::relation::QueryRun;
 
 /// Approximate size in bytes of a write to the cache.
 const WRITE_BYTES: usize = 1 << 18;
@@ -13,9 +13,7 @@ const WRITE_BYTES: usize = 1 << 18;
 /// Writes the rows of a query as lines. Each line ends with LF unless the second column is false. A missing text is an
 /// empty line.
 pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<Value, StepError> {
-    let tables = run.open_tables()?;
-    let mut rows = run.start(&tables, RowForm::Cells)?;
-    let mut layout = ResultLayout::new(rows.columns(), &tables)?;
+    let (mut rows, mut layout) = ResultLayout::start(run)?;
     let mut out = run.context.store.writer()?;
     let mut buffer = Vec::with_capacity(WRITE_BYTES);
     let mut count = 0;

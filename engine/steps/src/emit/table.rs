@@ -10,7 +10,7 @@ use prep_sql::ResultColumn;
 
 use super::cells::ResultLayout;
 use super::csv::{PLAIN, store_rows, write_batches};
-use crate::relation::{QueryRun, RowForm};
+use crate::relation::QueryRun;
 use crate::value::{TableStorage, TableValue};
 
 /// Stores rows that are not those of a query. `next` returns a batch with these columns, or `None` at the end.
@@ -26,9 +26,7 @@ pub(crate) fn store_values(
 
 /// Stores the rows of a query as canonical text. As in any CSV file, an empty text becomes a missing cell.
 pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
-    let tables = run.open_tables()?;
-    let rows = run.start(&tables, RowForm::Cells)?;
-    let mut layout = ResultLayout::new(rows.columns(), &tables)?;
+    let (rows, mut layout) = ResultLayout::start(run)?;
     let stored = store_rows(run.context, rows, &mut layout, PLAIN)?;
     Ok(table(layout, stored))
 }

@@ -1,0 +1,352 @@
+//! Parses the tokens of a query into a [`QueryTree`].
+//!
+//! The grammar is the SQL that queries can use, and everything else is an error. A clause that a query cannot use is an
+//! error with a help of its own, which `unsupported.txt` lists.
+//!
+//! ```text
+//! query    queries, set operations, SELECT and its clauses, FROM      exprs    expressions
+//! macros   calls in a select list that create several columns         calls    functions, windows and types
+//! ```
+
+mod calls;
+mod exprs;
+mod macros;
+mod query;
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use super::fault::{Fault, Lists};
+use super::token::{Token, TokenKind, Tokens};
+use super::tree::{Expr, Name, Position, QueryTree};
+use super::walk::Reads;
+use macros::Repetition;
+
+/// Maximum number of tokens in a query.
+const MAX_TOKENS: usize = 4000;
+
+/// Maximum nesting of parentheses, subqueries and prefixes. It is limited because the parser is recursive.
+const MAX_NESTING: usize = 40;
+
+/// Maximum depth of expressions. Each operator of a chain such as `a + b + c` is one level. It is limited because trees
+/// are processed recursively.
+const MAX_DEPTH: usize = 250;
+
+/// Maximum number of nodes of operands that are copied, for example for BETWEEN.
+const MAX_COPIED: usize = 20_000;
+
+/// Maximum number of joins, parts of WITH, and set operations other than chains of UNION. The depth of the query's plan
+/// is that number, and plans are processed recursively.
+const MAX_PARTS: usize = 100;
+
+/// Maximum number of tables in a SELECT. Planning a chain of joins takes time cubic in the number of tables.
+const MAX_TABLES: usize = 50;
+
+/// Maximum number of tables that a query reads. A part of WITH is planned wherever it is used, so parts that use the
+/// previous part twice double the plan each.
+const MAX_READS: usize = 2000;
+
+/// Keywords that are names only in quotes, or after a dot or AS.
+pub(super) const RESERVED: &str = "ALL AND AS ASC BETWEEN BY CASE CROSS DESC DISTINCT ELSE END EXCEPT FALSE FROM FULL \
+    GROUP HAVING ILIKE IN INNER INTERSECT INTO IS JOIN LEFT LIKE LIMIT NATURAL NOT NULL OFFSET ON OR ORDER QUALIFY RIGHT \
+    SELECT THEN TRUE UNION USING VALUES WHEN WHERE WITH";
+
+pub(super) fn is_reserved(word: &str) -> bool {
+    let mut reserved = RESERVED.split_ascii_whitespace();
+    reserved.any(|keyword| keyword.eq_ignore_ascii_case(word))
+}
+
+/// Returns whether a call with this name is parsed like other calls.
+pub(super) fn is_function(name: &str) -> bool {
+    let special = "array cast columns constants exists multi_hot one_hot safe_cast try_cast";
+    let is_unsupported = |words: &[&str]| match words {
+        [word, "("] => word.eq_ignore_ascii_case(name),
+        _ => false,
+    };
+    let is_special = special.split(' ').any(|special| special == name);
+    let is_clause = is_reserved(name) && !matches!(name, "left" | "right");
+    !is_special && !is_clause && !UNSUPPORTED.iter().any(|(words, _)| is_unsupported(words))
+}
+
+/// The SQL that queries cannot use: the words with which it begins, and the help.
+static UNSUPPORTED: LazyLock<Vec<(Vec<&str>, &str)>> = LazyLock::new(|| {
+    let lines = include_str!("unsupported.txt").lines();
+    let lines = lines.filter_map(|line| line.split_once(" ="));
+    lines
+        .map(|(words, help)| (words.split(' ').collect(), help.trim_start()))
+        .collect()
+});
+
+type Parsed<T> = Result<T, Fault>;
+
+/// A tree, and the lists that it contains.
+pub(super) struct ParsedTree {
+    pub tree: QueryTree,
+    pub used_lists: BTreeSet<String>,
+}
+
+/// Parses a query.
+///
+/// # Errors
+/// Returns the first error.
+pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
+    if tokens.all.len() > MAX_TOKENS + 1 {
+        let message = format!("the query has more than {MAX_TOKENS} words");
+        let help = "divide it into several tables, and move long lists of values to `lists`";
+        return Err(Fault::new("query-too-long", Position::START, message).help(help));
+    }
+    let mut parser = Parser::new(tokens, lists);
+    if parser.is_end() {
+        return Err(Fault::syntax(Position::START, "the query is empty"));
+    }
+    let tree = parser.query()?;
+    if parser.take(";") && !parser.is_end() {
+        let fault = Fault::syntax(parser.at(), "unexpected second statement");
+        return Err(fault.help("write a single query; use `WITH` for the parts of a long query"));
+    }
+    parser.expect_end()?;
+    query::check_names(&tree)?;
+    check_size(&tree)?;
+    Ok(ParsedTree {
+        tree,
+        used_lists: parser.used_lists,
+    })
+}
+
+/// Returns an error if the query is too large to be planned.
+fn check_size(tree: &QueryTree) -> Parsed<()> {
+    let Reads {
+        count,
+        parts,
+        joined,
+        ..
+    } = tree.reads();
+    let (message, help) = if joined > MAX_TABLES {
+        let help = "join some of them in a separate table, or combine them as rows with UNION ALL";
+        (
+            format!("a SELECT joins more than {MAX_TABLES} tables"),
+            help,
+        )
+    } else if parts > MAX_PARTS {
+        let message = format!("the query has more than {MAX_PARTS} joins and parts");
+        (message, "divide it into several tables")
+    } else if count > MAX_READS {
+        let message = format!(
+            "the query reads more than {MAX_READS} tables, if each use of a part of WITH is counted"
+        );
+        (message, "write the parts of WITH as separate tables")
+    } else {
+        return Ok(());
+    };
+    Err(Fault::new("query-too-long", tree.at, message).help(help))
+}
+
+/// Parses an expression that is not part of a query. Returns `None` if it is not valid.
+pub(crate) fn expression(text: &str) -> Option<Expr> {
+    let (tokens, lists) = (Tokens::read(text).ok()?, Lists::new());
+    let mut parser = Parser::new(&tokens, &lists);
+    let expr = parser.expr().ok()?;
+    parser.is_end().then_some(expr)
+}
+
+struct Parser<'p> {
+    tokens: &'p [Token],
+    /// The index of the next token.
+    next: usize,
+    lists: &'p Lists,
+    used_lists: BTreeSet<String>,
+    /// The item of a select list that is being parsed, for `columns(list)`.
+    repetition: Option<Repetition>,
+    /// The depth of the deepest expression that was parsed, within the expression that is being parsed.
+    depth: usize,
+    /// Number of nodes that were copied.
+    copied: usize,
+    /// Number of queries and expressions that enclose the current token.
+    nesting: usize,
+}
+
+impl<'p> Parser<'p> {
+    fn new(tokens: &'p Tokens, lists: &'p Lists) -> Self {
+        Self {
+            tokens: &tokens.all,
+            next: 0,
+            lists,
+            used_lists: BTreeSet::new(),
+            repetition: None,
+            depth: 0,
+            copied: 0,
+            nesting: 0,
+        }
+    }
+
+    /// Returns the token after the next `ahead` tokens.
+    fn token(&self, ahead: usize) -> Option<&'p Token> {
+        self.tokens.get(self.next + ahead)
+    }
+
+    fn kind(&self) -> TokenKind {
+        self.token(0).map_or(TokenKind::End, |token| token.kind)
+    }
+
+    fn at(&self) -> Position {
+        self.token(0).map_or(Position::START, |token| token.start)
+    }
+
+    /// Returns whether the token after the next `ahead` tokens is a keyword or symbol. `'` stands for any text, and `0` for
+    /// any number.
+    fn is_ahead(&self, ahead: usize, word: &str) -> bool {
+        self.token(ahead).is_some_and(|token| match token.kind {
+            TokenKind::Word | TokenKind::Symbol => token.text.eq_ignore_ascii_case(word),
+            TokenKind::Text => word == "'",
+            TokenKind::Number => word == "0",
+            TokenKind::Name | TokenKind::End => false,
+        })
+    }
+
+    /// Returns whether the next tokens are these keywords and symbols, which have spaces between them.
+    fn is(&self, words: &str) -> bool {
+        let mut words = words.split(' ').enumerate();
+        words.all(|(ahead, word)| self.is_ahead(ahead, word))
+    }
+
+    fn is_any(&self, words: &str) -> bool {
+        words.split(' ').any(|word| self.is(word))
+    }
+
+    /// Skips keywords and symbols. Returns whether they were next.
+    fn take(&mut self, words: &str) -> bool {
+        let is_next = self.is(words);
+        if is_next {
+            self.next += words.split(' ').count();
+        }
+        is_next
+    }
+
+    fn expect(&mut self, words: &str) -> Parsed<()> {
+        match self.take(words) {
+            true => Ok(()),
+            false => Err(self.unexpected(words)),
+        }
+    }
+
+    fn is_end(&self) -> bool {
+        self.kind() == TokenKind::End
+    }
+
+    fn expect_end(&self) -> Parsed<()> {
+        match self.is_end() {
+            true => Ok(()),
+            false => Err(self.unexpected("end of statement")),
+        }
+    }
+
+    /// Returns the error for the next token.
+    fn unexpected(&self, expected: &str) -> Fault {
+        if let Err(fault) = self.supported(1) {
+            return fault;
+        }
+        let found = self.token(0).map_or("", |token| token.text.as_str());
+        let found = match self.kind() {
+            TokenKind::End => "the end".to_owned(),
+            TokenKind::Text => format!("'{found}'"),
+            _ => found.to_owned(),
+        };
+        Fault::syntax(self.at(), format!("expected {expected}, found {found}"))
+    }
+
+    /// Returns an error if the next tokens begin SQL that queries cannot use, and that has at least `min` words.
+    fn supported(&self, min: usize) -> Parsed<()> {
+        let is_next = |words: &[&str]| {
+            let mut words = words.iter().enumerate();
+            words.all(|(ahead, word)| self.is_ahead(ahead, word))
+        };
+        let mut all = UNSUPPORTED.iter().filter(|(words, _)| words.len() >= min);
+        match all.find(|(words, _)| is_next(words)) {
+            None => Ok(()),
+            Some((words, help)) => {
+                let words = words.join(" ");
+                let words = words.trim_end_matches([' ', '(', '{', '\'', '0']);
+                let words = if words.is_empty() { "{" } else { words };
+                Err(Fault::unsupported(self.at(), words, help))
+            }
+        }
+    }
+
+    /// Parses inside of a query or an expression.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.nesting == MAX_NESTING {
+            let message = format!("nested more than {MAX_NESTING} levels deep");
+            return Err(Fault::new("query-too-long", self.at(), message));
+        }
+        self.nesting += 1;
+        let parsed = parse(self);
+        self.nesting -= 1;
+        parsed
+    }
+
+    /// Parses elements with commas between them.
+    fn list<T>(&mut self, mut parse: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut elements = vec![parse(self)?];
+        while self.take(",") {
+            elements.push(parse(self)?);
+        }
+        Ok(elements)
+    }
+
+    /// Parses what follows keywords, if they are next.
+    fn maybe<T>(
+        &mut self,
+        words: &str,
+        parse: impl FnOnce(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Option<T>> {
+        match self.take(words) {
+            true => parse(self).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Returns the next token if it is a name. `allows_reserved` states whether a keyword is a name here.
+    fn next_name(&self, allows_reserved: bool) -> Option<Name> {
+        let token = self.token(0)?;
+        let is_name = match token.kind {
+            TokenKind::Name => true,
+            TokenKind::Word => allows_reserved || !is_reserved(&token.text),
+            TokenKind::Text | TokenKind::Number | TokenKind::Symbol | TokenKind::End => false,
+        };
+        is_name.then(|| Name {
+            text: token.text.clone(),
+            at: token.start,
+        })
+    }
+
+    /// Parses a name where nothing else is possible, so that it may be a keyword.
+    fn name(&mut self) -> Parsed<Name> {
+        let name = self.next_name(true);
+        let name = name.ok_or_else(|| self.unexpected("a name"))?;
+        self.next += 1;
+        Ok(name)
+    }
+
+    /// Parses names without dots, in parentheses.
+    fn names(&mut self) -> Parsed<Vec<Name>> {
+        self.expect("(")?;
+        let names = self.list(Self::name)?;
+        self.expect(")")?;
+        Ok(names)
+    }
+
+    /// Parses a name after AS, or a name that cannot be anything else.
+    fn maybe_alias(&mut self) -> Parsed<Option<Name>> {
+        if self.take("AS") {
+            return self.name().map(Some);
+        }
+        match self.next_name(false) {
+            None => Ok(None),
+            Some(name) => {
+                self.supported(1)?;
+                self.next += 1;
+                Ok(Some(name))
+            }
+        }
+    }
+}
