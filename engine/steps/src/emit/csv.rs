@@ -1,15 +1,17 @@
 //! Writes the rows of a query like pandas' `to_csv(index=False)`.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use arrow::array::RecordBatch;
 use prep_cache::Stored;
 use prep_core::{Claim, Context, FileValue, StepError, Value};
-use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather};
+use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, Schema, TextTable, gather};
+use prep_sql::ResultColumn;
 
 use super::cells::{ResultLayout, origins, push_cell};
 use crate::relation::{QueryRun, RunningQuery};
-use crate::value::{StoredText, max_mapped_bytes};
+use crate::value::{StoredText, TableStorage, TableValue, max_mapped_bytes};
 
 /// The delimiter of a CSV file, and the cells in quotes.
 pub(super) type Dialect = (u8, Quoting);
@@ -203,6 +205,35 @@ impl Iterator for Origins<'_, '_> {
             }
         }
     }
+}
+
+/// Stores rows that are not those of a query. `next` returns a batch with these columns, or `None` at the end.
+pub(crate) fn store_values(
+    context: &Context,
+    columns: &[ResultColumn],
+    next: &mut dyn FnMut() -> Result<Option<RecordBatch>, StepError>,
+) -> Result<TableValue, StepError> {
+    let mut layout = ResultLayout::new(columns, &BTreeMap::new())?;
+    let stored = write_batches(context, &mut layout, PLAIN, next)?;
+    Ok(table(layout, stored))
+}
+
+/// Stores the rows of a query as canonical text. As in any CSV file, an empty text becomes a missing cell.
+pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
+    let (rows, mut layout) = ResultLayout::start(run)?;
+    let stored = store_rows(run.context, rows, &mut layout, PLAIN)?;
+    Ok(table(layout, stored))
+}
+
+fn table(layout: ResultLayout, (stored, rows): (Stored, u64)) -> TableValue {
+    let storage = TableStorage::Text {
+        object: stored.digest,
+    };
+    let columns = layout.columns;
+    let mut table = TableValue::new(Schema { columns, rows }, storage, stored.len);
+    table.inferred = layout.inferred;
+    table.numbers = layout.numbers;
+    table
 }
 
 #[cfg(test)]

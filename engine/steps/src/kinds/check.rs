@@ -1,14 +1,106 @@
-//! `check`: fails if a query returns a row.
+//! Checks: queries that must return no row, and checksums that outputs must have.
 
-use prep_core::Failure;
+use std::io::Read;
+
+use md5::{Digest as _, Md5};
+use prep_cache::Digest;
+use prep_core::{Context, Failure, FileValue, Inputs, Remedy, StepError, Value, WithRemedy};
 use prep_spec::model::Query;
 use prep_sql::Session;
 use thiserror::Error;
 
-use super::checksum::{PASSED, outcome};
 use super::function_step::FunctionStep;
 use crate::located::{Subject, error_at};
 use crate::relation::query_rows_as_text;
+use crate::value::{ContentRef, Opener, Tree, input};
+
+#[derive(Debug, Error)]
+#[error("`{path}` has MD5 {found}, but the published MD5 is {expected}")]
+struct ChecksumError {
+    path: String,
+    found: String,
+    expected: String,
+}
+
+pub(crate) struct Checksum {
+    /// For messages, such as `public/train.csv`.
+    pub path: String,
+    /// Path of the file within the input, if the input is a directory.
+    pub inside: Option<String>,
+    pub md5: String,
+    /// Whether the MD5 depends on the library that wrote the file. Then the run reports a difference and continues.
+    pub is_writer_dependent: bool,
+}
+
+/// Returns whether a checksum step found a different MD5 that may be due to the library that wrote the file.
+pub fn is_writer_dependent(result: &Digest) -> bool {
+    *result == outcome(DEPENDS_ON_WRITER).digest()
+}
+
+pub(super) const PASSED: &str = "passed";
+const DEPENDS_ON_WRITER: &str = "depends on the writer";
+
+/// Returns the result of a check that did not fail.
+pub(super) fn outcome(state: &str) -> Value {
+    Value::new(serde_json::json!({ "value": state }), Vec::new())
+}
+
+impl Checksum {
+    pub fn step(self) -> FunctionStep {
+        let mut params = serde_json::json!({ "md5": self.md5, "inside": self.inside });
+        if self.is_writer_dependent {
+            params["depends"] = "writer".into();
+        }
+        let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
+        FunctionStep::new("checksum", 1, params, run).unshared()
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Value, StepError> {
+        let value = input(inputs, "file")?;
+        let content = match FileValue::from_value(value) {
+            Ok(file) => file.into(),
+            Err(_) => {
+                let tree = Tree::load(context, value)?;
+                let content = tree.get(self.inside.as_deref().unwrap_or_default());
+                content.ok_or_else(|| {
+                    StepError::internal(format!("`{}` is not in its directory", self.path))
+                })?
+            }
+        };
+        let opener = Opener::new(context);
+        let md5 = md5_of(context, &opener, &content)?;
+        if md5.eq_ignore_ascii_case(&self.md5) {
+            return Ok(outcome(PASSED));
+        }
+        if self.is_writer_dependent {
+            return Ok(outcome(DEPENDS_ON_WRITER));
+        }
+        let error = ChecksumError {
+            path: self.path.clone(),
+            found: md5,
+            expected: self.md5.clone(),
+        };
+        let error = WithRemedy::new(error, Remedy::AcceptOutputs);
+        Err(StepError::new(Failure::Check, error))
+    }
+}
+
+fn md5_of(context: &Context, opener: &Opener, content: &ContentRef) -> Result<String, StepError> {
+    let opened = opener.open(content)?;
+    let mut reader = opened.reader()?;
+    let mut hasher = Md5::new();
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        context.check()?;
+        let count = reader.read(&mut buffer).map_err(StepError::input)?;
+        if count == 0 {
+            break;
+        }
+        hasher.update(&buffer[..count]);
+        context.progress.add_bytes(count as u64);
+    }
+    Ok(prep_cache::hex(&hasher.finalize()))
+}
 
 /// Maximum number of rows in the message.
 const MAX_ROWS: usize = 3;

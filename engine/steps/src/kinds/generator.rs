@@ -1,16 +1,16 @@
 //! The keys and the setup that all kinds with a seeded generator share: `seed`, or `after` to continue the generator of
 //! an earlier table.
 
-use prep_core::{Failure, Inputs, StepError};
+use prep_core::{Failure, Inputs, StepError, Value};
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
 use prep_spec::words::{KeyType, SectionKey, Word};
 use prep_splits::{Rng, RngKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::located::{Subject, error_at};
-use crate::value::{TableValue, generator};
+use crate::value::TableValue;
 
 /// Name of the input with a generator to continue, and of the output with the generator's final state. A table cannot
 /// have this name.
@@ -81,7 +81,7 @@ impl SeededGenerator {
             return Rng::new(self.generator, seed)
                 .map_err(|error| error_at(Failure::Pipeline, Subject::Key("seed"), error));
         };
-        let rng = generator::load(before)?;
+        let rng = load(before)?;
         if rng.kind() != self.generator {
             let error = GeneratorError::Other {
                 expected: self.generator.name(),
@@ -127,4 +127,24 @@ pub(super) fn check_generator(declaration: &Declaration) -> Vec<Diagnostic> {
         }
         _ => Vec::new(),
     }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "value", rename = "generator")]
+struct GeneratorValue {
+    state: Rng,
+}
+
+/// Stores the state of a generator, with which another step can continue.
+pub(crate) fn into_value(generator: &Rng) -> Value {
+    let state = GeneratorValue {
+        state: generator.clone(),
+    };
+    Value::new(serde_json::json!(state), Vec::new())
+}
+
+/// Loads the state of a generator that another step stored.
+pub(crate) fn load(value: &Value) -> Result<Rng, StepError> {
+    let value: GeneratorValue = value.decode()?;
+    Ok(value.state)
 }

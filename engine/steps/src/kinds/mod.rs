@@ -4,31 +4,27 @@
 //! step. Both are defined in the file of the kind. A new kind is such a file, and a line in `ALL` of its directory.
 
 mod check;
-mod checksum;
 mod content_parts;
 mod encoding;
 mod expand;
 mod function_step;
 mod generator;
 mod kind;
-mod list;
 mod outputs;
 mod publish;
-mod query;
-mod source;
 mod splits;
 mod tables;
+mod undeclared;
 mod unpack;
 
+pub(crate) use check::Checksum;
 pub(crate) use check::check;
-pub(crate) use checksum::Checksum;
-pub use checksum::is_writer_dependent;
+pub use check::is_writer_dependent;
 pub use expand::Expand;
 pub(crate) use expand::{ARCHIVE_INPUT, expand_archives};
 pub(crate) use function_step::FunctionStep;
 pub(crate) use generator::GENERATOR_PORT;
 pub(crate) use kind::StepKind;
-pub(crate) use list::list;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
@@ -37,9 +33,10 @@ pub use publish::{
     TreeExamination, TreeState, VerifiedTree, Verify, invalidate, record_origin,
     record_preparation, remove_published, renew_record, verify_after_restart,
 };
-pub(crate) use query::query_table;
-pub(crate) use source::source_tree;
 pub(crate) use tables::split::SPLIT_OUTPUTS;
+pub(crate) use undeclared::list;
+pub(crate) use undeclared::query_table;
+pub(crate) use undeclared::source_tree;
 pub(crate) use unpack::{is_archive, unpack, without_suffix};
 
 use std::sync::LazyLock;

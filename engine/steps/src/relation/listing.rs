@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, StringArray};
+use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use prep_cache::Digest;
-use prep_core::{Context, StepError};
+use prep_core::{Context, Inputs, StepError};
 use prep_formats::pandas::{ColumnType, Schema, arrow_type};
-use prep_spec::{FILE_COLUMNS, FilePattern, split_source};
+use prep_spec::{FILE_COLUMNS, FilePattern, path_glob, split_source};
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
+use regex::bytes::{Regex, RegexBuilder};
 
-use super::named_parts::NamedParts;
+use super::open_table;
 use super::selected::SelectedRows;
-use crate::value::{RowPositions, Tree, TreeFile, column};
+use crate::value::{
+    FILES_INPUT, OpenContent, Opener, RowPositions, Tree, TreeFile, column, holder, input, trees,
+};
 
 /// The schema of a table of `rows` files that match a pattern.
 ///
@@ -162,6 +167,80 @@ pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     }
 }
 
+/// Opens the file in column `file` of every row of the input `files`, in order, and calls `visit`.
+pub(crate) fn for_each_file(
+    context: &Context,
+    inputs: &Inputs,
+    visit: &mut dyn FnMut(&str, &OpenContent<'_>) -> Result<(), StepError>,
+) -> Result<(), StepError> {
+    let table = open_table(context, input(inputs, FILES_INPUT)?)?;
+    let trees = trees(context, inputs)?;
+    let mut columns = table.columns().iter();
+    let column = columns.position(|column| column.name == "file");
+    let column =
+        column.ok_or_else(|| StepError::pipeline("the table of files has no column `file`"))?;
+    let opener = Opener::new(context);
+    for values in table.scan(vec![column], 8192) {
+        let values = values.map_err(StepError::input)?;
+        let files = cast(&values.columns[0], &DataType::Utf8).map_err(StepError::pipeline)?;
+        for file in files.as_string::<i32>().iter() {
+            context.check()?;
+            let file =
+                file.ok_or_else(|| StepError::pipeline("the column `file` has a missing cell"))?;
+            let content = trees.iter().find_map(|tree| tree.get(file));
+            let content = content.ok_or_else(|| {
+                let (holder, path) = holder(file);
+                StepError::input(format!("{holder} has no file `{path}`"))
+            })?;
+            visit(file, &opener.open(&content)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Finds the named parts of paths.
+#[derive(Debug)]
+pub(super) struct NamedParts(Option<Regex>);
+
+impl NamedParts {
+    /// Each name and wildcard matches the shortest possible text, from left to right. A name matches no `/`.
+    pub(super) fn new(pattern: &FilePattern) -> Result<NamedParts, StepError> {
+        if pattern.names.is_empty() {
+            return Ok(NamedParts(None));
+        }
+        let mut expression = "(?s-u)^".to_owned();
+        for (number, glob_pattern) in pattern.pieces().iter().enumerate() {
+            if number > 0 {
+                expression.push_str("([^/]+)");
+            }
+            if glob_pattern.is_empty() {
+                continue;
+            }
+            let glob = path_glob(glob_pattern).map_err(StepError::internal)?;
+            let regex = glob.regex();
+            let regex = regex.strip_prefix("(?-u)").unwrap_or(regex);
+            let regex = regex.strip_prefix('^').unwrap_or(regex);
+            expression.push_str(regex.strip_suffix('$').unwrap_or(regex));
+        }
+        expression.push('$');
+        // Wildcards also match the shortest possible text.
+        let regex = RegexBuilder::new(&expression).swap_greed(true).build();
+        let regex = regex.map_err(StepError::internal)?;
+        Ok(NamedParts(Some(regex)))
+    }
+
+    /// Returns the part of a matching path for the name with this number. Empty if the name matches no text.
+    pub(super) fn part<'p>(&self, path: &'p str, number: usize) -> &'p str {
+        let (_, inner) = split_source(path);
+        let found = self
+            .0
+            .as_ref()
+            .and_then(|regex| regex.captures(inner.as_bytes()));
+        let part = found.and_then(|found| found.get(number + 1));
+        part.and_then(|part| inner.get(part.range())).unwrap_or("")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,5 +258,42 @@ mod tests {
         assert_eq!(parts("more:a/c"), ["more:a", "a", "c", "c", ""]);
         assert_eq!(parts("a/.hidden"), ["a", "a", ".hidden", ".hidden", ""]);
         assert_eq!(parts("a/x."), ["a", "a", "x.", "x.", ""]);
+    }
+}
+
+#[cfg(test)]
+mod named_parts_tests {
+    use super::*;
+
+    #[test]
+    fn names_match_the_shortest_text() {
+        for (pattern, path, parts) in [
+            (
+                "train/{case}/{day}/**",
+                "train/c1/d2/scans/x.png",
+                &["c1", "d2"][..],
+            ),
+            (
+                "x/{play}_{All29,Endzone}.mp4",
+                "x/58_001_Endzone.mp4",
+                &["58_001"],
+            ),
+            (
+                "s/*_{number}_{width}_{height}_*.png",
+                "s/slice_01_266_310_1.5_1.png",
+                &["01", "266", "310"],
+            ),
+            ("**/{id}.jpg", "a/b/ü1.jpg", &["ü1"]),
+            ("labels:{id}.csv", "labels:a.csv", &["a"]),
+            ("batch_{id}.parquet", "batch_12.parquet", &["12"]),
+            ("{a}/[0-9]?/{b}", "x/12/y z", &["x", "y z"]),
+        ] {
+            let pattern = FilePattern::parse(pattern).unwrap();
+            let named = NamedParts::new(&pattern).unwrap();
+            let found: Vec<&str> = (0..parts.len())
+                .map(|number| named.part(path, number))
+                .collect();
+            assert_eq!(found, parts, "{path}");
+        }
     }
 }

@@ -1,9 +1,7 @@
 //! Opens tables for queries, and runs queries in a step.
 
 mod array;
-mod files;
 mod listing;
-mod named_parts;
 mod parquet;
 mod query;
 mod run;
@@ -21,7 +19,7 @@ use prep_formats::pandas::ColumnType;
 use prep_sql::Relation;
 
 pub(crate) use array::element_type;
-pub(crate) use files::for_each_file;
+pub(crate) use listing::for_each_file;
 pub(crate) use listing::{listing_schema, part};
 pub(crate) use prep_sql::RowForm;
 pub(crate) use query::{query_rows_as_text, query_values, single_number};

@@ -16,9 +16,9 @@ use prep_formats::read_at::ByteSection;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
 
-use super::base::BaseFile;
+use super::layered::BaseFile;
 use super::layered::LayeredFile;
-use super::layers::Layers;
+use super::layered::Layers;
 use super::read_ahead::{CHUNK_BYTES, ReadAhead};
 
 /// The bytes of one file.

@@ -1,22 +1,66 @@
-//! Reads compressed data inside a file.
+//! The file from which the bytes of a content are read: a local file, a bundle on another machine, or compressed data
+//! inside a file.
 //!
-//! Data are decompressed in place. Sequential reads are cheap. Each random read decompresses several megabytes again.
-//! After a few of those, all data are decompressed into an unlinked temporary file, which the system removes when it is
-//! closed.
+//! Compressed data are decompressed in place. Sequential reads are cheap. Each random read decompresses several megabytes
+//! again. After a few of those, all data are decompressed into an unlinked temporary file, which the system removes when
+//! it is closed.
+//!
+//! An archive may be nested in other compressed archives. Each compression around it is a layer: two layers of deflate
+//! around a gzipped tar in a zip, usually one around a zip in a zip, and one layer of LZMA around the members of a 7z
+//! archive. To read it at random positions, a reader needs the range of each layer in its outer one, and the positions
+//! where decompression can start. All of this is one object:
+//!
+//! ```text
+//! windows of all layers, one after another
+//! the layers as JSON
+//! offset of the JSON, 8 bytes
+//! ```
 
+use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::io::{BufReader, Write};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use prep_core::{Claim, Context};
-use prep_formats::inflated::DeflateSpans;
+use prep_cache::{Digest, ObjectWriter, Store, StoreError};
+use prep_core::{Claim, Context, Ranges};
+use prep_formats::inflated::{DeflateSpans, InflateIndex, WindowStore};
 use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::sevenz::{PartSpans, SevenZPart};
 use prep_formats::spans::{SpanReader, Spans};
+use serde::{Deserialize, Serialize};
 
-use super::base::BaseFile;
-use super::layers::{Layer, LayerCompression};
+/// An open file. Cheap to clone.
+#[derive(Clone)]
+pub(crate) enum BaseFile {
+    /// A file on this machine.
+    Local(Arc<File>),
+    /// A file on another machine.
+    Remote(Arc<dyn Ranges>),
+    /// Compressed data inside another file.
+    Layered(Arc<LayeredFile>),
+}
+
+impl BaseFile {
+    /// Returns the file if it is on this machine.
+    pub fn local_file(&self) -> Option<&Arc<File>> {
+        match self {
+            BaseFile::Local(file) => Some(file),
+            BaseFile::Remote(_) | BaseFile::Layered(_) => None,
+        }
+    }
+}
+
+impl ReadAt for BaseFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            BaseFile::Local(file) => ReadAt::read_at(&**file, buf, offset),
+            BaseFile::Remote(content) => content.read_at(buf, offset),
+            BaseFile::Layered(content) => content.read_at(buf, offset),
+        }
+    }
+}
 
 /// Maximum number of decompressed spans in memory, if that memory is available.
 const CACHED_SPANS: usize = 5;
@@ -122,6 +166,190 @@ impl ReadAt for LayeredFile {
                 self.spans.read_at(buf, offset)
             }
             None => ReadAt::read_at(self.copied()?, buf, offset),
+        }
+    }
+}
+
+/// The layers around an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Layers {
+    /// Digest of the bundle.
+    pub base: Digest,
+    /// From the outermost to the innermost.
+    pub layers: Vec<Layer>,
+}
+
+/// A range of compressed bytes in the outer layer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Layer {
+    pub offset: u64,
+    pub bytes: u64,
+    pub compression: LayerCompression,
+}
+
+/// The compression of a layer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LayerCompression {
+    Deflate(InflateIndex),
+    SevenZip(Vec<SevenZPart>),
+}
+
+/// Writes the object that describes layers, including the windows of their indexes. If the writer is dropped before
+/// `finish`, nothing is stored.
+pub(crate) struct LayersWriter(RefCell<CountedObject>);
+
+struct CountedObject {
+    object: io::BufWriter<ObjectWriter>,
+    bytes: u64,
+}
+
+impl LayersWriter {
+    pub fn new(store: &Store) -> Result<LayersWriter, StoreError> {
+        let object = io::BufWriter::new(store.writer()?);
+        Ok(LayersWriter(RefCell::new(CountedObject {
+            object,
+            bytes: 0,
+        })))
+    }
+
+    /// Stores the object.
+    pub fn finish(self, layers: &Layers) -> io::Result<Digest> {
+        let CountedObject { mut object, bytes } = self.0.into_inner();
+        serde_json::to_writer(&mut object, layers)?;
+        object.write_all(&bytes.to_le_bytes())?;
+        let object = object
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        Ok(object.commit().map_err(io::Error::other)?.digest)
+    }
+}
+
+impl WindowStore for LayersWriter {
+    fn keep(&self, window: &[u8]) -> io::Result<u64> {
+        let mut out = self.0.borrow_mut();
+        let position = out.bytes;
+        out.object.write_all(window)?;
+        out.bytes += window.len() as u64;
+        Ok(position)
+    }
+}
+
+impl Layers {
+    /// Reads an object.
+    pub fn read(object: &Arc<File>) -> io::Result<Layers> {
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a stored index is damaged");
+        let end = object.metadata()?.len().checked_sub(8);
+        let end = end.ok_or_else(damaged)?;
+        let mut begin = [0; 8];
+        object.read_exact_at(&mut begin, end)?;
+        let json = ByteSection::new(object, u64::from_le_bytes(begin)..end);
+        Ok(serde_json::from_reader(BufReader::new(json))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_formats::inflated::{InflateSpan, SpanSource, SpanWindow};
+    use prep_formats::sevenz::Coder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spans() -> impl Strategy<Value = Vec<InflateSpan>> {
+        let bits = prop::option::of((0..8_u8, any::<bool>()));
+        let numbers = (1..1_u64 << 40, any::<[u32; 2]>(), bits);
+        prop::collection::vec(numbers, 0..20).prop_map(|spans| {
+            let mut start = 0;
+            let spans = spans.into_iter().map(|(bytes, [at, other], coded)| {
+                let (first, at, other) = (start, u64::from(at), u64::from(other));
+                start += bytes;
+                let source = match coded {
+                    Some((bit, is_kept)) => SpanSource::Coded {
+                        at,
+                        bit,
+                        window: match is_kept {
+                            true => SpanWindow::Kept(other),
+                            false => SpanWindow::Stored,
+                        },
+                    },
+                    None => SpanSource::Stored {
+                        at,
+                        block: other + 1,
+                    },
+                };
+                InflateSpan {
+                    start: first,
+                    source,
+                }
+            });
+            spans.collect()
+        })
+    }
+
+    fn parts() -> impl Strategy<Value = Vec<SevenZPart>> {
+        let numbers = (
+            0..1_u64 << 40,
+            0..1_u64 << 40,
+            any::<[u32; 2]>(),
+            any::<Option<u8>>(),
+        );
+        let part =
+            numbers.prop_map(
+                |(start, unpacked, [bytes, dictionary], properties)| SevenZPart {
+                    packed: start..start + u64::from(bytes),
+                    unpacked,
+                    coder: match properties {
+                        None => Coder::Lzma2 { dictionary },
+                        Some(properties) => Coder::Lzma {
+                            properties,
+                            dictionary,
+                        },
+                    },
+                },
+            );
+        prop::collection::vec(part, 0..20)
+    }
+
+    fn layer() -> impl Strategy<Value = Layer> {
+        let deflate = (spans(), 1..1000_u64).prop_map(|(spans, more)| {
+            let len = spans.last().map_or(0, |last| last.start + more);
+            LayerCompression::Deflate(InflateIndex::new(spans, len).unwrap())
+        });
+        let compression = prop_oneof![deflate, parts().prop_map(LayerCompression::SevenZip)];
+        (any::<[u64; 2]>(), compression).prop_map(|([offset, bytes], compression)| Layer {
+            offset,
+            bytes,
+            compression,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn layers_round_trip_and_truncated_ones_are_rejected(
+            layers in prop::collection::vec(layer(), 0..4),
+            windows in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 0..4),
+            left in any::<prop::sample::Index>(),
+        ) {
+            let directory = tempfile::tempdir()?;
+            let store = Store::open(directory.path()).unwrap();
+            let layers = Layers { base: Digest::of_bytes(b"bundle"), layers };
+            let writer = LayersWriter::new(&store).unwrap();
+            let positions: Vec<u64> = windows.iter().map(|window| writer.keep(window).unwrap()).collect();
+            let object = store.open_object(&writer.finish(&layers)?).unwrap();
+            let file = Arc::new(object.file().try_clone()?);
+            prop_assert_eq!(&Layers::read(&file)?, &layers);
+            for (window, position) in windows.iter().zip(positions) {
+                let mut found = vec![0; window.len()];
+                file.read_exact_at(&mut found, position)?;
+                prop_assert_eq!(&found, window);
+            }
+            let cut = tempfile::tempfile()?;
+            let mut bytes = std::fs::read(object.path())?;
+            bytes.truncate(left.index(bytes.len()));
+            std::os::unix::fs::FileExt::write_all_at(&cut, &bytes, 0)?;
+            prop_assert!(Layers::read(&Arc::new(cut)).is_err());
         }
     }
 }

@@ -1,37 +1,31 @@
 //! Values that steps exchange: files, trees and tables. Each type is a view of a [`prep_core::Value`].
 
-mod base;
 mod compact;
 mod content;
-pub(crate) mod generator;
-mod inputs;
-mod layered;
-pub(crate) mod layers;
+pub(crate) mod inputs;
+pub(crate) mod layered;
 mod layout;
-mod missing;
 mod positions;
 mod read_ahead;
 mod sort;
 mod stored_text;
 mod table;
-mod table_writer;
-mod text_writer;
 mod tree;
 
-pub(crate) use base::BaseFile;
 pub(crate) use compact::{CompactReader, TextList, write_difference, write_number, write_text};
 pub use content::{ContentError, ContentRef, OpenContent, Opener};
 pub(crate) use inputs::{
     FILES_INPUT, TREE_PREFIX, VALUE_OUTPUT, input, only_tree, single_file, trees,
 };
+pub(crate) use inputs::{MissingFile, file_content, holder};
+pub(crate) use layered::BaseFile;
 pub(crate) use layout::{OutputLayout, below_a_file};
-pub(crate) use missing::{MissingFile, file_content, holder};
 pub(crate) use positions::RowPositions;
 pub(crate) use read_ahead::{Chunks, fill};
 pub(crate) use sort::sorted;
 pub(crate) use stored_text::{StoredText, TextMetadata, max_mapped_bytes};
+pub(crate) use table::TableWriter;
+pub(crate) use table::{InMemoryText, TextWriter};
 pub(crate) use table::{TableStorage, TableValue, column};
-pub(crate) use table_writer::TableWriter;
-pub(crate) use text_writer::{InMemoryText, TextWriter};
 pub(crate) use tree::{BETWEEN_CHECKS, ContentOrigin, OriginKind, TreeBuilder, memory_of_trees};
 pub use tree::{Tree, TreeEntry, TreeError, TreeFile};

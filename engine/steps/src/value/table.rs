@@ -1,13 +1,16 @@
-//! A table: stored rows, and optionally a selection of them.
+//! A table: stored rows, and optionally a selection of them. Stores tables row by row, and texts of tables.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::io::{Read, Write};
 
-use prep_cache::Digest;
-use prep_core::{Context, StepError, Value};
-use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
+use prep_cache::{Buffer, Digest, ObjectWriter, Stored};
+use prep_core::{Claim, Context, StepError, Value};
+use prep_formats::pandas::{ColumnSchema, ColumnType, CsvWriter, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::positions::{RowPositions, StoredPositions};
+use super::{StoredText, TextMetadata};
 
 /// A column of a table that a step writes.
 pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSchema {
@@ -154,5 +157,144 @@ impl TableValue {
         let mut objects = vec![*object];
         objects.extend(self.rows.as_ref().map(|rows| rows.object));
         Value::new(serde_json::json!(self), objects)
+    }
+}
+
+/// Number of rows between two checks for cancellation.
+const BETWEEN_CHECKS: u64 = 4096;
+
+/// Writes a table as canonical text into the cache.
+pub(crate) struct TableWriter<'a> {
+    pub context: &'a Context,
+    cells: CsvWriter<ObjectWriter>,
+    /// Columns, and the number of rows written so far.
+    pub schema: Schema,
+}
+
+impl<'a> TableWriter<'a> {
+    pub fn new(
+        context: &'a Context,
+        columns: Vec<ColumnSchema>,
+    ) -> Result<TableWriter<'a>, StepError> {
+        let mut cells = CsvWriter::new(context.store.writer()?).with_index();
+        cells
+            .header(columns.iter().map(|column| column.name.as_str()))
+            .map_err(StepError::machine)?;
+        Ok(TableWriter {
+            context,
+            cells,
+            schema: Schema { columns, rows: 0 },
+        })
+    }
+
+    /// Returns the writer for the cells of a row, from left to right.
+    pub fn cells(&mut self) -> &mut CsvWriter<ObjectWriter> {
+        &mut self.cells
+    }
+
+    pub fn end_row(&mut self) -> Result<(), StepError> {
+        if self.schema.rows.is_multiple_of(BETWEEN_CHECKS) {
+            self.context.check()?;
+        }
+        self.schema.rows += 1;
+        self.cells.end_row().map_err(StepError::machine)
+    }
+
+    /// Stores the table.
+    pub fn finish(mut self) -> Result<TableValue, StepError> {
+        let index = self.cells.take_index();
+        let out = self.cells.finish().map_err(StepError::machine)?;
+        let stored = out.commit()?;
+        if let Some(index) = index {
+            let metadata = TextMetadata {
+                index,
+                projection: None,
+            };
+            StoredText::cache(self.context, stored, &self.schema, metadata)?;
+        }
+        let storage = TableStorage::Text {
+            object: stored.digest,
+        };
+        Ok(TableValue::new(self.schema, storage, stored.len))
+    }
+}
+
+/// Texts with fewer bytes are always written to the cache. Reading them again would cost more than their disk space.
+const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
+
+/// Extra bytes that a text may need, because the text adds quotes to cells of its file: this constant plus the file's
+/// size divided by [`EXTRA_DIVISOR`].
+const EXTRA_BYTES: u64 = 1 << 16;
+const EXTRA_DIVISOR: u64 = 64;
+
+/// A writer for a text, which stays in memory or is written to the cache.
+pub(crate) struct TextWriter {
+    out: ObjectWriter,
+    claim: Option<Claim>,
+}
+
+/// A text in memory, with the claim for its memory.
+pub(crate) struct InMemoryText {
+    pub buffer: Buffer,
+    pub claim: Claim,
+}
+
+impl TextWriter {
+    /// Creates a writer for the text of a file of `bytes` bytes.
+    pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
+        // A published text becomes a file anyway.
+        let in_memory = match bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256() {
+            true => InMemoryText::new(context, bytes),
+            false => None,
+        };
+        Ok(match in_memory {
+            Some(InMemoryText { buffer, claim }) => TextWriter {
+                out: context.store.writer_in_memory(buffer),
+                claim: Some(claim),
+            },
+            None => TextWriter {
+                out: context.store.writer()?,
+                claim: None,
+            },
+        })
+    }
+
+    /// Appends a chunk. Returns a chunk for reuse, if there is one.
+    pub fn push(&mut self, chunk: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+        self.out.push(chunk)
+    }
+
+    /// Returns a reader over the text written so far, for callers that need no table after all, and the claim for its
+    /// memory.
+    pub fn read_back(self) -> Result<(impl Read, Option<Claim>), StepError> {
+        Ok((self.out.read_back()?, self.claim))
+    }
+
+    /// Returns the text's object, and the text itself if it is not in the cache.
+    pub fn finish(self) -> Result<(Stored, Option<InMemoryText>), StepError> {
+        let (object, buffer) = self.out.finish()?;
+        let in_memory = buffer.zip(self.claim);
+        let in_memory = in_memory.map(|(buffer, claim)| InMemoryText { buffer, claim });
+        Ok((object, in_memory))
+    }
+}
+
+impl Write for TextWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl InMemoryText {
+    /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough.
+    fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
+        let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
+        let claim = context.objects.try_claim_for_result(bytes)?;
+        let buffer = Buffer::with_capacity(usize::try_from(bytes).ok()?).ok()?;
+        Some(InMemoryText { buffer, claim })
     }
 }

@@ -15,7 +15,7 @@ use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_sql::Session;
 use thiserror::Error;
 
-use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
+use super::tables::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use crate::emit::{JsonFormat, JsonObjectWriter, for_each_record};
 use crate::kinds::encoding::{ENCODING, encoding};
 use crate::kinds::{FunctionStep, StepKind};

@@ -1,19 +1,23 @@
-//! `files`: a directory of files, given by a query with the columns `file` (a path in the bundle) and `path` (relative
-//! to the directory).
+//! Directories of files: `files`, `copy` and `empty`.
 //!
-//! The step only moves references. Two files with the same path are an error, but the same row may occur twice.
+//! `files` is given by a query with the columns `file` (a path in the bundle) and `path` (relative to the directory). The
+//! step only moves references. Two files with the same path are an error, but the same row may occur twice.
 
 use std::sync::Arc;
 
-use prep_core::{Context, StepError, Value};
+use prep_core::{Context, Inputs, StepError, Value};
 use prep_formats::paths;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
+use serde_json::Value::Null;
 use thiserror::Error;
 
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
 use crate::relation::{QueryRun, query_values};
-use crate::value::{TextList, Tree, below_a_file, sorted, trees};
+use crate::value::{
+    MissingFile, TextList, Tree, TreeBuilder, TreeEntry, below_a_file, memory_of_trees, only_tree,
+    sorted, trees,
+};
 
 #[derive(Debug, Error)]
 enum FilesError {
@@ -39,7 +43,7 @@ enum FilesError {
     Missing { row: u64, column: &'static str },
 }
 
-pub(crate) const KIND: StepKind = StepKind {
+pub(crate) const FILES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a directory of files",
@@ -146,3 +150,79 @@ impl PlacedFiles {
         Tree::save_picked(context, order.len(), at)
     }
 }
+
+pub(crate) const COPY: StepKind = StepKind {
+    form: KindSpec {
+        section: Section {
+            name: "a copy",
+            doc: "An unchanged file of the bundle. If both paths end in `/`, a directory.",
+            keys: &[SectionKey::required(
+                "copy",
+                KeyType::Copied,
+                "Path in the bundle. For an output directory, also a list of paths. Each is copied under its file name.",
+                "images/",
+            )],
+        },
+        methods: &[],
+        makes: Produces::Like("copy"),
+        check: None,
+    },
+    step: |declaration, _| {
+        let from = declaration.text("copy")?.to_owned();
+        let params = serde_json::json!({ "from": from });
+        // If `from` ends in `/`, it is a directory, and all its files are copied.
+        let function = FunctionStep::new("copy", 3, params, move |context, inputs| {
+            copied(context, inputs, &from)
+        });
+        function
+            .memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
+            .step()
+    },
+};
+
+fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepError> {
+    let tree = only_tree(context, inputs)?;
+    let mut files = TreeBuilder::default();
+    if from.ends_with('/') {
+        for file in tree.with_prefix(from) {
+            let path = file.path().get(from.len()..).unwrap_or_default();
+            files.push_file(path, file);
+        }
+    } else if let Some(file) = tree.find(from).filter(|file| !file.is_directory()) {
+        files.push_file("", file);
+    }
+    if files.is_empty() {
+        return Err(StepError::input(MissingFile::new(&tree, from)));
+    }
+    let files = files.finish(&context.cancel).map_err(StepError::internal)?;
+    files.save(context)
+}
+
+pub(crate) const EMPTY: StepKind = StepKind {
+    form: KindSpec {
+        section: Section {
+            name: "an empty directory",
+            doc: "A directory without files.",
+            keys: &[SectionKey::required(
+                "empty",
+                KeyType::True,
+                "Always `true`.",
+                "true",
+            )],
+        },
+        methods: &[],
+        makes: Produces::Empty,
+        check: None,
+    },
+    step: |_, _| {
+        let function = FunctionStep::new("empty", 3, Null, |context, _| {
+            let directory = TreeEntry {
+                path: String::new(),
+                content: None,
+            };
+            let tree = Tree::new(vec![directory]).map_err(StepError::internal)?;
+            tree.save(context)
+        });
+        function.step()
+    },
+};

@@ -1,19 +1,10 @@
 //! The kinds of outputs that a pipeline can declare.
 
 pub(super) mod archive;
-mod bson;
-mod copy;
-mod csv;
-mod dialect;
 mod document;
-mod empty;
 mod files;
-mod json;
-mod json_lines;
-mod lines;
-mod npy;
-mod parquet;
 mod redact;
+mod tables;
 
 use prep_spec::model::Declaration;
 
@@ -21,18 +12,18 @@ use super::StepKind;
 
 /// All kinds, in the order of the reference documentation.
 pub(super) const ALL: &[&StepKind] = &[
-    &csv::KIND,
-    &json::KIND,
-    &json_lines::KIND,
+    &tables::CSV,
+    &tables::JSON,
+    &tables::JSON_LINES,
     &document::KIND,
-    &bson::KIND,
-    &parquet::KIND,
-    &npy::KIND,
-    &lines::KIND,
-    &files::KIND,
-    &copy::KIND,
+    &tables::BSON,
+    &tables::PARQUET,
+    &tables::NPY,
+    &tables::LINES,
+    &files::FILES,
+    &files::COPY,
     &redact::KIND,
-    &empty::KIND,
+    &files::EMPTY,
     &archive::ZIP,
     &archive::ZIP_STORED,
     &archive::TAR,
@@ -42,5 +33,5 @@ pub(super) const ALL: &[&StepKind] = &[
 /// Returns whether the bytes of an output depend on the library that writes it, so that equal rows may have different
 /// bytes.
 pub(crate) fn depends_on_writer(declaration: &Declaration) -> bool {
-    declaration.form.head() == parquet::KIND.form.head()
+    declaration.form.head() == tables::PARQUET.form.head()
 }

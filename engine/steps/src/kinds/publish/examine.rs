@@ -17,7 +17,7 @@ use prep_digests::Sha256;
 use super::listing::{PublishedListing, WrittenFile};
 use super::lock_file;
 use super::manifest::{Manifest, ManifestError};
-use super::paths::PathSummary;
+use super::observe::PathSummary;
 use super::write::USER_FILE;
 
 /// Returns the SHA-256 of each file, or `None` if it cannot be read.

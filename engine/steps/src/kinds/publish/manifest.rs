@@ -28,8 +28,8 @@ use thiserror::Error;
 
 use super::Publish;
 use super::listing::{NEVER, PublishedListing, trusted_time};
-use super::paths::PathSummary;
-use super::preparation::PreparationRecord;
+use super::observe::PathSummary;
+use super::record::PreparationRecord;
 
 /// Name of the manifest in the data directory of a competition.
 pub const MANIFEST_FILE: &str = "prepared.json";

@@ -31,12 +31,8 @@ mod listing;
 mod manifest;
 mod observe;
 mod order;
-mod origin;
-mod paths;
-mod preparation;
 mod record;
 mod remove;
-mod sums;
 mod verify;
 mod write;
 
@@ -49,9 +45,9 @@ use thiserror::Error;
 
 pub use examine::{HashFiles, PublishedPaths, TreeExamination, TreeState};
 pub use manifest::{MANIFEST_FILE, Manifest, ManifestError, PublishedOutput, renew_record};
-pub use origin::{record_origin, record_preparation};
-pub use paths::PathSummary;
-pub use preparation::{PreparationRecord, RecordedSource, RememberedOptions, Verify};
+pub use observe::PathSummary;
+pub use record::{PreparationRecord, RecordedSource, RememberedOptions, Verify};
+pub use record::{record_origin, record_preparation};
 pub use remove::{RemovedFiles, remove_published};
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 
@@ -235,7 +231,7 @@ impl Sink for Publish {
         context.progress.set_total_bytes(changes.bytes(&desired));
         if let Some(locked) = &self.locked {
             let prepared = &observed.prepared;
-            let new_trees = sums::desired_trees(context, prepared, &desired, &mut changes)?;
+            let new_trees = verify::desired_trees(context, prepared, &desired, &mut changes)?;
             check_locked(locked, &new_trees)?;
         }
         let outputs = self.summary(context, inputs)?;

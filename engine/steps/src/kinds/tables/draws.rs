@@ -16,12 +16,12 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::kinds::generator::{
-    AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator,
+    self, AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator,
 };
 use crate::kinds::{FunctionStep, StepKind};
 use crate::located::{Subject, error_at};
 use crate::relation::open_table;
-use crate::value::{TableWriter, VALUE_OUTPUT, column, generator, input};
+use crate::value::{TableWriter, VALUE_OUTPUT, column, input};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

@@ -1,15 +1,11 @@
 //! The kinds of tables that a pipeline can declare.
 
-mod digests;
 mod draws;
 mod files;
-mod headers;
-mod masks;
+mod of_files;
 mod permute;
-mod pixels;
 mod read;
 pub(super) mod split;
-mod text_lines;
 mod tfrecords;
 mod unpivot;
 
@@ -24,10 +20,10 @@ pub(super) const ALL: &[&StepKind] = &[
     &unpivot::KIND,
     &draws::KIND,
     &files::KIND,
-    &text_lines::KIND,
-    &pixels::KIND,
-    &headers::KIND,
-    &digests::KIND,
-    &masks::KIND,
+    &of_files::TEXT_LINES,
+    &of_files::PIXELS,
+    &of_files::HEADERS,
+    &of_files::DIGESTS,
+    &of_files::MASKS,
     &tfrecords::KIND,
 ];

@@ -6,10 +6,10 @@ use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
 use crate::kinds::generator::{
-    AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator, rows_of,
+    self, AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator, rows_of,
     rows_of_input,
 };
-use crate::value::{TableValue, VALUE_OUTPUT, generator, input};
+use crate::value::{TableValue, VALUE_OUTPUT, input};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

@@ -14,11 +14,11 @@ use prep_splits::{
 use prep_sql::Relation;
 use thiserror::Error;
 
-use crate::kinds::generator::{GENERATOR_PORT, check_generator, rows_of_input};
+use crate::kinds::generator::{self, GENERATOR_PORT, check_generator, rows_of_input};
 use crate::kinds::{FunctionStep, StepKind, splits};
 use crate::located::{Subject, error_at, error_at_with_help};
 use crate::relation::{open_table, single_number};
-use crate::value::{TableValue, generator, input};
+use crate::value::{TableValue, input};
 
 /// Names of the outputs with the two tables.
 pub(crate) const SPLIT_OUTPUTS: [&str; 2] = ["first", "second"];

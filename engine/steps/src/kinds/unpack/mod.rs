@@ -3,29 +3,31 @@
 //! The members of a zip archive or an uncompressed tar archive are references into the file that contains it, without
 //! any copy. For a 7z archive, only the directory and the parameters of decoding are read. A deflated archive, such as
 //! a zip inside a zip or a gzipped tar, is read once to record where decompression can start: see
-//! [`layers`](crate::value::layers). Archives that cannot be read in place, because they are compressed with another
+//! [`layered`](crate::value::layered). Archives that cannot be read in place, because they are compressed with another
 //! method, are copied into the cache, with their members in a single object.
 //!
 //! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
 //! in the bundle. If the bundle contains a directory `x` instead of `x.zip`, because the archive was already unpacked,
 //! the tree is the same.
 
-mod bundled;
-mod extract;
-mod sevenz;
-mod tar;
-mod zip;
+mod archives;
 
 use std::io;
+use std::io::{Read, Write};
+use std::ops::Range;
 
+use prep_cache::Digest;
 use prep_core::{BoxError, Cancel, Context, FileValue, StepError};
-use prep_formats::archive::ArchiveFormat;
-use prep_formats::read_at::ReadAt;
+use prep_formats::archive::{ArchiveFormat, VisitMember};
+use prep_formats::inflated::{InflateIndex, WindowStore};
+use prep_formats::read_at::{ByteSection, ReadAt};
+use prep_formats::zip::{MemberIndexer, ZipEntry, ZipError};
 
 use super::function_step::FunctionStep;
 use crate::limits::undecodable_file;
-use crate::value::{ContentRef, MissingFile, Opener, Tree, TreeBuilder, input};
-pub(crate) use extract::extract;
+use crate::value::layered::{Layer, LayerCompression};
+use crate::value::{BaseFile, ContentRef, MissingFile, Opener, Tree, TreeBuilder, input};
+use archives::{list_sevenz, list_tar, list_zip};
 
 /// Whether a path segment is treated as an archive.
 pub(crate) fn is_archive(segment: &str) -> bool {
@@ -48,7 +50,7 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
         let files = match path {
             None => {
                 let content = FileValue::from_value(archive)?.into();
-                zip::list(context, &opener, &content, "").map_err(failed)?
+                list_zip(context, &opener, &content, "").map_err(failed)?
             }
             Some(path) => {
                 let tree = Tree::load(context, archive)?;
@@ -72,9 +74,9 @@ pub(crate) fn members(
     path: &str,
 ) -> Result<TreeBuilder, StepError> {
     let list = match ArchiveFormat::split_path(path) {
-        Some((ArchiveFormat::Zip, _)) => zip::list,
-        Some((ArchiveFormat::Tar, _)) => tar::list,
-        Some((ArchiveFormat::SevenZ, _)) => sevenz::list,
+        Some((ArchiveFormat::Zip, _)) => list_zip,
+        Some((ArchiveFormat::Tar, _)) => list_tar,
+        Some((ArchiveFormat::SevenZ, _)) => list_sevenz,
         _ => return Err(StepError::internal(format!("`{path}` is not an archive"))),
     };
     let listed = list(context, opener, content, &format!("{path}/"));
@@ -104,6 +106,186 @@ fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
         inside.push_file(&format!("{path}/{rest}"), file);
     }
     (!inside.is_empty()).then_some(inside)
+}
+
+/// The location of an archive in a bundle.
+struct BundledArchive<'a> {
+    context: &'a Context,
+    pub bundle: Digest,
+    file: BaseFile,
+    /// The archive's bytes in the bundle.
+    pub range: Range<u64>,
+    /// The archive's zip member, if it is one.
+    entry: Option<&'a ZipEntry>,
+}
+
+impl<'a> BundledArchive<'a> {
+    /// Finds the archive with this content. `None` if the content is not in a bundle.
+    pub fn find(
+        context: &'a Context,
+        opener: &Opener,
+        content: &'a ContentRef,
+    ) -> Result<Option<BundledArchive<'a>>, BoxError> {
+        if context.outside.location(content.base()).is_none() {
+            return Ok(None);
+        }
+        let file = opener.base(content)?;
+        let (range, entry) = match content {
+            ContentRef::Member { entry, .. } => (entry.locate(&file)?, Some(entry)),
+            content => (content.range(), None),
+        };
+        context.progress.set_total_bytes(range.end - range.start);
+        let bundle = *content.base();
+        Ok(Some(BundledArchive {
+            context,
+            bundle,
+            file,
+            range,
+            entry,
+        }))
+    }
+
+    /// Reads the archive from its beginning.
+    pub fn reader(&self) -> Result<Box<dyn Read + '_>, ZipError> {
+        Ok(match self.entry {
+            Some(entry) => Box::new(entry.open(self)?),
+            None => Box::new(ByteSection::new(self, self.range.clone())),
+        })
+    }
+
+    /// Reads the archive and builds an index of it, if it is deflated in the bundle.
+    pub fn indexer<'w>(
+        &'w self,
+        windows: &'w dyn WindowStore,
+    ) -> Result<Option<MemberIndexer<'w, &'w Self>>, ZipError> {
+        let indexer = self.entry.map(|entry| entry.indexer(self, windows));
+        Ok(indexer.transpose()?.flatten())
+    }
+
+    /// Returns the layer of a deflated archive.
+    pub fn layer(&self, index: InflateIndex) -> Layer {
+        Layer {
+            offset: self.range.start,
+            bytes: self.range.end - self.range.start,
+            compression: LayerCompression::Deflate(index),
+        }
+    }
+}
+
+/// Reads from the bundle, counts the bytes as progress, and checks for cancellation.
+impl ReadAt for BundledArchive<'_> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.context.check().map_err(io::Error::other)?;
+        let count = self.file.read_at(buf, offset)?;
+        self.context.progress.add_bytes(count as u64);
+        Ok(count)
+    }
+}
+
+/// Stores a content as an object.
+pub(crate) fn extract(
+    context: &Context,
+    opener: &Opener,
+    content: &ContentRef,
+) -> Result<ContentRef, BoxError> {
+    let mut writer = context.store.writer().map_err(StepError::from)?;
+    context.progress.set_total_bytes(content.bytes());
+    let opened = opener.open(content)?;
+    let mut reader = opened.reader()?;
+    copy(context, &mut reader, &mut writer)?;
+    let stored = writer.commit().map_err(StepError::from)?;
+    Ok(ContentRef::Object {
+        digest: stored.digest,
+        bytes: stored.len,
+    })
+}
+
+/// Copies with progress and checks for cancellation.
+fn copy(
+    context: &Context,
+    reader: &mut dyn io::Read,
+    writer: &mut impl Write,
+) -> Result<u64, BoxError> {
+    let mut buffer = vec![0; 1 << 18];
+    let mut total = 0;
+    loop {
+        context.check()?;
+        let count = match reader.read(&mut buffer) {
+            Ok(0) => return Ok(total),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        writer.write_all(&buffer[..count])?;
+        context.progress.add_bytes(count as u64);
+        total += count as u64;
+    }
+}
+
+/// Stores the members of a sequential archive, one after another, as a single object.
+fn extract_members(
+    context: &Context,
+    prefix: &str,
+    read: impl FnOnce(VisitMember<'_>) -> Result<(), BoxError>,
+) -> Result<TreeBuilder, BoxError> {
+    let mut writer = context.store.writer().map_err(StepError::from)?;
+    let mut listed = MemberList::new(prefix);
+    let mut end = 0;
+    read(&mut |member, reader| {
+        let bytes = copy(context, reader, &mut writer).map_err(io::Error::other)?;
+        let range = (!member.is_directory).then_some((end, bytes));
+        end += bytes;
+        listed.add(member.path, range, None);
+        Ok(())
+    })?;
+    let stored = writer.commit().map_err(StepError::from)?;
+    Ok(listed.files(stored.digest, false))
+}
+
+/// Collects members before the digest of the file that contains them is known.
+struct MemberList {
+    prefix: String,
+    members: Vec<ListedMember>,
+}
+
+struct ListedMember {
+    path: String,
+    /// Offset and length of its bytes. `None` for a directory.
+    range: Option<(u64, u64)>,
+    crc32: Option<u32>,
+}
+
+impl MemberList {
+    pub fn new(prefix: &str) -> MemberList {
+        MemberList {
+            prefix: prefix.to_owned(),
+            members: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, path: &str, range: Option<(u64, u64)>, crc32: Option<u32>) {
+        self.members.push(ListedMember {
+            path: format!("{}{path}", self.prefix),
+            range,
+            crc32,
+        });
+    }
+
+    /// Returns the members as ranges of `base`.
+    pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
+        let mut files = TreeBuilder::default();
+        for ListedMember { path, range, crc32 } in self.members {
+            let content = range.map(|(offset, bytes)| ContentRef::Slice {
+                base,
+                layered,
+                offset,
+                bytes,
+                crc32,
+            });
+            files.push(&path, content.as_ref());
+        }
+        files
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::io::{self, Read, Write};
 
 use super::columns::{ColumnReader, ColumnWriter};
+use super::columns::{TextColumn, shared_end};
 use super::listing::ListingEntry;
-use super::texts::{TextColumn, shared_end};
 use super::{EMPTY_DIRECTORY, FileKind, FileLocation, MemberName, Tree};
 use crate::value::compact::{MAX_TEXT_BYTES, difference, value_from, write_number};
 

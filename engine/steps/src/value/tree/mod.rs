@@ -7,7 +7,6 @@
 mod chunk;
 mod columns;
 mod listing;
-mod texts;
 
 use std::sync::Arc;
 

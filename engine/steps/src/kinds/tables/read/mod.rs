@@ -5,8 +5,6 @@
 //! table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are stored unchanged.
 
 mod csv;
-mod dialect;
-mod each;
 mod in_place;
 mod json;
 mod records;
@@ -35,8 +33,8 @@ use crate::limits::undecodable_file;
 use crate::located::{Subject, error_at};
 use crate::value::{ContentRef, Opener, TableStorage, TableValue, column, file_content, only_tree};
 
-use dialect::{CHUNK_COLUMN, CHUNKSIZE, DIALECT, ReadDialect};
-pub(crate) use each::KIND as EACH;
+pub(crate) use csv::KIND as EACH;
+use json::{CHUNK_COLUMN, CHUNKSIZE, DIALECT, ReadDialect};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
@@ -183,7 +181,7 @@ impl ReadSpec {
             at: declaration.text("at").map(str::to_owned),
             encoding: encoding(declaration),
             dialect: ReadDialect::declared(declaration),
-            chunksize: dialect::chunksize(declaration),
+            chunksize: json::chunksize(declaration),
             path,
         })
     }
@@ -246,7 +244,7 @@ fn columns(declaration: &Declaration) -> Vec<ProducedColumn> {
     let mut columns: Vec<ProducedColumn> = declared
         .map(|column| ProducedColumn::new(&column.name.value, column.kind))
         .collect();
-    if dialect::chunksize(declaration).is_some() {
+    if json::chunksize(declaration).is_some() {
         columns.push(ProducedColumn {
             hidden: true,
             ..ProducedColumn::integer(CHUNK_COLUMN)
@@ -299,7 +297,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
             let first = formats.first().copied().unwrap_or_default();
             found.help(format!("remove `{key}`, or write `format: {first}`"))
         })
-        .chain(dialect::check(declaration))
+        .chain(json::check(declaration))
         .collect()
 }
 

@@ -24,7 +24,7 @@ use prep_spec::model::{Column, ColumnKind};
 use prep_spec::shortened;
 use prep_sql::RECORD_COLUMN;
 
-use super::dialect::CHUNK_COLUMN;
+use super::json::CHUNK_COLUMN;
 use super::{MAX_SHOWN_CHARACTERS, ReadError, ReadSpec, failed, stored};
 use crate::limits::{FileError, limits, undecodable, undecodable_file};
 use crate::located::{Subject, error_at};

@@ -1,11 +1,34 @@
-//! `source`: the files of a further source as a tree.
-//!
-//! Paths begin with `NAME:`, so that paths are unique among all sources of a pipeline.
+//! Steps without keys of their own: a list or a query as a table, and the files of a further source as a tree.
 
 use prep_core::{DirectoryValue, FileValue, StepError};
+use prep_formats::pandas::ColumnType;
+use prep_spec::model::Query;
+use prep_sql::{Session, VALUE_COLUMN};
 
 use super::function_step::FunctionStep;
-use crate::value::{ContentRef, TreeBuilder, input};
+use crate::emit::store_table;
+use crate::value::{ContentRef, TableWriter, TreeBuilder, column, input};
+
+pub(crate) fn list(texts: Vec<String>) -> FunctionStep {
+    let params = serde_json::json!({ "texts": texts });
+    FunctionStep::new("list", 2, params, move |context, _| {
+        let is_nullable = texts.iter().any(String::is_empty);
+        let columns = vec![column(VALUE_COLUMN, ColumnType::Text, is_nullable)];
+        let mut table = TableWriter::new(context, columns)?;
+        for text in &texts {
+            table.cells().text(text);
+            table.end_row()?;
+        }
+        Ok(table.finish()?.into_value())
+    })
+}
+
+pub(crate) fn query_table(query: &Query, session: &Session) -> FunctionStep {
+    let params = serde_json::json!({});
+    FunctionStep::of_query("query", query, params, session, |run| {
+        Ok(store_table(run)?.into_value())
+    })
+}
 
 /// Builds the tree of the source `name`. `file` is the name of its only file. `None` for a directory.
 pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {

@@ -1,0 +1,167 @@
+//! The methods that divide a table into two: their keys, and the conversion to a method of `prep-splits`.
+
+use prep_spec::model::Declaration;
+use prep_spec::words::{KeyType, Section, SectionKey, Word};
+use prep_splits::{SplitAlgorithm, SplitOrder, SplitSize};
+
+use crate::kinds::generator::{self, AFTER};
+
+/// A method and its keys.
+pub(super) struct SplitMethod {
+    pub section: Section,
+    /// Converts a declaration. Takes the size of the second table.
+    pub method: fn(&Declaration, Option<SplitSize>) -> Option<SplitAlgorithm>,
+}
+
+/// All methods, in the order of the reference documentation.
+pub(super) const ALL: &[&SplitMethod] = &[&SHUFFLE, &SAMPLE, &PYTHON_SAMPLE, &FIRST_FIT];
+
+/// Keys of all methods.
+pub(super) const SECTIONS: &[&Section] = &[
+    &SHUFFLE.section,
+    &SAMPLE.section,
+    &PYTHON_SAMPLE.section,
+    &FIRST_FIT.section,
+];
+
+const SIZE: &str =
+    "Size of the second table: a fraction (`0.1`), a number (`9914`), or a query with one value.";
+const TEST_SIZE: SectionKey = SectionKey::optional("test_size", KeyType::Size, SIZE, "0.1");
+const SEED: SectionKey =
+    SectionKey::required("seed", KeyType::Seed, "Seed of the random numbers.", "0");
+const GROUPS: SectionKey = SectionKey::optional(
+    "groups",
+    KeyType::Column,
+    "Column with the group of a row. The rows of a group stay together.",
+    "patient",
+);
+const STRATIFY: SectionKey = SectionKey::optional(
+    "stratify",
+    KeyType::Column,
+    "Column with the class of a row. Both tables keep the proportions of the classes.",
+    "label",
+);
+const WITHIN: SectionKey = SectionKey::optional(
+    "within",
+    KeyType::Column,
+    "Column with the group of a row. Each group is split separately, in order of first appearance, with a newly seeded generator.",
+    "site",
+);
+const ORDER: SectionKey = SectionKey::optional(
+    "order",
+    KeyType::Word(ORDERS),
+    "Order of the rows in the new tables. Default: `split`, and `file` for entire groups.",
+    "file",
+);
+
+const ORDERS: &[Word] = &[
+    Word {
+        name: "file",
+        doc: "as in the table that was split",
+    },
+    Word {
+        name: "split",
+        doc: "as the split drew them",
+    },
+];
+
+/// The declared order.
+fn order(declaration: &Declaration) -> Option<SplitOrder> {
+    match declaration.text("order")? {
+        "file" => Some(SplitOrder::File),
+        _ => Some(SplitOrder::Split),
+    }
+}
+
+const SHUFFLE: SplitMethod = SplitMethod {
+    section: Section {
+        name: "shuffle",
+        doc: "scikit-learn's `train_test_split` of rows. With `groups`, it splits entire groups, in order of first appearance. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",
+        keys: &[
+            TEST_SIZE,
+            SectionKey::optional(
+                "train_size",
+                KeyType::Share,
+                "Size of the first table: a fraction or a number.",
+                "0.9",
+            ),
+            SEED,
+            GROUPS,
+            STRATIFY,
+            WITHIN,
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(SplitAlgorithm::Shuffle {
+            test_size,
+            train_size: declaration.share("train_size"),
+            seed: declaration.seed("seed")?,
+            order: order(declaration),
+        })
+    },
+};
+
+const SAMPLE: SplitMethod = SplitMethod {
+    section: Section {
+        name: "sample",
+        doc: "pandas' `sample`: the sampled rows are the second table. The first keeps the order of the rows.",
+        keys: &[
+            SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
+            SEED,
+            WITHIN,
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(SplitAlgorithm::Sample {
+            test_size: test_size?,
+            seed: declaration.seed("seed")?,
+            order: order(declaration),
+        })
+    },
+};
+
+const PYTHON_SAMPLE: SplitMethod = SplitMethod {
+    section: Section {
+        name: "python_sample",
+        doc: "Python's `random.sample`: the sampled rows are the second table. The first keeps the order of the rows. A fraction is rounded to the nearest number of rows, with halves rounded to even.",
+        keys: &[
+            SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
+            generator::SEED,
+            AFTER,
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(SplitAlgorithm::PythonSample {
+            test_size: test_size?,
+            // Ignored if another generator is continued.
+            seed: declaration.seed("seed").unwrap_or(0),
+            order: order(declaration),
+        })
+    },
+};
+
+const FIRST_FIT: SplitMethod = SplitMethod {
+    section: Section {
+        name: "first_fit",
+        doc: "Assigns entire groups, in order of first appearance. A group goes to the second table if it still fits into `test_size` rows, and to the first otherwise. No random numbers are used.",
+        keys: &[
+            SectionKey::required(
+                "groups",
+                KeyType::Column,
+                "Column with the group of a row.",
+                "patient",
+            ),
+            SectionKey::required("test_size", KeyType::Size, SIZE, "1000"),
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(SplitAlgorithm::FirstFit {
+            test_size: test_size?,
+            order: order(declaration),
+        })
+    },
+};
