@@ -9,10 +9,10 @@ use prep_spec::words::{CellContent, KeyType, ProducedColumn, Produces};
 use prep_spec::{Diagnostic, Reading, Span, alternatives};
 
 use crate::bind::{RowDemand, bind};
+use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables};
 use crate::relational::ColumnId;
 use crate::run::plan_only;
-use crate::table::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables};
-use crate::table::unpivot::Unpivot;
+use crate::unpivot::Unpivot;
 use crate::{QueryError, Session, VALUE_COLUMN};
 
 /// Placeholder column of a table without declared columns, so that `*` selects at least one column.

@@ -17,7 +17,7 @@ use prep_spec::{list_names, nearest};
 use thiserror::Error;
 
 use crate::limits::{QueryCancelled, QueryPool};
-use crate::table::relation::ScanError;
+use crate::relation::ScanError;
 
 /// An error of a query.
 #[derive(Debug, Error)]

@@ -96,18 +96,19 @@ mod limits;
 mod lower;
 mod physical;
 mod proof;
+mod relation;
 mod relational;
 mod run;
 mod session;
-mod table;
+mod unpivot;
 
 pub use check::{check, check_before_files, known_columns, type_name};
 pub use error::{QueryError, RelationError};
 pub use limits::QueryLimits;
+pub use relation::{Relation, RelationBatch, RelationColumn, ScanError};
 pub use run::{ColumnSource, QueryRows, ResultColumn, RowForm};
 pub use session::Session;
-pub use table::relation::{Relation, RelationBatch, RelationColumn, ScanError};
-pub use table::unpivot::Unpivot;
+pub use unpivot::Unpivot;
 
 /// Name of the hidden column that contains an entire row: the record of a JSON table, or the entry of an array.
 pub const RECORD_COLUMN: &str = "record";

@@ -22,8 +22,8 @@ use crate::functions::{BATCH_ROWS, rows_for, rows_of};
 use crate::limits::{QueryLimits, QueryPool};
 use crate::lower::{Lowering, Sides};
 use crate::proof::prove;
+use crate::relation::Tables;
 use crate::relational::{ColumnId, Expr, ExprKind, Relational};
-use crate::table::relation::Tables;
 use crate::{QueryError, Relation, Session};
 
 /// Memory that a sort reserves for merging its temporary files, in bytes.

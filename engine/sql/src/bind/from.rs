@@ -10,8 +10,8 @@ use super::scope::{Parts, Scope, ScopeColumn, ScopeTable};
 use super::types::{TypeClass, compared, comparison, refused};
 use super::{Binder, ColumnInfo, OutputColumn};
 use crate::QueryError;
+use crate::relation::ROW;
 use crate::relational::{ColumnId, Expr, JoinKind, Relational, conjuncts};
-use crate::table::relation::ROW;
 
 /// The rows of FROM, and the tables whose columns can be named.
 pub(super) type BoundFrom = (Relational, Vec<ScopeTable>);

@@ -29,8 +29,8 @@ use arrow::datatypes::DataType;
 use prep_spec::query::tree::{Position, QueryTree};
 
 use crate::QueryError;
+use crate::relation::{ROW, Tables};
 use crate::relational::{ColumnId, Expr, Node, Relational};
-use crate::table::relation::{ROW, Tables};
 use scope::Parts;
 pub(crate) use types::united;
 

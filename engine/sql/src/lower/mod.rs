@@ -38,10 +38,10 @@ use crate::physical::{
     Concat, ConstantSlot, FirstRows, Guard, Numbered, Plan, Rows, Scan, ScanColumn, Unnested,
     WindowsInParts,
 };
+use crate::relation::Tables;
 use crate::relational::{
     AggregateCall, ColumnId, Expr, Node, Relational, SortKey, WindowCall, WindowSpec,
 };
-use crate::table::relation::Tables;
 
 use expr::Layout;
 pub(crate) use expr::physical_constant;

@@ -12,10 +12,7 @@
 //! * `windows`: evaluates window functions on a few partitions at a time, not on all rows.
 //! * `guard`: between all operators, checks for cancellation and accounts for memory that operators do not account for.
 
-mod concat;
-mod first_rows;
 mod guard;
-mod numbered;
 mod operator;
 mod prepared;
 mod repeated;
@@ -25,13 +22,13 @@ mod scan;
 mod unnested;
 mod windows;
 
-pub(crate) use concat::Concat;
-pub(crate) use first_rows::FirstRows;
 pub(crate) use guard::Guard;
-pub(crate) use numbered::Numbered;
 pub(crate) use operator::{Node, Plan};
 pub(crate) use prepared::{ConstantColumn, ConstantSlot, Prepared};
 pub(crate) use repeated::SkipRepeated;
+pub(crate) use rows::Concat;
+pub(crate) use rows::FirstRows;
+pub(crate) use rows::Numbered;
 pub(crate) use rows::Rows;
 pub(crate) use same_rows::SameRows;
 pub(crate) use scan::{Scan, ScanColumn, row_bytes};

@@ -13,7 +13,7 @@ use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 use crate::error::UnreadableRelation;
 use crate::functions::with_one_nan;
 use crate::limits::QueryPool;
-use crate::table::relation::{Relation, RelationBatch};
+use crate::relation::{Relation, RelationBatch};
 
 /// Assumed size of a text in bytes, for estimates.
 const ASSUMED_TEXT_BYTES: usize = 48;

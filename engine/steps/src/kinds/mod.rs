@@ -1,15 +1,13 @@
-//! The kinds of steps. One file per kind, with the name that the kind has in plans, keys and events.
+//! The kinds of steps, each with the name that it has in plans, keys and events. Similar kinds are in one file.
 //!
 //! A pipeline declares steps of a [`StepKind`], which combines the keys in the language with a function that builds the
-//! step. Both are defined in the file of the kind. A new kind is such a file, and a line in `ALL` of its directory.
+//! step. Both are defined in one place. A new kind also needs a line in `ALL` of its directory.
 
 mod check;
 mod content_parts;
-mod encoding;
 mod expand;
 mod function_step;
 mod generator;
-mod kind;
 mod outputs;
 mod publish;
 mod splits;
@@ -17,14 +15,21 @@ mod tables;
 mod undeclared;
 mod unpack;
 
-pub(crate) use check::Checksum;
-pub(crate) use check::check;
+use std::sync::LazyLock;
+
+use prep_core::Step;
+use prep_formats::text_encoding::TextEncoding;
+use prep_spec::Vocabulary;
+use prep_spec::model::Declaration;
+use prep_spec::words::{KeyType, KindSpec, SectionKey, Word};
+use prep_sql::Session;
+
 pub use check::is_writer_dependent;
+pub(crate) use check::{Checksum, check};
 pub use expand::Expand;
 pub(crate) use expand::{ARCHIVE_INPUT, expand_archives};
 pub(crate) use function_step::FunctionStep;
 pub(crate) use generator::GENERATOR_PORT;
-pub(crate) use kind::StepKind;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
@@ -34,17 +39,8 @@ pub use publish::{
     record_preparation, remove_published, renew_record, verify_after_restart,
 };
 pub(crate) use tables::split::SPLIT_OUTPUTS;
-pub(crate) use undeclared::list;
-pub(crate) use undeclared::query_table;
-pub(crate) use undeclared::source_tree;
+pub(crate) use undeclared::{list, query_table, source_tree};
 pub(crate) use unpack::{is_archive, unpack, without_suffix};
-
-use std::sync::LazyLock;
-
-use prep_core::Step;
-use prep_spec::Vocabulary;
-use prep_spec::model::Declaration;
-use prep_sql::Session;
 
 /// Returns the kinds of tables and outputs that pipelines can declare.
 pub fn vocabulary() -> &'static Vocabulary {
@@ -64,4 +60,37 @@ pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<d
         .zip(kinds)
         .find(|(form, _)| std::ptr::eq(**form, declaration.form))?;
     (kind.step)(declaration, session)
+}
+
+/// A kind of table or output.
+pub(crate) struct StepKind {
+    pub form: KindSpec,
+    /// Returns the step of a declaration. `None` if the declaration lacks a required key.
+    pub step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
+}
+
+const ENCODING: SectionKey = SectionKey::optional(
+    "encoding",
+    KeyType::Word(ENCODINGS),
+    "Encoding of the CSV or JSON file. Default: `utf-8`.",
+    "latin-1",
+);
+
+const ENCODINGS: &[Word] = &[
+    Word {
+        name: "utf-8",
+        doc: "UTF-8",
+    },
+    Word {
+        name: "latin-1",
+        doc: "ISO 8859-1: each byte is a code point",
+    },
+];
+
+/// Returns the declared encoding.
+fn encoding(declaration: &Declaration) -> TextEncoding {
+    match declaration.text("encoding") {
+        Some("latin-1") => TextEncoding::Latin1,
+        _ => TextEncoding::Utf8,
+    }
 }

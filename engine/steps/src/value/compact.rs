@@ -6,7 +6,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-use super::sort::partition_point;
+use super::positions::partition_point;
 
 /// Maximum length in bytes of a text. No file system supports longer paths.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use prep_core::Cancel;
 use thiserror::Error;
 
-use super::sort::partition_point;
+use super::positions::partition_point;
 use super::{Tree, TreeBuilder, TreeError};
 
 /// Two outputs that collide.

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use super::tables::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use crate::emit::{JsonFormat, JsonObjectWriter, for_each_record};
-use crate::kinds::encoding::{ENCODING, encoding};
+use crate::kinds::{ENCODING, encoding};
 use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::{limits, undecodable};
 use crate::relation::{QueryRun, query_memory};

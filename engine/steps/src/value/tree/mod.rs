@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use super::ContentRef;
 use super::compact::TextList;
-use super::sort::sorted;
+use super::positions::sorted;
 
 /// A file or an empty directory, for building small trees.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,8 +26,8 @@ use prep_spec::{Diagnostic, alternatives, shortened};
 use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
 
-use crate::kinds::encoding::{ENCODING, encoding};
 use crate::kinds::unpack::extract;
+use crate::kinds::{ENCODING, encoding};
 use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::undecodable_file;
 use crate::located::{Subject, error_at};

@@ -11,9 +11,9 @@ use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
-use super::relation::{Relation, RelationBatch, RelationColumn, ScanError};
 use crate::QueryError;
 use crate::bind::united;
+use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError};
 
 /// Rows that are read when the previous ones have been used.
 type Batches<T> = Box<dyn Iterator<Item = Result<T, ScanError>> + Send>;

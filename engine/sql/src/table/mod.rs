@@ -1,4 +1,0 @@
-//! Tables that queries read, and tables made from them without a query.
-
-pub(crate) mod relation;
-pub(crate) mod unpivot;
