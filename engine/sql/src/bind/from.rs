@@ -27,20 +27,23 @@ impl Binder<'_> {
         let mut bound: Option<BoundFrom> = None;
         for item in from {
             let right = self.source(&item.first, parts, outer, bound.as_ref())?;
+            let is_list = matches!(item.first, Source::Unnest { .. });
             bound = Some(match bound {
                 None => self.joins(right, item, parts, outer)?,
-                // These joins keep rows of the right side, or only those. So the rows of earlier items multiply the rows of the
-                // join, not its left side.
-                Some(left) if item.joins.iter().any(|join| keeps_right(join.kind)) => {
-                    if let Source::Unnest { at, .. } = item.first {
-                        return Err(refused(at, "unnest(list) in FROM needs a CROSS JOIN"));
+                // The rows of a list contain the columns of the earlier items already.
+                Some(left) if is_list => {
+                    if item.joins.iter().any(|join| keeps_right(join.kind)) {
+                        return Err(refused(
+                            item.first.at(),
+                            "unnest(list) in FROM needs a CROSS JOIN",
+                        ));
                     }
-                    let right = self.joins(right, item, parts, outer)?;
-                    self.crossed(left, right, &item.first)?
-                }
-                Some(left) => {
                     let both = self.crossed(left, right, &item.first)?;
                     self.joins(both, item, parts, outer)?
+                }
+                Some(left) => {
+                    let right = self.joins(right, item, parts, outer)?;
+                    self.crossed(left, right, &item.first)?
                 }
             });
         }

@@ -14,6 +14,7 @@ use prep_failure::Failure;
 use prep_formats::printf::MAX_WIDTH;
 
 use super::regex;
+use super::scalar::ResultSize;
 use crate::QueryLimits;
 use crate::error::FunctionError;
 
@@ -31,28 +32,6 @@ pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
 
 /// Maximum size in bytes of a text or list in one row, and of all rows of a batch together.
 const MAX_VALUE_BYTES: u64 = i32::MAX as u64;
-
-/// The size of the result of a call.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ResultSize {
-    /// Size of all rows together, in bytes.
-    total: u64,
-    /// Size of the largest row, in bytes.
-    largest: u64,
-}
-
-impl ResultSize {
-    /// Returns the size of all rows together, in bytes.
-    pub(super) fn total(self) -> u64 {
-        self.total
-    }
-
-    /// Adds a row.
-    pub(super) fn add(&mut self, bytes: u64) {
-        self.total = self.total.saturating_add(bytes);
-        self.largest = self.largest.max(bytes);
-    }
-}
 
 /// Returns an error if the result of a call would be too large.
 pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<()> {

@@ -15,9 +15,8 @@ use datafusion_common::Result;
 use datafusion_expr::{ColumnarValue, Signature, TypeSignature, Volatility};
 use regex::Regex;
 
-use super::bounded::ResultSize;
 use super::json::{argument_error, failed, texts};
-use super::scalar::{LastParsed, SimpleFunction};
+use super::scalar::{LastParsed, ResultSize, SimpleFunction};
 
 pub(super) fn functions() -> [SimpleFunction; 2] {
     let signature = |counts: [usize; 2]| {
@@ -91,7 +90,7 @@ pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> 
                 size.add(replaced.max_bytes(is_counted));
             }
         }
-        if is_counted || size.total() <= limit {
+        if is_counted || size.total <= limit {
             return Ok(size);
         }
     }

@@ -137,3 +137,20 @@ pub(super) fn map_texts(
     }
     Ok(Arc::new(out.finish()))
 }
+
+/// The size of the result of a call.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ResultSize {
+    /// Size of all rows together, in bytes.
+    pub total: u64,
+    /// Size of the largest row, in bytes.
+    pub largest: u64,
+}
+
+impl ResultSize {
+    /// Adds a row.
+    pub(super) fn add(&mut self, bytes: u64) {
+        self.total = self.total.saturating_add(bytes);
+        self.largest = self.largest.max(bytes);
+    }
+}

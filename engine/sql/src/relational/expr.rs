@@ -269,3 +269,30 @@ const INFALLIBLE: [&str; 14] = [
     "strpos",
     "upper",
 ];
+
+/// Returns the two sides of an equality of which each uses columns of another set.
+pub(super) fn equated<'e>(
+    condition: &'e Expr,
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> Option<(&'e Expr, &'e Expr)> {
+    let ExprKind::Binary(Operator::Eq, a, b) = &condition.kind else {
+        return None;
+    };
+    let uses = |expr: &Expr, side: &BTreeSet<ColumnId>| {
+        let columns = expr.columns();
+        !columns.is_empty() && columns.is_subset(side)
+    };
+    if uses(a, left) && uses(b, right) {
+        Some((a, b))
+    } else if uses(b, left) && uses(a, right) {
+        Some((b, a))
+    } else {
+        None
+    }
+}
+
+/// Returns `left AND right`.
+pub(crate) fn and(left: Expr, right: Expr) -> Expr {
+    Expr::binary(Operator::And, left, right, DataType::Boolean)
+}

@@ -1,12 +1,12 @@
 //! Joins: which conditions become keys, and the order of the result.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion_expr::Operator;
 
-use super::{ColumnId, Expr, ExprKind, NewColumn, Node, Relational, RowOrder, SortKey, push};
+use super::expr::equated;
+use super::{ColumnId, Expr, ExprKind, NewColumn, Node, Relational, RowOrder, SortKey, and, push};
 use crate::QueryError;
 
 /// The kind of a join.
@@ -68,28 +68,6 @@ pub(crate) fn conjuncts(condition: Expr, found: &mut Vec<Expr>) {
             conjuncts(*right, found);
         }
         _ => found.push(condition),
-    }
-}
-
-/// Returns the two sides of an equality of which each uses columns of another set.
-pub(super) fn equated<'e>(
-    condition: &'e Expr,
-    left: &BTreeSet<ColumnId>,
-    right: &BTreeSet<ColumnId>,
-) -> Option<(&'e Expr, &'e Expr)> {
-    let ExprKind::Binary(Operator::Eq, a, b) = &condition.kind else {
-        return None;
-    };
-    let uses = |expr: &Expr, side: &BTreeSet<ColumnId>| {
-        let columns = expr.columns();
-        !columns.is_empty() && columns.is_subset(side)
-    };
-    if uses(a, left) && uses(b, right) {
-        Some((a, b))
-    } else if uses(b, left) && uses(a, right) {
-        Some((b, a))
-    } else {
-        None
     }
 }
 
@@ -243,8 +221,3 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
 }
 
 const UNKNOWN: &str = "the order of a side of a join is unknown";
-
-/// Returns `left AND right`.
-pub(crate) fn and(left: Expr, right: Expr) -> Expr {
-    Expr::binary(Operator::And, left, right, DataType::Boolean)
-}

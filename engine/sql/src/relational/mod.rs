@@ -19,8 +19,8 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use datafusion_expr::{AggregateUDF, WindowFrame, WindowFunctionDefinition};
 
-pub(crate) use expr::{ColumnId, Expr, ExprKind};
-pub(crate) use join::{JoinKind, JoinSpec, and, conjuncts};
+pub(crate) use expr::{ColumnId, Expr, ExprKind, and};
+pub(crate) use join::{JoinKind, JoinSpec, conjuncts};
 pub(crate) use order::{RowOrder, distinct, needs_order_by};
 
 /// Creates a column of a type.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::join::{and, equated};
+use super::expr::{and, equated};
 use super::{Expr, JoinKind, JoinSpec, Node, Relational};
 
 /// Returns the rows of `plan` for which `condition` is true.

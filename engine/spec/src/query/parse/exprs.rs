@@ -5,13 +5,10 @@ use std::ops::ControlFlow;
 use super::super::fault::Fault;
 use super::super::operators::power;
 use super::super::token::TokenKind;
-use super::super::tree::{
-    CastType, Expr, ExprKind, Name, Operator, Position, QueryTree, SubqueryKind,
-};
+use super::super::tree::{CastType, Expr, ExprKind, Name, Operator, Position, SubqueryKind};
 use super::super::walk::Node;
 use super::calls::plain_call;
-use super::query::Parenthesized;
-use super::{MAX_COPIED, MAX_DEPTH, Parsed, Parser, is_reserved};
+use super::{MAX_COPIED, MAX_DEPTH, Parenthesized, Parsed, Parser, is_reserved, value_of};
 
 /// The digits of the least integer, -2^63. They are not an integer without the minus sign.
 const LEAST_DIGITS: &str = "9223372036854775808";
@@ -441,12 +438,6 @@ impl Parser<'_> {
             }
         }
     }
-}
-
-/// Returns the expression that is the value of a query.
-pub(super) fn value_of(query: QueryTree) -> ExprKind {
-    let (kind, query) = (SubqueryKind::Value, Box::new(query));
-    ExprKind::Subquery { kind, query }
 }
 
 pub(super) fn column(table: Option<Name>, name: Name) -> ExprKind {

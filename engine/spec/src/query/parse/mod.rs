@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 
 use super::fault::{Fault, Lists};
 use super::token::{Token, TokenKind, Tokens};
-use super::tree::{Expr, Name, Position, QueryTree};
+use super::tree::{Expr, ExprKind, Name, Position, QueryTree, SubqueryKind};
 use super::walk::Reads;
 use macros::Repetition;
 
@@ -147,6 +147,18 @@ pub(crate) fn expression(text: &str) -> Option<Expr> {
     let mut parser = Parser::new(&tokens, &lists);
     let expr = parser.expr().ok()?;
     parser.is_end().then_some(expr)
+}
+
+/// The content of parentheses.
+enum Parenthesized {
+    Query(QueryTree),
+    Expr(Expr),
+}
+
+/// Returns the expression that is the value of a query.
+fn value_of(query: QueryTree) -> ExprKind {
+    let (kind, query) = (SubqueryKind::Value, Box::new(query));
+    ExprKind::Subquery { kind, query }
 }
 
 struct Parser<'p> {

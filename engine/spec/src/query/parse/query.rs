@@ -9,20 +9,13 @@ use super::super::tree::{
     Position, QueryTree, Select, SetOperator, SortKey, Source, Wildcard,
 };
 use super::super::{RESERVED_ROW, is_row};
-use super::exprs::value_of;
-use super::{Parsed, Parser};
+use super::{Parenthesized, Parsed, Parser, value_of};
 
 const NAME_A_COLUMN: &str = "write a column name without quotes, or in double quotes: `\"b\"`";
 const NO_CONDITION: &str = "this JOIN has no condition";
 
 /// Keywords that can follow a branch of a query.
 const AFTER_BRANCH: &str = "UNION EXCEPT INTERSECT MINUS ORDER LIMIT OFFSET";
-
-/// The content of parentheses.
-pub(super) enum Parenthesized {
-    Query(QueryTree),
-    Expr(Expr),
-}
 
 impl Parser<'_> {
     pub(super) fn query(&mut self) -> Parsed<QueryTree> {

@@ -3,7 +3,7 @@
 use prep_core::{Context, FileValue, Inputs, StepError, Value};
 
 use super::manifest::PublishedOutput;
-use super::{Publish, verify, write};
+use super::{Publish, sums, write};
 use crate::kinds::outputs::archive::add_output;
 use crate::value::{Opener, OutputLayout, Tree, TreeBuilder, TreeFile};
 
@@ -128,6 +128,6 @@ fn has_same_bytes(
     if one.is_directory() != other.is_directory() || one.bytes() != other.bytes() {
         return Ok(false);
     }
-    let sum = |file| verify::file_sha256(context, opener, file);
+    let sum = |file| sums::file_sha256(context, opener, file);
     Ok(one.content() == other.content() || sum(one)? == sum(other)?)
 }

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use prep_core::{Context, StepError};
 
+use super::home::PathSummary;
 use super::listing::{PublishedListing, WrittenFile};
 use super::observe::Observed;
-use super::observe::PathSummary;
-use super::{PublishError, verify};
+use super::{PublishError, sums, verify};
 use crate::value::{BETWEEN_CHECKS, Opener, Tree};
 
 /// The difference between the new tree and a prepared directory.
@@ -160,7 +160,7 @@ impl Comparison<'_> {
         let opener = Opener::new(self.context);
         let adopted = self
             .context
-            .map_in_order(indices, verify::THREAD_BYTES, |index| {
+            .map_in_order(indices, sums::THREAD_BYTES, |index| {
                 self.context.check()?;
                 self.adopted(&opener, *index)
             })?;
@@ -186,7 +186,7 @@ impl Comparison<'_> {
         if !metadata.is_file() || metadata.len() != file.bytes() {
             return Ok(None);
         }
-        let desired = verify::file_sha256(self.context, opener, file)?;
+        let desired = sums::file_sha256(self.context, opener, file)?;
         let found = verify::hash_file(self.context, &path)?;
         let is_same = found.is_some() && found == desired;
         Ok(is_same.then(|| WrittenFile::new(&metadata, found)))

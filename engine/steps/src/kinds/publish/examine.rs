@@ -14,11 +14,9 @@ use prep_cache::CLOCK_TICK;
 use prep_core::StepError;
 use prep_digests::Sha256;
 
+use super::home::{ManifestError, PathSummary, USER_FILE, lock_file};
 use super::listing::{PublishedListing, WrittenFile};
-use super::lock_file;
-use super::manifest::{Manifest, ManifestError};
-use super::observe::PathSummary;
-use super::write::USER_FILE;
+use super::manifest::Manifest;
 
 /// Returns the SHA-256 of each file, or `None` if it cannot be read.
 ///

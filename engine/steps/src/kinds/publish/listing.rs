@@ -23,7 +23,7 @@ use std::time::SystemTime;
 use prep_cache::Digest;
 use prep_digests::Sha256;
 
-use super::manifest::{ManifestError, replace_with};
+use super::home::{ManifestError, NEVER, replace_with, trusted_time};
 use crate::value::{
     CompactReader, ContentOrigin, OriginKind, TextList, Tree, TreeFile, write_difference,
     write_number, write_text,
@@ -31,9 +31,6 @@ use crate::value::{
 
 pub(super) const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
-
-/// A modification time that no file has. It marks a file that belongs to a publication, but whose content must be read.
-pub(super) const NEVER: i64 = i64::MIN;
 
 /// Placeholder for a SHA-256 that has not been computed yet.
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
@@ -115,15 +112,6 @@ impl ListedFile {
     pub(super) fn is_trusted(&self) -> bool {
         self.written.time != NEVER
     }
-}
-
-/// Returns the time to record for a file or directory whose metadata were read after `began`, or [`NEVER`] if a change
-/// after `began` may have left this time unchanged. The caller waits for one [`prep_cache::CLOCK_TICK`] before it writes
-/// the record, so only the times of coarser clocks matter here.
-pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
-    let is_trusted =
-        !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();
-    if is_trusted { time } else { NEVER }
 }
 
 /// No file has the inode 0.

@@ -18,52 +18,21 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prep_cache::{Digest, LinkMode};
 use prep_digests::{DataOrigin, Sha256, Trees};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::Publish;
-use super::listing::{NEVER, PublishedListing, trusted_time};
-use super::observe::PathSummary;
-use super::record::PreparationRecord;
+use super::home::{ManifestError, NEVER, PathSummary, replace_with, trusted_time};
+use super::listing::PublishedListing;
+use super::preparation::PreparationRecord;
 
 /// Name of the manifest in the data directory of a competition.
 pub const MANIFEST_FILE: &str = "prepared.json";
 const VERSION: u32 = 2;
-
-/// A manifest or listing that cannot be read or written.
-#[derive(Debug, Error)]
-pub enum ManifestError {
-    /// The lock or the file system reports an error.
-    #[error("{0}")]
-    Store(#[from] prep_cache::StoreError),
-    /// A file operation failed.
-    #[error("cannot {operation} `{path}`")]
-    Io {
-        /// The operation, such as `read`.
-        operation: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        #[source]
-        cause: io::Error,
-    },
-}
-
-impl ManifestError {
-    /// Converts an I/O error on `path`. `operation` completes the message "cannot ...".
-    pub(super) fn io(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> ManifestError {
-        move |cause| ManifestError::Io {
-            operation,
-            path: path.to_path_buf(),
-            cause,
-        }
-    }
-}
 
 /// The content of a competition's `prepared` directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -395,29 +364,4 @@ pub(super) struct PublishedTree<'a> {
     pub link_mode: LinkMode,
     /// The time at which the publication began to read metadata.
     pub began: SystemTime,
-}
-
-/// Replaces a file of `home` atomically by the output of `write`, and sets its time, if one is given.
-pub(super) fn replace_with(
-    home: &Path,
-    name: &str,
-    time: Option<SystemTime>,
-    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
-) -> Result<(), ManifestError> {
-    let target = home.join(name);
-    let failed = ManifestError::io("write", &target);
-    let mut file = tempfile::Builder::new()
-        .prefix(super::write::TEMP_PREFIX)
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-        .tempfile_in(home)
-        .map_err(&failed)?;
-    write(&mut file).map_err(&failed)?;
-    if let Some(time) = time {
-        file.as_file().set_modified(time).map_err(&failed)?;
-    }
-    // A shared file system may report write errors later.
-    if prep_cache::is_shared(home) {
-        file.as_file().sync_data().map_err(&failed)?;
-    }
-    prep_cache::persist(file, &target).map_err(failed)
 }

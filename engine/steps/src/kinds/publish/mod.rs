@@ -27,12 +27,15 @@ mod conformance;
 mod desired;
 mod diff;
 mod examine;
+mod home;
 mod listing;
 mod manifest;
 mod observe;
 mod order;
+mod preparation;
 mod record;
 mod remove;
+mod sums;
 mod verify;
 mod write;
 
@@ -44,14 +47,15 @@ use prep_digests::{LockedDataset, Trees};
 use thiserror::Error;
 
 pub use examine::{HashFiles, PublishedPaths, TreeExamination, TreeState};
-pub use manifest::{MANIFEST_FILE, Manifest, ManifestError, PublishedOutput, renew_record};
-pub use observe::PathSummary;
-pub use record::{PreparationRecord, RecordedSource, RememberedOptions, Verify};
+pub use home::{ManifestError, PathSummary};
+pub use manifest::{MANIFEST_FILE, Manifest, PublishedOutput, renew_record};
+pub use preparation::{PreparationRecord, RecordedSource, RememberedOptions, Verify};
 pub use record::{record_origin, record_preparation};
 pub use remove::{RemovedFiles, remove_published};
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 
 use crate::value::memory_of_trees;
+use home::lock_file;
 use observe::Observed;
 use write::Publication;
 
@@ -164,12 +168,6 @@ fn check_locked(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     Err(StepError::new(Failure::Check, error))
 }
 
-/// Returns the lock file of a competition. Every process that publishes into this directory locks it, regardless of its
-/// cache and machine.
-fn lock_file(home: &Path) -> PathBuf {
-    home.join("prepared.lock")
-}
-
 impl Sink for Publish {
     fn kind(&self) -> &'static str {
         "publish"
@@ -231,7 +229,7 @@ impl Sink for Publish {
         context.progress.set_total_bytes(changes.bytes(&desired));
         if let Some(locked) = &self.locked {
             let prepared = &observed.prepared;
-            let new_trees = verify::desired_trees(context, prepared, &desired, &mut changes)?;
+            let new_trees = sums::desired_trees(context, prepared, &desired, &mut changes)?;
             check_locked(locked, &new_trees)?;
         }
         let outputs = self.summary(context, inputs)?;

@@ -17,15 +17,16 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use prep_cache::Digest;
-use prep_core::StepError;
+use prep_core::{Context, StepError};
 
 use super::PublishError;
-use super::write::{Publication, mode_of};
+use super::home::mode_of;
 use crate::value::{Opener, Tree, TreeFile};
 
 /// The order in which the files of a publication are written.
 pub(super) struct SourceOrder<'a> {
-    publication: &'a Publication<'a>,
+    context: &'a Context,
+    desired: &'a Tree,
     opener: Opener,
     /// Indices of all files in the order in which they are written.
     indices: Cow<'a, [u32]>,
@@ -37,9 +38,12 @@ pub(super) struct SourceOrder<'a> {
 impl<'a> SourceOrder<'a> {
     /// Orders files by their position in compressed archives and in bundles on another machine, and announces the reads
     /// from the latter.
-    pub(super) fn of(publication: &'a Publication<'a>) -> SourceOrder<'a> {
-        let opener = Opener::new(publication.context);
-        let (desired, changed) = (publication.desired, &publication.changes.write);
+    pub(super) fn of(
+        context: &'a Context,
+        desired: &'a Tree,
+        changed: &'a [u32],
+    ) -> SourceOrder<'a> {
+        let opener = Opener::new(context);
         let remote: HashSet<&Digest> = desired
             .bases()
             .iter()
@@ -62,13 +66,14 @@ impl<'a> SourceOrder<'a> {
         opener.expect(ordered.clone().filter_map(content));
         let is_free = |index: &u32| constrained.binary_search(index).is_err();
         let indices = match constrained.is_empty() {
-            true => Cow::Borrowed(changed.as_slice()),
+            true => Cow::Borrowed(changed),
             false => ordered
                 .chain(changed.iter().copied().filter(is_free))
                 .collect(),
         };
         SourceOrder {
-            publication,
+            context,
+            desired,
             opener,
             indices,
             constrained,
@@ -96,7 +101,7 @@ impl<'a> SourceOrder<'a> {
         path: impl Fn(u32, &TreeFile<'_>) -> PathBuf,
     ) -> Result<(), StepError> {
         for index in &self.constrained {
-            self.publication.context.check()?;
+            self.context.check()?;
             let Some(file) = self.file(*index) else {
                 continue;
             };
@@ -110,12 +115,8 @@ impl<'a> SourceOrder<'a> {
     }
 
     /// Sets the change times of the files that were written in the order of their source, and the modification times of
-    /// their directories, in the order of their paths.
-    pub(super) fn touch_files(&self, root: &Path) -> Result<(), StepError> {
-        let Publication {
-            context, observed, ..
-        } = *self.publication;
-        let time = observed.began;
+    /// their directories to `time`, in the order of their paths.
+    pub(super) fn touch_files(&self, root: &Path, time: SystemTime) -> Result<(), StepError> {
         let accessed = FileTimes::new().set_accessed(SystemTime::now());
         let modified = FileTimes::new().set_modified(time);
         let touch = |path: &Path, times: FileTimes| {
@@ -125,7 +126,7 @@ impl<'a> SourceOrder<'a> {
         };
         let mut directories = BTreeSet::new();
         for index in &self.constrained {
-            context.check()?;
+            self.context.check()?;
             let Some(file) = self.file(*index) else {
                 continue;
             };
@@ -144,7 +145,6 @@ impl<'a> SourceOrder<'a> {
     }
 
     fn file(&self, index: u32) -> Option<TreeFile<'a>> {
-        let desired: &'a Tree = self.publication.desired;
-        desired.file(index as usize)
+        self.desired.file(index as usize)
     }
 }

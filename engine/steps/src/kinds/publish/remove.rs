@@ -4,8 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::lock_file;
-use super::manifest::{MANIFEST_FILE, ManifestError};
+use super::home::{ManifestError, lock_file};
+use super::manifest::MANIFEST_FILE;
 
 /// The number of removed files, and their total size in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,25 +4,18 @@
 //! manifest states that it is complete. Therefore the manifest contains the boot during which files were last written.
 //! Within the same boot, the system guarantees their content. After a restart, every file is read once and compared
 //! with its digest in the listing. Then the boot is removed from the manifest, because the content came from the disk.
-//!
-//! Also computes the SHA-256 of published files, for digests that anyone can reproduce. Files from archives are hashed while
-//! they are written, and outputs by the step that produces them. Other cached objects are linked without being read. They
-//! are read once here, after the files are in place.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use prep_core::{Context, StepError};
-use prep_digests::{Sha256, TreeHasher, Trees, digest_of_file, digest_of_reader};
+use prep_digests::{Sha256, digest_of_reader};
 
-use super::diff::Changes;
 use super::examine::{Remember, TreeExamination};
-use super::listing::{PublishedListing, WrittenFile};
-use super::manifest::{Manifest, ManifestError};
-use super::write::content_error;
-use super::{PublishError, lock_file};
-use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
+use super::home::{ManifestError, lock_file};
+use super::listing::PublishedListing;
+use super::manifest::Manifest;
 
 /// Memory in bytes of a thread that reads a file.
 const READER_BYTES: u64 = 1 << 20;
@@ -119,133 +112,4 @@ pub(super) fn hash_file(context: &Context, path: &Path) -> Result<Option<Sha256>
     let digest = digest_of_reader(&mut context.cancel.reader(file));
     context.check()?;
     Ok(digest.ok().map(|(sha256, _)| sha256))
-}
-
-/// Memory in bytes of a thread: a buffer, and a reader of a content.
-pub(super) const THREAD_BYTES: u64 = 4 << 20;
-
-/// Adds missing checksums. Some were recorded when the object was written. For the others, the published files are
-/// read.
-pub(super) fn complete(
-    context: &Context,
-    prepared: &Path,
-    desired: &Tree,
-    files: &mut [Option<WrittenFile>],
-) -> Result<(), StepError> {
-    for (file, requested) in files.iter_mut().zip(desired.files()) {
-        if let Some(file) = file.as_mut().filter(|file| file.sha256().is_none())
-            && let Some(ContentRef::Object { digest, .. }) = requested.content()
-            && let Some(sum) = context.store.sha256(&digest)
-        {
-            file.set_sha256(Sha256::from_bytes(sum));
-        }
-    }
-    let missing: Vec<usize> = (0..files.len())
-        .filter(|index| matches!(files.get(*index), Some(Some(file)) if file.sha256().is_none()))
-        .collect();
-    let paths = paths(desired, &missing);
-    let sums = context.map_in_order(&paths, THREAD_BYTES, |path| {
-        context.check()?;
-        let path = prepared.join(path);
-        let (sha256, _) = digest_of_file(&path).map_err(PublishError::io("read", &path))?;
-        Ok(sha256)
-    })?;
-    for (index, sha256) in missing.iter().zip(sums) {
-        if let Some(Some(file)) = files.get_mut(*index) {
-            file.set_sha256(sha256);
-        }
-    }
-    Ok(())
-}
-
-/// Computes the digests of the trees before anything is written, by reading the contents at their current location.
-pub(super) fn desired_trees(
-    context: &Context,
-    prepared: &Path,
-    desired: &Tree,
-    changes: &mut Changes,
-) -> Result<Trees, StepError> {
-    complete(context, prepared, desired, &mut changes.kept)?;
-    let opener = Opener::new(context);
-    let sums = context.map_in_order(&changes.write, THREAD_BYTES, |index| {
-        context.check()?;
-        let file = desired.file(*index as usize);
-        let sum = file
-            .map(|file| file_sha256(context, &opener, file))
-            .transpose()?;
-        Ok(sum.flatten().unwrap_or_else(|| Sha256::of_bytes(b"")))
-    })?;
-    let mut written = changes.write.iter().zip(sums).peekable();
-    let sums = (0..).zip(desired.files()).map(|(index, _)| {
-        let new_sum = written.next_if(|(one, _)| **one == index);
-        new_sum.map(|(_, sum)| sum).or_else(|| {
-            let kept = changes.kept.get(index as usize)?.as_ref();
-            kept?.sha256()
-        })
-    });
-    section_trees(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
-}
-
-/// Returns the checksum of a file, read at its current location. `None` for a directory.
-pub(super) fn file_sha256(
-    context: &Context,
-    opener: &Opener,
-    file: TreeFile<'_>,
-) -> Result<Option<Sha256>, StepError> {
-    let Some(content) = file.content() else {
-        return Ok(None);
-    };
-    let failed = |cause| content_error(file.path(), cause);
-    let opened = opener.open(&content).map_err(failed)?;
-    let reader = opened.reader().map_err(failed)?;
-    let digest = digest_of_reader(&mut context.cancel.reader(reader));
-    context.check()?;
-    let digest = digest.map_err(|cause| {
-        let subject = file.path().to_owned();
-        failed(ContentError::Io { subject, cause })
-    });
-    Ok(Some(digest?.0))
-}
-
-/// Returns the digests of the written trees. `None` if a checksum is unknown.
-pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Option<Trees> {
-    section_trees(desired, files.iter().map(|file| file.as_ref()?.sha256()))
-}
-
-/// Returns the digests of both sections, given the checksums of a tree's files in order. Directories have no checksum.
-fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
-    let has_line_ends = |path: &str| path.contains(['\n', '\r']);
-    let hasher = match desired.files().any(|file| has_line_ends(file.path())) {
-        true => TreeHasher::default,
-        false => TreeHasher::sorted,
-    };
-    let (mut public, mut private) = (hasher(), hasher());
-    for (file, sum) in desired.files().zip(sums) {
-        if file.is_directory() {
-            continue;
-        }
-        let (section, inner) = file.path().split_once('/')?;
-        let tree = match section {
-            "public" => &mut public,
-            _ => &mut private,
-        };
-        tree.add(inner, sum?, file.bytes());
-    }
-    Some(Trees {
-        public: public.finish(),
-        private: private.finish(),
-    })
-}
-
-/// Returns the paths of the files with these indices, which are sorted.
-fn paths<'t>(desired: &'t Tree, indices: &[usize]) -> Vec<&'t str> {
-    let mut requested = indices.iter().peekable();
-    desired
-        .files()
-        .filter_map(|file| {
-            requested
-                .next_if(|index| **index == file.index())
-                .map(|_| file.path())
-        })
-        .collect()
 }

@@ -16,17 +16,13 @@ use prep_digests::{Sha256, Sha256Hasher, digest_of_file};
 use prep_formats::zip::MemberInflater;
 
 use super::diff::Changes;
+use super::home::{TEMP_PREFIX, USER_FILE, content_error, mode_of};
 use super::listing::{WrittenFile, write_published};
 use super::manifest::Manifest;
 use super::observe::Observed;
 use super::order::SourceOrder;
 use super::{Publish, PublishError};
-use crate::limits::FileError;
 use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
-
-/// Prefix of temporary files and directories. The next publication removes those of an interrupted one, so no other
-/// program may use this prefix.
-pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
 
 /// Contents with more bytes are streamed instead of being read into memory.
 const MAX_BUFFERED_BYTES: u64 = 8 << 20;
@@ -84,7 +80,7 @@ impl Publication<'_> {
     fn write_all(&self, files: &WrittenFiles) -> Result<(), StepError> {
         let staging = staging(self.home)?;
         make_directories(&staging, self.changes)?;
-        let order = SourceOrder::of(self);
+        let order = SourceOrder::of(self.context, self.desired, &self.changes.write);
         order.create_files(|_, file| staging.join(file.path()))?;
         self.write_files(&order, files, &|index, file, opened, worker| {
             let path = staging.join(file.path());
@@ -92,7 +88,7 @@ impl Publication<'_> {
             let sha256 = worker.write_new(self, &new, opened)?;
             written_file(&path, sha256)
         })?;
-        order.touch_files(&staging)?;
+        order.touch_files(&staging, self.observed.began)?;
         // If another machine took over the lock, this publication must not become visible.
         self.context.check()?;
         // A rename changes neither times nor inodes, so the listing is final.
@@ -141,7 +137,7 @@ impl Publication<'_> {
             return Ok(());
         }
         let staging = staging(self.home)?;
-        let order = SourceOrder::of(self);
+        let order = SourceOrder::of(self.context, self.desired, &self.changes.write);
         let temporary = |index: u32| staging.join(index.to_string());
         order.create_files(|index, _| temporary(index))?;
         self.write_files(&order, files, &|index, file, opened, worker| {
@@ -168,7 +164,7 @@ impl Publication<'_> {
                 .map_err(PublishError::io("move into place", &target))?;
             written_file(&target, sha256)
         })?;
-        order.touch_files(prepared)?;
+        order.touch_files(prepared, self.observed.began)?;
         // Renaming a file has no effect if the target is a hard link to the same file. In this case, the temporary file
         // still exists.
         remove_all(context, &staging)
@@ -266,17 +262,10 @@ fn written_file(path: &Path, sha256: Option<Sha256>) -> Result<WrittenFile, Step
     Ok(WrittenFile::new(&metadata, sha256))
 }
 
-/// The file that users may modify. It is not a hard link, and it has the mode that the umask allows.
-pub(super) const USER_FILE: &str = "public/description.md";
-
 type WriteFn<'a> = &'a (
         dyn Fn(u32, &TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
             + Sync
     );
-
-pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
-    StepError::input(FileError::new(path, cause))
-}
 
 /// A file to write.
 struct NewFile<'a> {
@@ -378,13 +367,5 @@ impl Worker {
         }
         confirm(&file).map_err(failed)?;
         Ok(Some(hasher.finish()))
-    }
-}
-
-/// Permissions of a published file, before the umask.
-pub(super) fn mode_of(name: &str) -> u32 {
-    match name == USER_FILE {
-        true => 0o666,
-        false => 0o444,
     }
 }

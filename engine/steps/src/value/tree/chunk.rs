@@ -2,10 +2,17 @@
 
 use std::io::{self, Read, Write};
 
-use super::columns::{ColumnReader, ColumnWriter};
-use super::columns::{TextColumn, shared_end};
-use super::listing::ListingEntry;
+use super::columns::{ColumnReader, ColumnWriter, TextColumn, shared_end};
 use super::{EMPTY_DIRECTORY, FileKind, FileLocation, MemberName, Tree};
+
+/// A file of a tree.
+pub(super) struct ListingEntry<'a> {
+    pub path: &'a str,
+    /// Location of the content. The base in it is an index into the bases of the listing.
+    pub location: FileLocation,
+    /// Name of a member in its archive.
+    pub name: &'a str,
+}
 use crate::value::compact::{MAX_TEXT_BYTES, difference, value_from, write_number};
 
 /// Bytes of a zip member's local header without its name and extra fields.

@@ -30,9 +30,9 @@ use std::io::{self, Read, Write};
 
 use prep_cache::Digest;
 
-use super::chunk::{Chunk, MAX_FILES};
+use super::chunk::{Chunk, ListingEntry, MAX_FILES};
 use super::columns::{ColumnReader, ColumnWriter};
-use super::{FileLocation, TextList, Tree, TreeError};
+use super::{TextList, Tree, TreeError};
 use crate::value::compact::{CompactReader, write_number};
 
 const MAGIC: [u8; 12] = *b"prep tree 3\n";
@@ -40,15 +40,6 @@ const MAGIC: [u8; 12] = *b"prep tree 3\n";
 /// Maximum number of files for which memory is reserved before the first one is read, so that a wrong number cannot
 /// exhaust memory.
 const MAX_RESERVED_FILES: usize = 1 << 22;
-
-/// A file of a tree.
-pub(super) struct ListingEntry<'a> {
-    pub path: &'a str,
-    /// Location of the content. The base in it is an index into the bases of the listing.
-    pub location: FileLocation,
-    /// Name of a member in its archive.
-    pub name: &'a str,
-}
 
 /// Writes a tree of `count` files, sorted by path.
 pub(super) fn write<'a>(

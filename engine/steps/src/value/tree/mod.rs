@@ -424,7 +424,7 @@ impl Tree {
                 // The index of the name does not matter here.
                 location.name = end_of_path(path, name).unwrap_or(MemberName::Separate(0));
             }
-            listing::ListingEntry {
+            chunk::ListingEntry {
                 path,
                 location,
                 name,
@@ -442,8 +442,8 @@ impl Tree {
         save_entries(context, &self.bases, self.len() as u64, self.entries())
     }
 
-    fn entries(&self) -> impl Iterator<Item = listing::ListingEntry<'_>> {
-        self.files().map(|file| listing::ListingEntry {
+    fn entries(&self) -> impl Iterator<Item = chunk::ListingEntry<'_>> {
+        self.files().map(|file| chunk::ListingEntry {
             path: file.path(),
             location: file.location(),
             name: file.name(file.location()),
@@ -459,7 +459,7 @@ fn save_entries<'a>(
     context: &Context,
     bases: &[Digest],
     count: u64,
-    entries: impl Iterator<Item = listing::ListingEntry<'a>>,
+    entries: impl Iterator<Item = chunk::ListingEntry<'a>>,
 ) -> Result<(Digest, Vec<Digest>), StepError> {
     let mut out = std::io::BufWriter::new(context.store.writer()?);
     let watched = entries.enumerate().map_while(|(number, entry)| {

@@ -19,7 +19,7 @@ use prep_spec::model::{ColumnKind, Declaration};
 use prep_spec::words::{CellContent, KeyType, SectionKey, Word};
 use serde::Serialize;
 
-use super::records::{Record, RecordContent, Records, records};
+use super::records::{CHUNK_COLUMN, Record, RecordContent, Records, records};
 use super::{ReadFormat, ReadSpec};
 use crate::limits::limits;
 
@@ -169,9 +169,6 @@ const DIALECTS: &[Word] = &[
         doc: "`pandas.read_json`: like `dataframe`, with three differences. Doubles are parsed by ujson and are not always the nearest, columns of texts with numbers become numbers, and columns of doubles without fractions become integers",
     },
 ];
-
-/// Name of the column with the number of a row's chunk.
-pub(super) const CHUNK_COLUMN: &str = "piece";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -34,7 +34,8 @@ use crate::located::{Subject, error_at};
 use crate::value::{ContentRef, Opener, TableStorage, TableValue, column, file_content, only_tree};
 
 pub(crate) use csv::KIND as EACH;
-use json::{CHUNK_COLUMN, CHUNKSIZE, DIALECT, ReadDialect};
+use json::{CHUNKSIZE, DIALECT, ReadDialect};
+use records::CHUNK_COLUMN;
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

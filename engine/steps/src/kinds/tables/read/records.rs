@@ -24,11 +24,13 @@ use prep_spec::model::{Column, ColumnKind};
 use prep_spec::shortened;
 use prep_sql::RECORD_COLUMN;
 
-use super::json::CHUNK_COLUMN;
 use super::{MAX_SHOWN_CHARACTERS, ReadError, ReadSpec, failed, stored};
 use crate::limits::{FileError, limits, undecodable, undecodable_file};
 use crate::located::{Subject, error_at};
 use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter, column};
+
+/// Name of the column with the number of a row's chunk.
+pub(super) const CHUNK_COLUMN: &str = "piece";
 
 /// A record, and the number of its chunk.
 pub(super) struct Record {

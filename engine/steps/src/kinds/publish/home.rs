@@ -1,0 +1,170 @@
+//! What all stages of a publication share: names, permissions and times of its files, atomic replacement, and summaries of
+//! paths for messages.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use std::{fmt, io};
+
+use prep_core::StepError;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::limits::FileError;
+use crate::value::ContentError;
+
+/// Prefix of temporary files and directories. The next publication removes those of an interrupted one, so no other
+/// program may use this prefix.
+pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
+
+/// The file that users may modify. It is not a hard link, and it has the mode that the umask allows.
+pub(super) const USER_FILE: &str = "public/description.md";
+
+/// A modification time that no file has. It marks a file that belongs to a publication, but whose content must be read.
+pub(super) const NEVER: i64 = i64::MIN;
+
+/// Returns the lock file of a competition. Every process that publishes into this directory locks it, regardless of its
+/// cache and machine.
+pub(super) fn lock_file(home: &Path) -> PathBuf {
+    home.join("prepared.lock")
+}
+
+/// Permissions of a published file, before the umask.
+pub(super) fn mode_of(name: &str) -> u32 {
+    match name == USER_FILE {
+        true => 0o666,
+        false => 0o444,
+    }
+}
+
+pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
+    StepError::input(FileError::new(path, cause))
+}
+
+/// Returns the time to record for a file or directory whose metadata were read after `began`, or [`NEVER`] if a change
+/// after `began` may have left this time unchanged. The caller waits for one [`prep_cache::CLOCK_TICK`] before it writes
+/// the record, so only the times of coarser clocks matter here.
+pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
+    let is_trusted =
+        !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();
+    if is_trusted { time } else { NEVER }
+}
+
+/// A manifest or listing that cannot be read or written.
+#[derive(Debug, Error)]
+pub enum ManifestError {
+    /// The lock or the file system reports an error.
+    #[error("{0}")]
+    Store(#[from] prep_cache::StoreError),
+    /// A file operation failed.
+    #[error("cannot {operation} `{path}`")]
+    Io {
+        /// The operation, such as `read`.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl ManifestError {
+    /// Converts an I/O error on `path`. `operation` completes the message "cannot ...".
+    pub(super) fn io(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> ManifestError {
+        move |cause| ManifestError::Io {
+            operation,
+            path: path.to_path_buf(),
+            cause,
+        }
+    }
+}
+
+/// Replaces a file of `home` atomically by the output of `write`, and sets its time, if one is given.
+pub(super) fn replace_with(
+    home: &Path,
+    name: &str,
+    time: Option<SystemTime>,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), ManifestError> {
+    let target = home.join(name);
+    let failed = ManifestError::io("write", &target);
+    let mut file = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+        .tempfile_in(home)
+        .map_err(&failed)?;
+    write(&mut file).map_err(&failed)?;
+    if let Some(time) = time {
+        file.as_file().set_modified(time).map_err(&failed)?;
+    }
+    // A shared file system may report write errors later.
+    if prep_cache::is_shared(home) {
+        file.as_file().sync_data().map_err(&failed)?;
+    }
+    prep_cache::persist(file, &target).map_err(failed)
+}
+
+/// Maximum number of recorded paths, which messages show.
+const MAX_RECORDED_PATHS: usize = 20;
+
+/// Maximum number of paths in a message.
+const MAX_SHOWN_PATHS: usize = 3;
+
+/// The number of files and directories in a set, and the first of their paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathSummary {
+    /// Number of files and directories. A directory is counted once, regardless of its content.
+    pub count: u64,
+    /// The first paths in order, at most 20. Paths of directories end in `/`.
+    pub paths: BTreeSet<String>,
+}
+
+impl PathSummary {
+    /// Whether there are no such files or directories.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn add(&mut self, path: &Path, is_directory: bool) {
+        self.count += 1;
+        let end = if is_directory { "/" } else { "" };
+        self.paths.insert(format!("{}{end}", path.display()));
+        if self.paths.len() > MAX_RECORDED_PATHS {
+            self.paths.pop_last();
+        }
+    }
+}
+
+/// Writes the first paths and the number of the others: `a, b, c and 4 more`.
+impl fmt::Display for PathSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: Vec<&str> = self.paths.iter().map(String::as_str).collect();
+        let shown = shown.get(..MAX_SHOWN_PATHS).unwrap_or(&shown);
+        f.write_str(&shown.join(", "))?;
+        match self.count.saturating_sub(shown.len() as u64) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_paths_do_not_depend_on_the_order_of_addition() {
+        let mut found = PathSummary::default();
+        for number in (0..50).rev() {
+            found.add(Path::new(&format!("public/{number:02}")), number % 2 == 1);
+        }
+        assert_eq!((found.count, found.paths.len()), (50, MAX_RECORDED_PATHS));
+        assert_eq!(found.paths.first().map(String::as_str), Some("public/00"));
+        assert_eq!(found.paths.last().map(String::as_str), Some("public/19/"));
+        assert_eq!(
+            found.to_string(),
+            "public/00, public/01/, public/02 and 47 more"
+        );
+    }
+}
