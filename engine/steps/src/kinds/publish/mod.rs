@@ -229,7 +229,8 @@ impl Sink for Publish {
         context.progress.set_total_bytes(changes.bytes(&desired));
         if let Some(locked) = &self.locked {
             let prepared = &observed.prepared;
-            let new_trees = sums::desired_trees(context, prepared, &desired, &mut changes)?;
+            let (kept, write) = (&mut changes.kept, &changes.write);
+            let new_trees = sums::desired_trees(context, prepared, &desired, kept, write)?;
             check_locked(locked, &new_trees)?;
         }
         let outputs = self.summary(context, inputs)?;

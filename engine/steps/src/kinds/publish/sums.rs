@@ -9,7 +9,6 @@ use prep_core::{Context, StepError};
 use prep_digests::{Sha256, TreeHasher, Trees, digest_of_file, digest_of_reader};
 
 use super::PublishError;
-use super::diff::Changes;
 use super::home::content_error;
 use super::listing::WrittenFile;
 use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
@@ -51,16 +50,18 @@ pub(super) fn complete(
     Ok(())
 }
 
-/// Computes the digests of the trees before anything is written, by reading the contents at their current location.
+/// Computes the digests of the trees before anything is written, by reading the contents at their current location. `write`
+/// has the indices of the files that will be written, and `kept` the other files.
 pub(super) fn desired_trees(
     context: &Context,
     prepared: &Path,
     desired: &Tree,
-    changes: &mut Changes,
+    kept: &mut [Option<WrittenFile>],
+    write: &[u32],
 ) -> Result<Trees, StepError> {
-    complete(context, prepared, desired, &mut changes.kept)?;
+    complete(context, prepared, desired, kept)?;
     let opener = Opener::new(context);
-    let sums = context.map_in_order(&changes.write, THREAD_BYTES, |index| {
+    let sums = context.map_in_order(write, THREAD_BYTES, |index| {
         context.check()?;
         let file = desired.file(*index as usize);
         let sum = file
@@ -68,13 +69,12 @@ pub(super) fn desired_trees(
             .transpose()?;
         Ok(sum.flatten().unwrap_or_else(|| Sha256::of_bytes(b"")))
     })?;
-    let mut written = changes.write.iter().zip(sums).peekable();
+    let mut written = write.iter().zip(sums).peekable();
     let sums = (0..).zip(desired.files()).map(|(index, _)| {
         let new_sum = written.next_if(|(one, _)| **one == index);
-        new_sum.map(|(_, sum)| sum).or_else(|| {
-            let kept = changes.kept.get(index as usize)?.as_ref();
-            kept?.sha256()
-        })
+        new_sum
+            .map(|(_, sum)| sum)
+            .or_else(|| kept.get(index as usize)?.as_ref()?.sha256())
     });
     section_trees(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
 }
