@@ -1,5 +1,5 @@
-//! What all stages of a publication share: names, permissions and times of its files, atomic replacement, and summaries of
-//! paths for messages.
+//! Definitions that all stages of a publication share: names, permissions and times of its files, atomic replacement, and
+//! summaries of paths for messages.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
