@@ -9,7 +9,7 @@
 //! Therefore the file is flushed on such file systems before it is renamed. NFS writes everything back at `close`
 //! anyway, so the flush costs nothing extra.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -101,16 +101,17 @@ impl Store {
 
 impl Store {
     /// Flushes `file` if its file system reports write errors late, and returns such an error. `path` is any path on
-    /// that file system. Does nothing on a local disk.
+    /// that file system. Returns the metadata of the file.
     ///
     /// # Errors
     /// If written bytes did not reach the server.
-    pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<()> {
-        let device = file.metadata()?.dev();
-        match self.is_shared_device(device, || is_shared(path)) {
-            true => file.sync_data(),
-            false => Ok(()),
+    pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<Metadata> {
+        let metadata = file.metadata()?;
+        if !self.is_shared_device(metadata.dev(), || is_shared(path)) {
+            return Ok(metadata);
         }
+        file.sync_data()?;
+        file.metadata()
     }
 
     /// Renames the complete file `temp` to `path`. Creates the directory of `path` if it is missing.

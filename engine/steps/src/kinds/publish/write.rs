@@ -85,8 +85,7 @@ impl Publication<'_> {
         self.write_files(&order, files, &|index, file, opened, worker| {
             let path = staging.join(file.path());
             let new = NewFile::at(&path, file, order.is_created(index));
-            let sha256 = worker.write_new(self, &new, opened)?;
-            written_file(&path, sha256)
+            worker.write_new(self, &new, opened)
         })?;
         order.touch_files(&staging, self.observed.began)?;
         // If another machine took over the lock, this publication must not become visible.
@@ -144,16 +143,16 @@ impl Publication<'_> {
             let target = prepared.join(file.path());
             let temporary = temporary(index);
             let new = NewFile::at(&temporary, file, order.is_created(index));
-            let mut sha256 = worker.write_new(self, &new, opened)?;
+            let mut written = worker.write_new(self, &new, opened)?;
             let old = old
                 .find(file.path())
                 .filter(|listed| listed.is_trusted() && listed.bytes == file.bytes());
             if let Some(listed) = old {
-                if sha256.is_none() {
+                if written.sha256().is_none() {
                     let read = digest_of_file(&temporary);
-                    sha256 = Some(read.map_err(PublishError::io("read", &temporary))?.0);
+                    written.set_sha256(read.map_err(PublishError::io("read", &temporary))?.0);
                 }
-                if listed.written.sha256() == sha256 {
+                if listed.written.sha256() == written.sha256() {
                     // The origin differs, but the bytes are equal, so the file is kept.
                     remove(&temporary, |path| fs::remove_file(path))?;
                     return Ok(listed.written);
@@ -162,7 +161,7 @@ impl Publication<'_> {
             context.check()?;
             fs::rename(&temporary, &target)
                 .map_err(PublishError::io("move into place", &target))?;
-            written_file(&target, sha256)
+            Ok(written)
         })?;
         order.touch_files(prepared, self.observed.began)?;
         // Renaming a file has no effect if the target is a hard link to the same file. In this case, the temporary file
@@ -256,12 +255,6 @@ fn make_directories(root: &Path, changes: &Changes) -> Result<(), StepError> {
     Ok(())
 }
 
-fn written_file(path: &Path, sha256: Option<Sha256>) -> Result<WrittenFile, StepError> {
-    let metadata = fs::symlink_metadata(path);
-    let metadata = metadata.map_err(PublishError::io("inspect", path))?;
-    Ok(WrittenFile::new(&metadata, sha256))
-}
-
 type WriteFn<'a> = &'a (
         dyn Fn(u32, &TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
             + Sync
@@ -301,14 +294,13 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes a file. Returns the digest of its content. `None` for a cached object, which is linked without being
-    /// read.
+    /// Writes a file. Its digest is unknown if it is a cached object, which is linked without being read.
     fn write_new(
         &mut self,
         publication: &Publication<'_>,
         new: &NewFile<'_>,
         opened: &OpenContent<'_>,
-    ) -> Result<Option<Sha256>, StepError> {
+    ) -> Result<WrittenFile, StepError> {
         let Publication {
             context, observed, ..
         } = *publication;
@@ -326,7 +318,9 @@ impl Worker {
                 let set = File::open(path).and_then(|file| file.set_modified(time));
                 set.map_err(PublishError::io("set the time of", path))?;
             }
-            return Ok(None);
+            let metadata = fs::symlink_metadata(path);
+            let metadata = metadata.map_err(PublishError::io("inspect", path))?;
+            return Ok(WrittenFile::new(&metadata, None));
         }
         let mut file = new.open().map_err(PublishError::io("make", path))?;
         let failed = PublishError::io("write", path);
@@ -341,9 +335,9 @@ impl Worker {
         if content.bytes() <= MAX_BUFFERED_BYTES {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
             read.map_err(|cause| content_error(name, cause))?;
-            let written = file.write_all(&self.bytes).and_then(|()| confirm(&file));
-            written.map_err(failed)?;
-            return Ok(Some(Sha256::of_bytes(&self.bytes)));
+            let metadata = file.write_all(&self.bytes).and_then(|()| confirm(&file));
+            let sha256 = Sha256::of_bytes(&self.bytes);
+            return Ok(WrittenFile::new(&metadata.map_err(failed)?, Some(sha256)));
         }
         let mut hasher = Sha256Hasher::default();
         let mut reader = opened
@@ -365,7 +359,7 @@ impl Worker {
             let count = chunk.len();
             reader.consume(count);
         }
-        confirm(&file).map_err(failed)?;
-        Ok(Some(hasher.finish()))
+        let metadata = confirm(&file).map_err(failed)?;
+        Ok(WrittenFile::new(&metadata, Some(hasher.finish())))
     }
 }
