@@ -47,13 +47,59 @@ const MAX_TABLES: usize = 50;
 const MAX_READS: usize = 2000;
 
 /// Keywords that are names only in quotes, or after a dot or AS.
-pub(super) const RESERVED: &str = "ALL AND AS ASC BETWEEN BY CASE CROSS DESC DISTINCT ELSE END EXCEPT FALSE FROM FULL \
-    GROUP HAVING ILIKE IN INNER INTERSECT INTO IS JOIN LEFT LIKE LIMIT NATURAL NOT NULL OFFSET ON OR ORDER QUALIFY RIGHT \
-    SELECT THEN TRUE UNION USING VALUES WHEN WHERE WITH";
+const RESERVED: [&str; 46] = [
+    "ALL",
+    "AND",
+    "AS",
+    "ASC",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CROSS",
+    "DESC",
+    "DISTINCT",
+    "ELSE",
+    "END",
+    "EXCEPT",
+    "FALSE",
+    "FROM",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "ILIKE",
+    "IN",
+    "INNER",
+    "INTERSECT",
+    "INTO",
+    "IS",
+    "JOIN",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "NATURAL",
+    "NOT",
+    "NULL",
+    "OFFSET",
+    "ON",
+    "OR",
+    "ORDER",
+    "QUALIFY",
+    "RIGHT",
+    "SELECT",
+    "THEN",
+    "TRUE",
+    "UNION",
+    "USING",
+    "VALUES",
+    "WHEN",
+    "WHERE",
+    "WITH",
+];
 
 pub(super) fn is_reserved(word: &str) -> bool {
-    let mut reserved = RESERVED.split_ascii_whitespace();
-    reserved.any(|keyword| keyword.eq_ignore_ascii_case(word))
+    RESERVED
+        .iter()
+        .any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
 /// Returns whether a call with this name is parsed like other calls.
