@@ -4,7 +4,7 @@ use prep_experiments::{Choice, Experiment, GradedRun, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Corrections};
 
-use crate::subject::GradedExperiment;
+use crate::collect::GradedExperiment;
 
 /// A graded submission.
 #[derive(Debug, Clone, PartialEq)]
