@@ -9,9 +9,9 @@ use prep_app::{
 use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::error::CliError;
-use crate::output::file::write_atomically;
+use crate::global::Switch;
+use crate::output::printer::write_atomically;
 use crate::session::CliSession;
-use crate::values::Switch;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Preparation";

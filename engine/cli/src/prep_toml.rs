@@ -15,9 +15,8 @@ use prep_remote::{KeyError, TrustedSigner};
 use serde::{Deserialize, Deserializer};
 use toml::value::{Date, Datetime};
 
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::places::Directories;
+use crate::error::{CliError, Exit};
+use crate::session::Directories;
 
 /// Name of the configuration file.
 pub const FILE: &str = "prep.toml";

@@ -9,10 +9,9 @@ use prep_remote::{
 };
 
 use crate::error::CliError;
-use crate::places::Directories;
 use crate::prep_toml::{ConfigFile, ConfigFiles, TrustedKey};
 use crate::remedy;
-use crate::session::CliSession;
+use crate::session::{CliSession, Directories};
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Remote";
@@ -182,7 +181,7 @@ impl CliSession {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use crate::error::Exit;
     use crate::prep_toml::FILE;
 
     fn places(config: &Path) -> Directories {

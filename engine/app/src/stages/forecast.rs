@@ -8,12 +8,11 @@ use prep_core::{Action, Cancel, Failure, Reason, Remedy, chain, units};
 use prep_fetch::{FetchError, Network};
 use serde::Serialize;
 
-use super::assemble::Competition;
-use super::resolve::Plan;
-use super::sources::FurtherSource;
+use crate::bundles::Note;
 use crate::error::Error;
-use crate::note::Note;
 use crate::prepared;
+use crate::stages::assemble::{Competition, FurtherSource};
+use crate::stages::resolve::Plan;
 use crate::task::Task;
 
 /// A missing bundle, or the missing file of a further source.

@@ -19,21 +19,14 @@
 //! `plan` and `why` stop after `resolve`. `remote push` and `cache verify --rerun` continue from there differently.
 
 pub(crate) mod assemble;
-pub(crate) mod availability;
-pub(crate) mod borrowed;
-pub(crate) mod ended;
 pub(crate) mod forecast;
 pub(crate) mod load;
-pub(crate) mod loader;
 pub(crate) mod lock;
 pub(crate) mod origins;
 mod record;
-pub(crate) mod recorded;
 pub(crate) mod resolve;
 pub(crate) mod run;
-pub(crate) mod sources;
 pub(crate) mod summary;
-pub(crate) mod watch;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -44,16 +37,16 @@ use prep_spec::model::{RemoteFile, SourceLocation};
 use prep_steps::{PreparationRecord, RememberedOptions};
 
 use self::assemble::AssembledCompetition;
+use self::assemble::FoundSources;
+use self::assemble::StatedContents;
+use self::load::Loader;
 use self::load::{Chosen, LoadedCompetition};
-use self::loader::Loader;
-use self::recorded::StatedContents;
 use self::resolve::Plan;
 use self::run::Run;
-use self::sources::FoundSources;
 use self::summary::Preparation;
+use crate::bundles::Note;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
-use crate::note::Note;
 use crate::prepared;
 use crate::run_log::RunLog;
 use crate::task::Task;
@@ -85,7 +78,7 @@ impl Plan {
         let chosen = Chosen::choose(task, ids)?;
         let loader = Loader::new(&context.store, &task.settings.program);
         let assemble = |entry: &CatalogEntry| {
-            let record = recorded::read(task, &entry.id)?;
+            let record = assemble::read(task, &entry.id)?;
             let (options, recalled) = task.options.recalling(&record.options);
             let task = &match recalled == RememberedOptions::default() {
                 true => Cow::Borrowed(task),
@@ -179,14 +172,14 @@ impl Run {
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
         let mut ids = ids.to_vec();
         let mut plan = Plan::create(task, &ids, &engine, &context)?;
-        let left_out = availability::leave_out(task, &plan, &mut ids);
+        let left_out = resolve::leave_out(task, &plan, &mut ids);
         if !left_out.is_empty() {
             plan = Plan::create(task, &ids, &engine, &context)?;
         }
         if !options.keep_going {
             plan = plan.complete()?;
         }
-        availability::require_credentials(task, &plan, &context.store)?;
+        resolve::require_credentials(task, &plan, &context.store)?;
         plan.require_disk(task, notes)?;
         Ok(Run {
             plan,
@@ -214,10 +207,10 @@ impl Run {
         let ids = std::mem::take(&mut self.ids);
         let mut left_out = std::mem::take(&mut self.left_out);
         let ended = self.run(reporter)?;
-        origins::confirm(&ended)?;
+        record::confirm(&ended)?;
         ended.wait_until_sent();
         let published = record::record(&ended)?;
-        left_out.extend(availability::left_out_while_running(&ended));
+        left_out.extend(run::left_out_while_running(&ended));
         let preparation = Preparation::sum_up(&ended, &published, refused, (&ids, left_out));
         ended.free();
         Ok(preparation)

@@ -1,15 +1,17 @@
-//! Determines the bundle and the sources from which a competition's results were computed. Records them in the cache and
-//! in the remote. A bundle is recorded there only after all steps succeeded, because it may be the wrong one.
+//! Determines the bundle and the sources from which a competition's results were computed, and records them in the data
+//! directory as soon as its tree is published.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use prep_cache::{Digest, SourceRecord, Store};
+use prep_cache::{Digest, SourceRecord, Store, unix_seconds};
 use prep_core::{Action, FileValue, Graph, NodeId};
+use prep_steps::{PreparationRecord, RecordedSource};
 
-use super::assemble::Competition;
-use super::ended::{CompetitionState, Ended};
 use crate::error::Error;
+use crate::stages::assemble::Competition;
+use crate::stages::load::Verification;
 
 /// The file of a source that steps used.
 pub(crate) struct Origin {
@@ -113,33 +115,78 @@ pub(crate) fn origins(
     Ok(origins)
 }
 
-/// Returns the files that the steps of a competition used in a run.
-pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Origin>, Error> {
-    let (report, store) = (&ended.report, &ended.context.store);
-    let value = |id| {
-        let outputs = report.outputs.get(&id);
-        outputs.map_or(UsedValue::NotUsed, UsedValue::of_outputs)
+/// Returns the record of a tree that was prepared from `origins`. `before` is the earlier record of the same tree.
+pub(super) fn record(
+    competition: &Competition,
+    origins: &[Origin],
+    before: Option<&PreparationRecord>,
+) -> PreparationRecord {
+    let now = unix_seconds();
+    let compared_at = before.and_then(|before| before.compared_at);
+    let recorded = |origin: &Origin| RecordedSource {
+        content: origin.record.content(),
+        is_part: origin.name.is_none(),
+        url: origin
+            .source
+            .as_deref()
+            .and_then(|name| competition.url_of(name)),
     };
-    let nodes = ended.nodes_of(&competition.id);
-    origins(&ended.graph, nodes, competition, store, value)
+    let bundle = origins.iter().find(|origin| origin.is_bundle());
+    let sources = origins.iter().filter_map(|origin| {
+        let name = origin.source.clone()?;
+        Some((name, recorded(origin)))
+    });
+    let record = PreparationRecord {
+        at: before.map_or(now, |before| before.at),
+        // If the checksums had not matched, the tree would not be complete.
+        compared_at: match competition.verification {
+            Verification::Checked => compared_at.or(Some(now)),
+            Verification::Skipped | Verification::NotPublished => compared_at,
+        },
+        bundle: bundle.map(recorded),
+        sources: sources.collect(),
+        options: competition.options.to_record(competition.used_source()),
+    };
+    match before {
+        Some(before) if *before != record => PreparationRecord { at: now, ..record },
+        _ => record,
+    }
 }
 
-/// Records the files from which the results of competitions were computed, in the cache and in the remote. Records
-/// nothing about a competition if a step failed, or if no step ran.
-pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
-    let store = &ended.context.store;
-    let link = ended.task.settings.remote.as_ref();
-    for competition in ended.competitions.iter() {
-        if ended.state_of(&competition.id) != CompetitionState::Prepared {
-            continue;
-        }
-        for origin in of_run(ended, competition)? {
-            let Some(name) = &origin.name else { continue };
-            store.confirm_source(name, &origin.record)?;
-            if let Some(link) = link.filter(|link| link.remote().is_writable()) {
-                link.offer_source(name, &origin.record.content());
+/// Records how trees were prepared as soon as they are published. A later stage would be too late for a run of many
+/// competitions that deletes bundles and is killed.
+pub(super) struct PublicationRecorder {
+    pub graph: Arc<Graph>,
+    pub nodes: Arc<HashMap<String, Vec<NodeId>>>,
+    pub competitions: Arc<Vec<Competition>>,
+    pub store: Store,
+    pub data_dir: PathBuf,
+}
+
+impl PublicationRecorder {
+    /// Records how the tree of a competition was prepared, which was published just now or `was_current`. If that is
+    /// impossible, nothing is recorded, and the tree depends on its bundle.
+    pub(super) fn published(&self, id: &str, was_current: bool) {
+        let mut competitions = self.competitions.iter();
+        let (Some(competition), Some(nodes)) =
+            (competitions.find(|one| one.id == id), self.nodes.get(id))
+        else {
+            return;
+        };
+        let value = |_| UsedValue::Current;
+        let found = origins(&self.graph, nodes, competition, &self.store, value);
+        let Ok(found) = found else { return };
+        let change = |before: Option<PreparationRecord>| {
+            let record = record(competition, &found, before.as_ref());
+            match was_current {
+                true => record,
+                false => PreparationRecord {
+                    at: unix_seconds(),
+                    ..record
+                },
             }
-        }
+        };
+        // The last stage tries again.
+        let _ = prep_steps::record_preparation(&self.data_dir, id, None, change);
     }
-    Ok(())
 }

@@ -9,15 +9,14 @@ use prep_core::LastRuns;
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin, LockedDataset};
 use prep_steps::{Expand, Manifest};
 
-use super::assemble::Competition;
-use super::ended::{CompetitionState, Ended};
-use super::load::Verification;
-use super::origins::{self, Origin};
-use super::{lock, recorded};
-use crate::bundles;
 use crate::error::Error;
 use crate::grading::comparable::Comparability;
-use crate::prepared;
+use crate::stages::assemble::Competition;
+use crate::stages::load::Verification;
+use crate::stages::origins::{Origin, UsedValue};
+use crate::stages::run::{CompetitionState, Ended};
+use crate::stages::{lock, origins};
+use crate::{bundles, prepared};
 
 /// Records the origin of complete data. Returns the records of the published data, by competition.
 ///
@@ -49,7 +48,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
         let complete = published.filter(|published| published.complete);
         if let Some((published, trees)) = complete.and_then(|one| Some((one, one.trees.as_ref()?)))
         {
-            let origins = origins::of_run(ended, competition)?;
+            let origins = of_run(ended, competition)?;
             note_preparation(published, data_dir, competition, &origins);
             let facts = lock_entry(ended, competition, published, &origins, &last)?;
             // The lockfile describes outputs with packed archives.
@@ -108,7 +107,7 @@ fn note_preparation(
     origins: &[Origin],
 ) {
     let before = published.preparation.as_ref();
-    let record = recorded::record(competition, origins, before);
+    let record = origins::record(competition, origins, before);
     if before != Some(&record) {
         // Errors are ignored. Without a record, the next run needs the bundle and its options again.
         let change = |_| record;
@@ -220,4 +219,35 @@ fn known_to_differ(
         (last.failed.is_some() && is_same && is_published).then(|| output.to_owned())
     });
     Ok(differ.collect())
+}
+
+/// Returns the files that the steps of a competition used in a run.
+pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Origin>, Error> {
+    let (report, store) = (&ended.report, &ended.context.store);
+    let value = |id| {
+        let outputs = report.outputs.get(&id);
+        outputs.map_or(UsedValue::NotUsed, UsedValue::of_outputs)
+    };
+    let nodes = ended.nodes_of(&competition.id);
+    origins::origins(&ended.graph, nodes, competition, store, value)
+}
+
+/// Records the files from which the results of competitions were computed, in the cache and in the remote. Records
+/// nothing about a competition if a step failed, or if no step ran.
+pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
+    let store = &ended.context.store;
+    let link = ended.task.settings.remote.as_ref();
+    for competition in ended.competitions.iter() {
+        if ended.state_of(&competition.id) != CompetitionState::Prepared {
+            continue;
+        }
+        for origin in of_run(ended, competition)? {
+            let Some(name) = &origin.name else { continue };
+            store.confirm_source(name, &origin.record)?;
+            if let Some(link) = link.filter(|link| link.remote().is_writable()) {
+                link.offer_source(name, &origin.record.content());
+            }
+        }
+    }
+    Ok(())
 }

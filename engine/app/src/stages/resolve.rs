@@ -1,17 +1,26 @@
 //! Fifth stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
+//!
+//! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as one
+//! error. Bundles whose results are used although they are neither on this machine nor recorded in the data directory are
+//! described, so that it is clear whose they are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use prep_cache::History;
+use prep_cache::{History, Store};
 use prep_core::{
-    Context, Graph, LastRuns, LastSteps, NodeId, NodeState, Reason, Resolution, resolve,
+    Context, Graph, LastRuns, LastSteps, NodeId, NodeState, Reason, Remedy, Resolution, chain,
+    resolve, units,
 };
+use prep_fetch::FetchError;
 use serde::Serialize;
 
-use super::assemble::{AssembledCompetition, Competition};
+use crate::bundles;
+use crate::bundles::{BorrowedBundle, Lender};
 use crate::error::Error;
 use crate::reasons::readable;
+use crate::stages::assemble::{AssembledCompetition, Competition, cached_bundle};
+use crate::task::Task;
 
 /// Competitions and their steps, with the state of each step.
 pub struct Plan {
@@ -150,5 +159,123 @@ impl Plan {
             runs,
             reason: reason.map(readable),
         }
+    }
+}
+
+/// Removes competitions with a missing bundle or source from `ids`, if the task prepares only available competitions.
+/// Returns the removed ids.
+pub(crate) fn leave_out(task: &Task, plan: &Plan, ids: &mut Vec<String>) -> Vec<String> {
+    if !task.options.available_only {
+        return Vec::new();
+    }
+    let missing: HashSet<&str> = plan.without_sources();
+    let (absent, rest) = std::mem::take(ids)
+        .into_iter()
+        .partition(|id| missing.contains(id.as_str()));
+    *ids = rest;
+    absent
+}
+
+/// Fails if several competitions are selected, bundles are missing and there are no credentials to download them. For a
+/// single competition, the step of its bundle reports the same error, with the directories that were searched.
+///
+/// # Errors
+/// Returns one error that lists all missing bundles.
+pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Result<(), Error> {
+    let missing = plan
+        .missing()
+        .into_iter()
+        .filter(|input| input.source.is_none());
+    let missing: Vec<&Competition> = missing.map(|input| input.competition).collect();
+    if plan.competitions.len() < 2 {
+        return Ok(());
+    }
+    let has_results = |one: &&Competition| {
+        let cached = cached_bundle(store, &one.id, one.md5.as_deref());
+        cached.is_ok_and(|cached| cached.is_some())
+    };
+    let ids: Vec<&str> = missing.iter().map(|one| one.id.as_str()).collect();
+    check_credentials(task, &ids).map_err(|error| match &error.help {
+        Some(help) if missing.iter().any(has_results) => {
+            let help = help.clone().or(Remedy::UseCachedResults);
+            error.help(help)
+        }
+        _ => error,
+    })
+}
+
+/// Same as `require_credentials`, for competitions whose bundles are fetched but not prepared.
+///
+/// # Errors
+/// Returns one error that lists all missing bundles.
+pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
+    let dirs = task.options.source_dirs();
+    let is_missing = |id: &&String| bundles::path(&task.settings, id, &dirs).is_none();
+    let missing: Vec<&str> = ids.iter().filter(is_missing).map(String::as_str).collect();
+    match missing.len() {
+        ..2 => Ok(()),
+        _ => check_credentials(task, &missing),
+    }
+}
+
+fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let error = match task.network.get() {
+        Err(error @ FetchError::Credentials(_)) => error,
+        _ => return Ok(()),
+    };
+    let count = units::count(missing.len() as u64, "bundle");
+    let missing = missing.join(", ");
+    let message = format!(
+        "{count} cannot be downloaded: {}\n  missing: {missing}",
+        chain(&error)
+    );
+    let remedy = match error.remedy() {
+        Some(remedy) => remedy.or(Remedy::PrepareAvailable),
+        None => Remedy::PrepareAvailable,
+    };
+    Err(Error::new(error.failure(), message).help(remedy))
+}
+
+impl Plan {
+    /// Describes the bundles whose results are used although they are neither on this machine nor recorded in the data
+    /// directory.
+    pub(super) fn describe_borrowed(&mut self, task: &Task) {
+        let borrowed = self.competitions.iter().map(|one| self.borrowed(task, one));
+        let borrowed: Vec<Option<BorrowedBundle>> = borrowed.collect();
+        for (competition, borrowed) in self.competitions.iter_mut().zip(borrowed) {
+            competition.borrowed = borrowed;
+        }
+    }
+
+    fn borrowed(&self, task: &Task, competition: &Competition) -> Option<BorrowedBundle> {
+        let mut nodes = self.nodes_of(&competition.id).iter();
+        let node = nodes.find(|node| self.graph.node(**node).name == "bundle")?;
+        let state = self.resolution.states.get(node);
+        if competition.bundle.is_some() || !matches!(state, Some(NodeState::Known { .. })) {
+            return None;
+        }
+        let contents = &competition.contents;
+        let (content, lender) = match (&contents.cached, &contents.bundle, &contents.part) {
+            (Some(record), ..) => {
+                let path = Some(record.path.clone()).filter(|path| !path.is_empty());
+                let at = record.named_at();
+                (record.content(), Lender::Cache { at, path })
+            }
+            (None, None, None) => {
+                let link = task.settings.remote.as_ref()?;
+                let remote = link.remote().name().to_owned();
+                (contents.of_source(None).next()?, Lender::Remote { remote })
+            }
+            _ => return None,
+        };
+        Some(BorrowedBundle {
+            blake3: content.digest,
+            md5: content.md5,
+            bytes: content.bytes,
+            lender,
+        })
     }
 }

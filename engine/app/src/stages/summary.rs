@@ -7,12 +7,12 @@ use prep_spec::Diagnostics;
 use prep_steps::{LocatedError, Manifest, PathSummary};
 use serde::Serialize;
 
-use super::assemble::Competition;
-use super::ended::{CompetitionState, Ended};
-use super::load::Verification;
 use crate::bundles::BorrowedBundle;
 use crate::error::{Error, for_people};
 use crate::run_log::{RunEnd, RunResult};
+use crate::stages::assemble::Competition;
+use crate::stages::load::Verification;
+use crate::stages::run::{CompetitionState, Ended};
 
 /// The comparison of outputs with the published checksums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

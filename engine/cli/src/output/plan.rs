@@ -8,8 +8,7 @@ use prep_core::{Reason, units};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::output::printer::{MessageLevel, Printer};
 use crate::output::table::PrintedTable;
 

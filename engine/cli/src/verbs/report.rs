@@ -9,10 +9,9 @@ use prep_core::units;
 use prep_report::{GradedExperiment, ReportSubject};
 use serde_json::json;
 
-use crate::downloads::{DownloadLimits, Purpose};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::output::file::write_atomically;
+use crate::error::{CliError, Exit};
+use crate::output::printer::write_atomically;
+use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 

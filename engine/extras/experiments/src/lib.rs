@@ -14,18 +14,14 @@
 //!
 //! The values equal those of upstream's script, which uses the first seeds. [`Take`] chooses which seeds are used.
 
-mod error;
-mod groups;
 mod list;
 mod report;
-mod seeds;
-mod sets;
 mod summary;
 
-pub use error::{ExperimentsError, SeedsError};
-pub use groups::{Group, GroupReport, SkipReason, collect, experiments, reports_in};
 pub use list::{ListPlaces, Submission, SubmissionList, list};
+pub use report::{ExperimentsError, SeedsError};
 pub use report::{GradedRun, GradingReport, parse};
-pub use seeds::{Choice, Estimate, LeftOut, METRICS, SeedMetric, Seeds, Take, estimate, seeds};
-pub use sets::Set;
+pub use report::{Group, GroupReport, SkipReason, experiments, reports_in, reports_of_groups};
+pub use summary::Set;
+pub use summary::{Choice, Estimate, LeftOut, METRICS, SeedMetric, Seeds, Take, estimate, seeds};
 pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise};

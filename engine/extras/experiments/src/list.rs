@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use prep_formats::json::{JsonValue, WriteOptions};
 use serde_json::Value;
 
-use crate::error::ExperimentsError;
 use crate::report;
+use crate::report::ExperimentsError;
 
 /// A line of the list. It has the same keys as in upstream, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
