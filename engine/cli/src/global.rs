@@ -80,23 +80,27 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a way of sharing bytes. Completions show all ways.
+/// Parses the name of a value. Completions show all names.
+pub fn named<T, const N: usize>(values: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let names = values.iter().map(|(name, _)| *name);
+    PossibleValuesParser::new(names).try_map(move |text| {
+        let mut values = values.iter();
+        let found = values.find(|(name, _)| *name == text);
+        found.map(|(_, value)| *value).ok_or("unknown name")
+    })
+}
+
+/// Parses a way of sharing bytes.
 pub fn link_mode() -> impl TypedValueParser<Value = LinkMode> {
-    let names = LinkMode::ALL.map(LinkMode::name);
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<LinkMode>())
+    named(LinkMode::ALL.map(|mode| (mode.name(), mode)))
 }
 
-/// The value of an option that turns something on or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Switch {
-    Yes,
-    No,
-}
-
-impl Switch {
-    pub fn is_on(self) -> bool {
-        self == Switch::Yes
-    }
+/// Parses the value of an option that turns something on or off.
+pub fn switch() -> impl TypedValueParser<Value = bool> {
+    named([("yes", true), ("no", false)])
 }
 
 /// Parses the value of a setting that turns something on or off.

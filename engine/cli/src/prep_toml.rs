@@ -224,6 +224,16 @@ impl ConfigFiles {
             .filter_map(|(path, file)| Some((key(file)?, path.display().to_string())));
         values.next()
     }
+
+    /// Returns the values of a list in all files, each with the path of its file.
+    pub fn all<T: Clone>(&self, key: impl Fn(&ConfigFile) -> &[T]) -> Vec<(T, String)> {
+        let files = self.found.iter();
+        let values = files.flat_map(|(path, file)| {
+            let values = key(file).iter().cloned();
+            values.map(|value| (value, path.display().to_string()))
+        });
+        values.collect()
+    }
 }
 
 /// Rejects a file that another user could have written.

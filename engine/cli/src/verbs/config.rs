@@ -13,7 +13,7 @@ use crate::error::{CliError, Exit};
 use crate::options::OutputArg;
 use crate::output::table::PrintedTable;
 use crate::prep_toml::ConfigFiles;
-use crate::remote::{RemoteArgs, RemoteSetting, RemoteSettings};
+use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::session::{CliSession, VerbResult};
 
 /// Show the settings and where each comes from
@@ -110,15 +110,12 @@ impl ConfigArgs {
             .collect();
         let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;
         // Addresses are shown without parts that may be secret.
-        let address = |url: &RemoteSetting<String>| -> Result<RemoteSetting<String>, CliError> {
-            Ok(RemoteSetting {
-                value: prep_remote::Address::parse(&url.value)?.without_secrets(),
-                origin: url.origin.clone(),
-            })
+        let address = |(url, origin): &(String, String)| -> Result<_, CliError> {
+            let shown = prep_remote::Address::parse(url)?.without_secrets();
+            Ok((shown, origin.clone()))
         };
-        let mut push = |name, setting: Option<RemoteSetting<String>>| {
-            let (value, origin) =
-                setting.map_or_else(Default::default, |setting| (setting.value, setting.origin));
+        let mut push = |name, setting: Option<(String, String)>| {
+            let (value, origin) = setting.unwrap_or_default();
             lines.push(Line {
                 name,
                 value,
@@ -126,31 +123,24 @@ impl ConfigArgs {
             });
         };
         push("remote.url", remote.url.as_ref().map(address).transpose()?);
-        let key = remote.signing(places)?.map(|key| RemoteSetting {
-            value: format!("{} {}", key.name(), key.public()),
-            origin: remote
-                .key
-                .as_ref()
-                .map_or_else(|| "the only key".to_owned(), |key| key.origin.clone()),
+        let key = remote.signing(places)?.map(|key| {
+            let origin = remote.key.as_ref().map(|(_, origin)| origin.clone());
+            let origin = origin.unwrap_or_else(|| "the only key".to_owned());
+            (format!("{} {}", key.name(), key.public()), origin)
         });
         push("remote.key", key);
-        for trusted in &remote.trusted {
-            let RemoteSetting { value, origin } = trusted.clone();
-            let value = value.to_string();
-            push("remote.trusted", Some(RemoteSetting { value, origin }));
+        for (trusted, origin) in &remote.trusted {
+            push(
+                "remote.trusted",
+                Some((trusted.to_string(), origin.clone())),
+            );
         }
         for same_as in &remote.same_as {
             push("remote.same_as", Some(address(same_as)?));
         }
-        let mirror = remote.mirror.as_ref().map(|mirror| RemoteSetting {
-            value: mirror.value.to_string(),
-            origin: mirror.origin.clone(),
-        });
-        let usual = || RemoteSetting {
-            value: "false".to_owned(),
-            origin: "default".to_owned(),
-        };
-        push("remote.mirror", Some(mirror.unwrap_or_else(usual)));
+        let mirror = remote.mirror.clone();
+        let (mirror, origin) = mirror.unwrap_or_else(|| (false, "default".to_owned()));
+        push("remote.mirror", Some((mirror.to_string(), origin)));
         push("remote.endpoint", remote.endpoint.clone());
         push("remote.region", remote.region.clone());
         Ok(lines)

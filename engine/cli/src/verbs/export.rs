@@ -45,7 +45,7 @@ impl ExportArgs {
         let wanted = Export {
             form: ExportForm::from_target(&self.output)?,
             private: self.private,
-            expand: self.expand.expand(),
+            expand: self.expand.expand_archives.unwrap_or_default(),
             target: self.output.clone(),
         };
         let catalog = session.catalog()?;

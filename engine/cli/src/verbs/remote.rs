@@ -427,7 +427,7 @@ impl Common {
         if !self.no_check {
             require_mirror_and_key(session, &remote)?;
         }
-        let address = prep_remote::Address::parse(&url.value)?;
+        let address = prep_remote::Address::parse(&url.0)?;
         let largest = ids.iter().filter_map(|id| catalog.find(id)?.size()).max();
         let has_memory_setting = session.places.origin("memory") != "default";
         Ok(JobPlan {
@@ -453,7 +453,7 @@ impl Common {
 /// downloaded bundles. Without a key, other machines would not accept the results of the jobs.
 fn require_mirror_and_key(session: &CliSession, remote: &RemoteSettings) -> Result<(), CliError> {
     let elsewhere = "; if the jobs have their own prep.toml, use --no-check";
-    if !remote.mirror.as_ref().is_some_and(|mirror| mirror.value) {
+    if !remote.has_mirror() {
         let message = "the remote has no mirror, through which the jobs share bundles";
         let help = format!("set `mirror = true` in [remote] of prep.toml{elsewhere}");
         return Err(CliError::usage(message).help(help));
