@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::run_log::{RunEnd, RunLog};
 use crate::settings::Settings;
 use crate::stages::assemble;
-use crate::stages::assemble::Competition;
+use crate::stages::load::Competition;
 use crate::stages::origins::{UsedValue, origins};
 use crate::stages::resolve::Plan;
 use crate::task::Task;
@@ -78,7 +78,7 @@ pub fn push(
         link,
     };
     let mut all = Vec::new();
-    for competition in &plan.competitions {
+    for competition in &plan.all.competitions {
         let pushed = pushing.competition(competition)?;
         done(&pushed);
         all.push(pushed);
@@ -100,7 +100,7 @@ impl Pushing<'_> {
             skips_bundle_verification: competition.options.verify() == Verify::Outputs,
             ..PushResult::default()
         };
-        for node in self.plan.nodes_of(&competition.id) {
+        for node in self.plan.all.nodes_of(&competition.id) {
             self.context.check()?;
             self.result(*node, &mut pushed)?;
         }
@@ -112,7 +112,7 @@ impl Pushing<'_> {
     }
 
     fn result(&self, id: NodeId, pushed: &mut PushResult) -> Result<(), Error> {
-        let node = self.plan.graph.node(id);
+        let node = self.plan.all.graph.node(id);
         let Action::Step(step) = &node.action else {
             return Ok(());
         };
@@ -158,7 +158,7 @@ impl Pushing<'_> {
     fn input_objects(&self, id: NodeId) -> Result<Option<Vec<Digest>>, Error> {
         let store = &self.context.store;
         let mut given = Vec::new();
-        for (_, port) in self.plan.graph.inputs(id) {
+        for (_, port) in self.plan.all.graph.inputs(id) {
             let state = self.plan.resolution.states.get(&port.node);
             let value = match state {
                 Some(NodeState::Known { outputs, .. }) => outputs.get(&port.output),
@@ -184,8 +184,7 @@ impl Pushing<'_> {
             Some(NodeState::Known { outputs, .. }) => UsedValue::of_outputs(outputs),
             _ => UsedValue::NotUsed,
         };
-        let nodes = plan.nodes_of(&competition.id);
-        for origin in origins(&plan.graph, nodes, competition, store, value)? {
+        for origin in origins(&plan.all, competition, store, value)? {
             let Some(name) = &origin.name else { continue };
             let file = match origin.path.as_ref().filter(|_| self.link.mirrors()) {
                 Some(path) => {
@@ -218,27 +217,27 @@ pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
 /// # Errors
 /// Returns an error if the cache cannot be written, or if the engine itself fails.
 fn store_unstored(plan: &mut Plan, context: &Context, task: &Task) -> Result<(), Error> {
-    if plan.resolution.unstored(&plan.graph).is_empty() {
+    if plan.resolution.unstored(&plan.all.graph).is_empty() {
         return Ok(());
     }
     let settings = &task.settings;
     let store = Store::open(&settings.store_dir)?;
     let context = Context::new(store, settings.limits(), context.cancel.clone());
     let last = plan.resolution.last.clone();
-    let mut resolution = resolve(&plan.graph, &context, &last)?;
-    resolution.work = resolution.unstored(&plan.graph);
+    let mut resolution = resolve(&plan.all.graph, &context, &last)?;
+    resolution.work = resolution.unstored(&plan.all.graph);
     let options = RunOptions {
         keep_going: true,
         oldest_first: false,
     };
-    let ids = plan.competitions.iter().map(|one| one.id.clone());
+    let ids = plan.all.competitions.iter().map(|one| one.id.clone());
     let ids: Vec<String> = ids.collect();
     let log = RunLog::start(task, &ids, &[], Arc::new(NullReporter));
-    let (graph, reporter) = (plan.graph.clone(), log.clone());
+    let (graph, reporter) = (plan.all.graph.clone(), log.clone());
     let report = run(graph, context.clone(), resolution, options, reporter).map_err(Error::from);
     log.finish(report.as_ref().map(RunEnd::of_report));
     report?;
-    plan.resolution = resolve(&plan.graph, &context, &last)?;
+    plan.resolution = resolve(&plan.all.graph, &context, &last)?;
     Ok(())
 }
 

@@ -16,8 +16,9 @@ use serde::Serialize;
 use crate::bundles;
 use crate::error::Error;
 use crate::run_log::{RunEnd, RunLog};
-use crate::stages::assemble::{Further, FurtherSource};
-use crate::stages::load::{Loader, reading};
+use crate::stages::assemble::further_sources;
+use crate::stages::contents::StatedContents;
+use crate::stages::load::{FurtherSource, Loader, reading};
 use crate::stages::run::Run;
 use crate::stages::summary::failures;
 use crate::task::{PreparationOptions, Task, ViewOptions};
@@ -70,7 +71,9 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
         None => None,
     };
     let sources = match (entry, &pipeline) {
-        (Some(entry), Some(pipeline)) => Further::find(entry, pipeline, task)?.listed,
+        (Some(entry), Some(pipeline)) => {
+            further_sources(entry, pipeline, task, &mut StatedContents::default())?.1
+        }
         _ => Vec::new(),
     };
     let sources = sources.into_iter();
@@ -190,7 +193,7 @@ fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Prev
     let ids = [id.to_owned()];
     let run = Run::begin(&task, &ids, cancel, &|_| {})?;
     let mut steps = run.plan.resolution.work.keys();
-    let is_logged = steps.any(|id| !matches!(run.plan.graph.node(*id).action, Action::Sink(_)));
+    let is_logged = steps.any(|id| !matches!(run.plan.all.graph.node(*id).action, Action::Sink(_)));
     let ended = match is_logged {
         true => {
             let log = RunLog::start(&task, &ids, &[], Arc::new(NullReporter));

@@ -5,23 +5,28 @@
 //! cache records that this build of the program found no mistakes in this text, and later runs skip the planning.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use prep_cache::{Digest, LedgerEntry, Store, unix_seconds};
 use prep_core::{Failure, KeyRecord};
 use prep_digests::{LockedDataset, Lockfile, Sha256, Trees};
+use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
 use prep_grade::{GradeSpecError, Grader, PathSegment};
 use prep_spec::model::{Grade, Spanned};
 use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading};
 use prep_sql::Session;
-use prep_steps::{PreviewRequest, PublishedChecksums, Verify};
+use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
+use serde::Serialize;
 
+use crate::bundles::BorrowedBundle;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
+use crate::stages::contents::StatedContents;
 use crate::stages::lock;
-use crate::task::{Task, ViewOptions};
-use crate::{digests, grading};
+use crate::task::{PreparationOptions, RecalledOption, Task, ViewOptions};
+use crate::{digests, grading, task};
 
 /// The selected competitions.
 pub(crate) struct Chosen<'a> {
@@ -67,23 +72,67 @@ pub enum Verification {
     Skipped,
 }
 
-/// A competition whose pipeline has been checked.
-pub(crate) struct LoadedCompetition {
-    pub entry: CatalogEntry,
-    pub pipeline: Pipeline,
-    /// The published checksums that the outputs must have.
-    pub checksums: Option<PublishedChecksums>,
+/// A competition, its checked pipeline, and its sources.
+pub struct Competition {
+    pub id: String,
+    pub(crate) entry: CatalogEntry,
+    pub(crate) pipeline: Pipeline,
     pub verification: Verification,
-    /// The part of the entry of `prep.lock` that is known before the competition is prepared.
-    pub locked: LockedDataset,
+    /// The published checksums that the outputs must have.
+    pub(super) checksums: Option<PublishedChecksums>,
+    /// Entry of `prep.lock`, without the digests of the trees, which are known only after the competition is prepared.
+    pub(crate) locked: LockedDataset,
     /// The digests of the outputs in `prep.lock`, if the outputs must match them.
-    pub trees: Option<Trees>,
+    pub(super) trees: Option<Trees>,
     /// The query that replaces the outputs.
-    pub preview: Option<PreviewRequest>,
+    pub(super) preview: Option<PreviewRequest>,
+    /// The options of the task, with those of the last run.
+    pub options: PreparationOptions,
+    /// The options that have the value of the last run.
+    pub(crate) recalled: RememberedOptions,
+    /// The members of the bundle that the pipeline reads.
+    pub(crate) members: Members,
+    /// The contents of sources whose files do not exist.
+    pub(crate) contents: StatedContents,
+    /// The path of the bundle, if it exists.
+    pub bundle: Option<PathBuf>,
+    /// The part of the bundle that is used instead of the complete bundle, if the user requested a partial download.
+    pub(crate) part: Option<PartOfBundle>,
+    /// Sources in addition to the bundle.
+    pub sources: Vec<FurtherSource>,
+    /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
+    pub borrowed: Option<BorrowedBundle>,
 }
 
-impl LoadedCompetition {
-    /// Loads the pipeline of an entry.
+/// A further source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FurtherSource {
+    pub name: String,
+    /// The URL of the source's file. `None` for a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The name of the source's file. `None` for a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The path of the file or directory. `None` if it does not exist.
+    pub path: Option<PathBuf>,
+    /// The name under which the cache and the remote record the source's file.
+    #[serde(skip)]
+    pub record_name: Option<String>,
+    /// Length of the source's file, if the pipeline declares it.
+    #[serde(skip)]
+    pub published_bytes: Option<u64>,
+}
+
+impl FurtherSource {
+    /// Returns the URL and the name of the source's file. Returns `None` for a directory.
+    pub fn remote(&self) -> Option<(&str, &str)> {
+        Some((self.url.as_deref()?, self.file.as_deref()?))
+    }
+}
+
+impl Competition {
+    /// Loads the pipeline of an entry. Its sources are found later.
     ///
     /// # Errors
     /// Returns an error if the entry has no pipeline, if one of its files has mistakes, or if `prep.lock` must match and
@@ -91,40 +140,76 @@ impl LoadedCompetition {
     pub(super) fn load(
         entry: &CatalogEntry,
         chosen: &Chosen<'_>,
-        task: &Task,
+        options: PreparationOptions,
         engine: &Session,
         loader: &Loader,
-    ) -> Result<LoadedCompetition, Error> {
-        let options = &task.options;
+    ) -> Result<Competition, Error> {
         let mut pipeline = loader.load(entry, &options.variant)?;
         // Checksums are published only for the base variant.
         let published = match pipeline.variant.differs {
             true => None,
             false => entry.published_checksums()?,
         };
-        let (mut checksums, verification) = match published {
+        let (checksums, verification) = match published {
             _ if options.verify() == Verify::Nothing => (None, Verification::Skipped),
             Some(checksums) => (Some(checksums), Verification::Checked),
             None => (None, Verification::NotPublished),
         };
         let view = options.view.as_ref();
         let preview = view.map(|view| replace_outputs(view, &mut pipeline, engine));
-        if preview.is_some() {
-            checksums = None;
-        }
         let preview = preview.transpose()?;
         let locked = to_lock_entry(entry, &pipeline);
         let lock = chosen.lock.as_ref();
         let trees = lock.map(|lock| lock::require(lock, &entry.id, &options.variant, &locked));
-        Ok(LoadedCompetition {
+        Ok(Competition {
+            id: entry.id.clone(),
             entry: entry.clone(),
+            members: Members::new(prep_steps::members(&pipeline))?,
             pipeline,
-            checksums,
             verification,
+            checksums: checksums.filter(|_| preview.is_none()),
             locked,
             trees: trees.transpose()?,
             preview,
+            options,
+            recalled: RememberedOptions::default(),
+            contents: StatedContents::default(),
+            bundle: None,
+            part: None,
+            sources: Vec::new(),
+            borrowed: None,
         })
+    }
+
+    /// Returns the MD5 that the bundle must have, if it is published and compared.
+    pub(crate) fn expected_md5(&self) -> Option<&str> {
+        self.options.expected_md5(&self.pipeline.bundle)
+    }
+
+    /// Returns whether only a part of the bundle was downloaded.
+    pub(crate) fn is_partial(&self) -> bool {
+        let is_deleted = || self.bundle.is_none() && self.contents.part.is_some();
+        let part = self.part.as_ref();
+        part.is_some_and(|part| part.is_part() || is_deleted())
+    }
+
+    /// Returns the further source with this name.
+    pub(crate) fn source(&self, name: &str) -> Option<&FurtherSource> {
+        self.sources.iter().find(|one| one.name == name)
+    }
+
+    /// Returns the directory of the user in which a source was found, or in which it is searched as in the last run.
+    pub(crate) fn used_source(&self) -> Option<&Path> {
+        let dir = self.options.remembered.source.as_deref()?;
+        let further = self.sources.iter().filter_map(|one| one.path.as_deref());
+        let mut paths = self.bundle.as_deref().into_iter().chain(further);
+        let is_recalled = self.recalled.source.is_some();
+        (paths.any(|path| path.starts_with(dir)) || is_recalled).then_some(dir)
+    }
+
+    /// Returns the options that have the value of the last run.
+    pub fn recalled(&self) -> impl Iterator<Item = RecalledOption> {
+        task::describe(&self.recalled).into_iter()
     }
 
     /// Returns a sentence about the metric of the section `grade`, for the description.

@@ -3,22 +3,20 @@
 //!
 //! ```text
 //! stage        input               result
-//! load         ids                 Chosen: the entries of the catalog, and prep.lock if the data must match it
-//!              Chosen, an entry    LoadedCompetition: the checked pipeline                             (loader, lock)
-//! sources      LoadedCompetition   FoundSources: the bundle and the further sources, each with a path or a download
-//!                                                      (recorded, borrowed: contents of files that do not exist)
-//! assemble     both                AssembledCompetition: the steps of a competition, as a graph
-//! resolve      the graphs          Plan: the steps that would run, and why
-//! availability Plan                leaves out competitions with missing bundles, or reports one error
+//! load         ids                 Chosen: the entries of the catalog, and prep.lock if the data must match it    (lock)
+//!              Chosen, an entry    Competition: its checked pipeline, and the contents of its sources         (contents)
+//! assemble     Competition         its bundle and further sources, and the steps as a graph
+//! resolve      the graphs          Plan: the steps that would run, and why; leaves out competitions with missing bundles
 //! forecast     Plan                bytes to download, and the disk that they take
-//! run          Plan                Ended: the report of the engine           (watch: times; origins: confirmed sources)
-//! record       Ended               the records of the published data                                     (lock)
+//! run          Plan                Ended: the report of the engine
+//! record       Ended               the records of the published data                                     (origins, lock)
 //! summary      Ended, records      Preparation: one summary per competition
 //! ```
 //!
 //! `plan` and `why` stop after `resolve`. `remote push` and `cache verify --rerun` continue from there differently.
 
 pub(crate) mod assemble;
+pub(crate) mod contents;
 pub(crate) mod forecast;
 pub(crate) mod load;
 pub(crate) mod lock;
@@ -33,14 +31,10 @@ use std::sync::Arc;
 
 use prep_cache::Store;
 use prep_core::{Cancel, Context, LastRuns, Remedy, Reporter};
-use prep_spec::model::{RemoteFile, SourceLocation};
-use prep_steps::{PreparationRecord, RememberedOptions};
+use prep_steps::RememberedOptions;
 
-use self::assemble::AssembledCompetition;
-use self::assemble::FoundSources;
-use self::assemble::StatedContents;
-use self::load::Loader;
-use self::load::{Chosen, LoadedCompetition};
+use self::contents::StatedContents;
+use self::load::{Chosen, Competition, Loader};
 use self::resolve::Plan;
 use self::run::Run;
 use self::summary::Preparation;
@@ -78,21 +72,23 @@ impl Plan {
         let chosen = Chosen::choose(task, ids)?;
         let loader = Loader::new(&context.store, &task.settings.program);
         let assemble = |entry: &CatalogEntry| {
-            let record = assemble::read(task, &entry.id)?;
+            let record = contents::read(task, &entry.id)?;
             let (options, recalled) = task.options.recalling(&record.options);
             let task = &match recalled == RememberedOptions::default() {
                 true => Cow::Borrowed(task),
                 false => Cow::Owned(Task {
-                    options,
+                    options: options.clone(),
                     ..task.clone()
                 }),
             };
-            let loaded = LoadedCompetition::load(entry, &chosen, task, engine, &loader)?;
-            let contents = contents(task, &loaded, &record, &context.store)?;
-            let found = FoundSources::find(&loaded, task, contents)?;
-            let assembled = AssembledCompetition::assemble(loaded, found, task, engine);
-            let assembled = assembled.map_err(|error| recalled_error(error, &recalled))?;
-            Ok(assembled.with_recalled(recalled))
+            let mut competition = Competition::load(entry, &chosen, options, engine, &loader)?;
+            let pipeline = &competition.pipeline;
+            let contents = StatedContents::find(task, entry, pipeline, &record, &context.store)?;
+            competition.contents = contents;
+            let graph = competition.assemble(task, engine);
+            let graph = graph.map_err(|error| recalled_error(error, &recalled))?;
+            competition.recalled = recalled;
+            Ok((competition, graph))
         };
         let assembled = context.map_in_order(&chosen.entries, 0, |entry| Ok(assemble(entry)))?;
         let entries = chosen.entries.iter().map(|entry| entry.id.clone());
@@ -102,38 +98,8 @@ impl Plan {
             Some(_) => Arc::new(LastRuns::without_history()),
             None => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
         };
-        let mut plan = Plan::resolve(assembled, context, &last)?;
-        plan.describe_borrowed(task);
-        Ok(plan)
+        Plan::resolve(assembled, task, context, &last)
     }
-}
-
-/// Returns the contents of a competition's sources for the case that their files do not exist.
-fn contents(
-    task: &Task,
-    loaded: &LoadedCompetition,
-    record: &PreparationRecord,
-    store: &Store,
-) -> Result<StatedContents, Error> {
-    let id = &loaded.entry.id;
-    let files = loaded.pipeline.sources.iter();
-    let files = files.filter_map(|source| match &source.place {
-        SourceLocation::Url(remote) => Some((source.name.value.as_str(), remote)),
-        SourceLocation::Folder(_) => None,
-    });
-    let files: Vec<(&str, &RemoteFile)> = files.collect();
-    let recorded = StatedContents::of_record(task, id, record, &files)?;
-    if !task.options.from_cache {
-        return Ok(recorded);
-    }
-    let md5 = task.options.expected_md5(&loaded.pipeline.bundle);
-    let cached = StatedContents::of_cache(store, id, md5, &files)?;
-    let digest = |contents: &StatedContents| contents.bundle.as_ref().map(|one| one.digest);
-    Ok(match digest(&cached) {
-        None => recorded,
-        found if found == digest(&recorded) => recorded,
-        _ => cached,
-    })
 }
 
 /// Adds a remedy to an error that an option of the last run may have caused.

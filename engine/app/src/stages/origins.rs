@@ -1,17 +1,16 @@
 //! Determines the bundle and the sources from which a competition's results were computed, and records them in the data
 //! directory as soon as its tree is published.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use prep_cache::{Digest, SourceRecord, Store, unix_seconds};
-use prep_core::{Action, FileValue, Graph, NodeId};
+use prep_core::{Action, FileValue, NodeId};
 use prep_steps::{PreparationRecord, RecordedSource};
 
 use crate::error::Error;
-use crate::stages::assemble::Competition;
-use crate::stages::load::Verification;
+use crate::stages::load::{Competition, Verification};
+use crate::stages::resolve::CompetitionGraph;
 
 /// The file of a source that steps used.
 pub(crate) struct Origin {
@@ -52,15 +51,14 @@ impl UsedValue {
 /// Returns the files that the steps of a competition used. `value` returns a source's value. The keys of all steps
 /// depend on these values.
 pub(crate) fn origins(
-    graph: &Graph,
-    nodes: &[NodeId],
+    all: &CompetitionGraph,
     competition: &Competition,
     store: &Store,
     value: impl Fn(NodeId) -> UsedValue,
 ) -> Result<Vec<Origin>, Error> {
     let mut origins = Vec::new();
-    for id in nodes {
-        let node = graph.node(*id);
+    for id in all.nodes_of(&competition.id) {
+        let node = all.graph.node(*id);
         let (Action::Source(source), value) = (&node.action, value(*id)) else {
             continue;
         };
@@ -69,8 +67,7 @@ pub(crate) fn origins(
             None if competition.is_partial() => None,
             None => Some(competition.id.clone()),
             Some(name) => {
-                let mut sources = competition.sources.iter();
-                let source = sources.find(|source| source.name == name);
+                let source = competition.source(name);
                 // A directory is not recorded, because it is not a single file.
                 let record_name = source.and_then(|source| source.record_name.clone());
                 let Some(record_name) = record_name else {
@@ -129,7 +126,7 @@ pub(super) fn record(
         url: origin
             .source
             .as_deref()
-            .and_then(|name| competition.url_of(name)),
+            .and_then(|name| competition.source(name)?.url.clone()),
     };
     let bundle = origins.iter().find(|origin| origin.is_bundle());
     let sources = origins.iter().filter_map(|origin| {
@@ -153,40 +150,31 @@ pub(super) fn record(
     }
 }
 
-/// Records how trees were prepared as soon as they are published. A later stage would be too late for a run of many
-/// competitions that deletes bundles and is killed.
-pub(super) struct PublicationRecorder {
-    pub graph: Arc<Graph>,
-    pub nodes: Arc<HashMap<String, Vec<NodeId>>>,
-    pub competitions: Arc<Vec<Competition>>,
-    pub store: Store,
-    pub data_dir: PathBuf,
-}
-
-impl PublicationRecorder {
-    /// Records how the tree of a competition was prepared, which was published just now or `was_current`. If that is
-    /// impossible, nothing is recorded, and the tree depends on its bundle.
-    pub(super) fn published(&self, id: &str, was_current: bool) {
-        let mut competitions = self.competitions.iter();
-        let (Some(competition), Some(nodes)) =
-            (competitions.find(|one| one.id == id), self.nodes.get(id))
-        else {
-            return;
-        };
-        let value = |_| UsedValue::Current;
-        let found = origins(&self.graph, nodes, competition, &self.store, value);
-        let Ok(found) = found else { return };
-        let change = |before: Option<PreparationRecord>| {
-            let record = record(competition, &found, before.as_ref());
-            match was_current {
-                true => record,
-                false => PreparationRecord {
-                    at: unix_seconds(),
-                    ..record
-                },
-            }
-        };
-        // The last stage tries again.
-        let _ = prep_steps::record_preparation(&self.data_dir, id, None, change);
-    }
+/// Records how the tree of a competition was prepared, which was published just now or `was_current`, as soon as it is
+/// published. A later stage would be too late for a run of many competitions that deletes bundles and is killed. If that is
+/// impossible, nothing is recorded, and the tree depends on its bundle.
+pub(super) fn record_publication(
+    all: &CompetitionGraph,
+    (store, data_dir): (&Store, &Path),
+    id: &str,
+    was_current: bool,
+) {
+    let Some(competition) = all.competitions.iter().find(|one| one.id == id) else {
+        return;
+    };
+    let Ok(found) = origins(all, competition, store, |_| UsedValue::Current) else {
+        return;
+    };
+    let change = |before: Option<PreparationRecord>| {
+        let record = record(competition, &found, before.as_ref());
+        match was_current {
+            true => record,
+            false => PreparationRecord {
+                at: unix_seconds(),
+                ..record
+            },
+        }
+    };
+    // The last stage tries again.
+    let _ = prep_steps::record_preparation(data_dir, id, None, change);
 }

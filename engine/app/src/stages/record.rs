@@ -11,8 +11,7 @@ use prep_steps::{Expand, Manifest};
 
 use crate::error::Error;
 use crate::grading::comparable::Comparability;
-use crate::stages::assemble::Competition;
-use crate::stages::load::Verification;
+use crate::stages::load::{Competition, Verification};
 use crate::stages::origins::{Origin, UsedValue};
 use crate::stages::run::{CompetitionState, Ended};
 use crate::stages::{lock, origins};
@@ -24,11 +23,8 @@ use crate::{bundles, prepared};
 /// Returns an error if a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
 pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> {
     let (task, data_dir) = (&ended.task, &ended.task.data_dir());
-    let ids: Vec<String> = ended
-        .competitions
-        .iter()
-        .map(|one| one.id.clone())
-        .collect();
+    let ids = ended.all.competitions.iter().map(|one| one.id.clone());
+    let ids: Vec<String> = ids.collect();
     let published =
         prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| Some(manifest))?;
     let published = published.into_iter();
@@ -38,7 +34,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
     let (store, variant) = (&ended.context.store, &task.options.variant);
     let last = prepared::last_runs(store, &task.settings, variant);
     let mut locked = Vec::new();
-    for competition in ended.competitions.iter() {
+    for competition in ended.all.competitions.iter() {
         let state = ended.state_of(&competition.id);
         let published = published.get(&competition.id);
         let published = published.filter(|_| state.is_complete());
@@ -72,7 +68,7 @@ fn finish_bundle(ended: &Ended, competition: &Competition, state: CompetitionSta
     if !options.keep_bundles && state == CompetitionState::UpToDate {
         prep_fetch::discard(&settings.data_dir, &competition.id);
     }
-    if let Some(md5) = &competition.md5
+    if let Some(md5) = competition.expected_md5()
         && state.is_complete()
         && competition.part.is_none()
     {
@@ -140,7 +136,7 @@ fn bundle_digest(competition: &Competition, origins: &[Origin]) -> Option<Bundle
     let Some(md5) = origin.record.md5.clone() else {
         return Some(blake3(digest, BundleStatus::NotVerified));
     };
-    let status = match &competition.published_md5 {
+    let status = match &competition.pipeline.bundle.md5 {
         Some(published) if published.eq_ignore_ascii_case(&md5) => BundleStatus::Verified,
         Some(_) => BundleStatus::Differs,
         None => BundleStatus::NotVerified,
@@ -180,7 +176,7 @@ fn origin(
         },
         Verification::NotPublished => {
             let is_verified = bundle.is_some_and(|one| one.status == BundleStatus::Verified);
-            match is_verified || competition.published_md5.is_none() {
+            match is_verified || competition.pipeline.bundle.md5.is_none() {
                 true => ChecksumStatus::NotPublished,
                 false => ChecksumStatus::Skipped,
             }
@@ -204,7 +200,7 @@ fn known_to_differ(
     let sums = competition.entry.published_checksums().ok().flatten();
     let sums = sums.unwrap_or_default();
     let last = last.load(&competition.id)?;
-    let outputs = ended.nodes_of(&competition.id).iter();
+    let outputs = ended.all.nodes_of(&competition.id).iter();
     let outputs = outputs.filter_map(|node| ended.report.outputs.get(node));
     let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();
     let differ = last.iter().filter_map(|(name, last)| {
@@ -228,8 +224,7 @@ pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Ori
         let outputs = report.outputs.get(&id);
         outputs.map_or(UsedValue::NotUsed, UsedValue::of_outputs)
     };
-    let nodes = ended.nodes_of(&competition.id);
-    origins::origins(&ended.graph, nodes, competition, store, value)
+    origins::origins(&ended.all, competition, store, value)
 }
 
 /// Records the files from which the results of competitions were computed, in the cache and in the remote. Records
@@ -237,7 +232,7 @@ pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Ori
 pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
     let store = &ended.context.store;
     let link = ended.task.settings.remote.as_ref();
-    for competition in ended.competitions.iter() {
+    for competition in ended.all.competitions.iter() {
         if ended.state_of(&competition.id) != CompetitionState::Prepared {
             continue;
         }

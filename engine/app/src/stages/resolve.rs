@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use prep_cache::{History, Store};
 use prep_core::{
-    Context, Graph, LastRuns, LastSteps, NodeId, NodeState, Reason, Remedy, Resolution, chain,
-    resolve, units,
+    Context, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason, Remedy, Resolution,
+    chain, resolve, units,
 };
 use prep_fetch::FetchError;
 use serde::Serialize;
@@ -19,18 +19,36 @@ use crate::bundles;
 use crate::bundles::{BorrowedBundle, Lender};
 use crate::error::Error;
 use crate::reasons::readable;
-use crate::stages::assemble::{AssembledCompetition, Competition, cached_bundle};
+use crate::stages::contents::cached_bundle;
+use crate::stages::load::Competition;
 use crate::task::Task;
+
+/// Competitions, and the graph of all their steps.
+pub struct CompetitionGraph {
+    pub graph: Arc<Graph>,
+    pub competitions: Vec<Competition>,
+    /// Nodes of every competition, inputs first.
+    nodes: HashMap<String, Vec<NodeId>>,
+}
+
+impl CompetitionGraph {
+    /// Returns the nodes of a competition, inputs first.
+    pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
+        self.nodes.get(id).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// Returns all nodes with their competitions and steps.
+    pub(crate) fn all_nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values().flatten().map(|id| self.graph.node(*id))
+    }
+}
 
 /// Competitions and their steps, with the state of each step.
 pub struct Plan {
-    pub graph: Arc<Graph>,
-    pub competitions: Vec<Competition>,
+    pub all: Arc<CompetitionGraph>,
     /// Competitions that cannot be prepared, with the reason.
     pub refused: Vec<(String, Error)>,
     pub(crate) resolution: Resolution,
-    /// Nodes of every competition, inputs first.
-    pub(crate) nodes: HashMap<String, Vec<NodeId>>,
 }
 
 /// Whether a step runs.
@@ -59,7 +77,8 @@ impl Plan {
     /// # Errors
     /// Returns an error if the cache cannot be read, or if the work is cancelled.
     pub(super) fn resolve(
-        assembled: impl Iterator<Item = (String, Result<AssembledCompetition, Error>)>,
+        assembled: impl Iterator<Item = (String, Result<(Competition, Graph), Error>)>,
+        task: &Task,
         context: &Context,
         last: &Arc<LastRuns>,
     ) -> Result<Plan, Error> {
@@ -67,9 +86,9 @@ impl Plan {
         let (mut competitions, mut refused) = (Vec::new(), Vec::new());
         for (id, assembled) in assembled {
             match assembled {
-                Ok(assembled) => {
-                    graph.append(assembled.graph)?;
-                    competitions.push(assembled.competition);
+                Ok((competition, own)) => {
+                    graph.append(own)?;
+                    competitions.push(competition);
                 }
                 Err(error) => refused.push((id, error)),
             }
@@ -80,12 +99,23 @@ impl Plan {
             let competition = graph.node(*node).competition.clone();
             nodes.entry(competition).or_default().push(*node);
         }
+        for competition in &mut competitions {
+            let mut nodes = nodes.get(&competition.id).into_iter().flatten();
+            let node = nodes.find(|node| graph.node(**node).name == "bundle");
+            let state = node.and_then(|node| resolution.states.get(node));
+            if matches!(state, Some(NodeState::Known { .. })) {
+                competition.borrowed = borrowed(task, competition);
+            }
+        }
+        let graph = Arc::new(graph);
         Ok(Plan {
-            graph: Arc::new(graph),
-            competitions,
+            all: Arc::new(CompetitionGraph {
+                graph,
+                competitions,
+                nodes,
+            }),
             refused,
             resolution,
-            nodes,
         })
     }
 
@@ -106,7 +136,7 @@ impl Plan {
     /// Returns an error if the history cannot be read.
     pub fn steps(&self, id: &str) -> Result<Vec<PlannedStep>, Error> {
         let last = self.last_runs(id)?;
-        let nodes = self.nodes_of(id).iter();
+        let nodes = self.all.nodes_of(id).iter();
         Ok(nodes.map(|node| self.step(&last, *node)).collect())
     }
 
@@ -130,18 +160,14 @@ impl Plan {
     pub fn work(&self) -> HashMap<String, usize> {
         let mut work = HashMap::new();
         for node in self.resolution.work.keys() {
-            let competition = self.graph.node(*node).competition.clone();
+            let competition = self.all.graph.node(*node).competition.clone();
             *work.entry(competition).or_default() += 1;
         }
         work
     }
 
-    pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
-        self.nodes.get(id).map_or(&[][..], Vec::as_slice)
-    }
-
     fn step(&self, last: &LastSteps, id: NodeId) -> PlannedStep {
-        let node = self.graph.node(id);
+        let node = self.all.graph.node(id);
         let ran = last.contains_key(&node.name);
         let state = self.resolution.states.get(&id);
         let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
@@ -187,11 +213,11 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Re
         .into_iter()
         .filter(|input| input.source.is_none());
     let missing: Vec<&Competition> = missing.map(|input| input.competition).collect();
-    if plan.competitions.len() < 2 {
+    if plan.all.competitions.len() < 2 {
         return Ok(());
     }
     let has_results = |one: &&Competition| {
-        let cached = cached_bundle(store, &one.id, one.md5.as_deref());
+        let cached = cached_bundle(store, &one.id, one.expected_md5());
         cached.is_ok_and(|cached| cached.is_some())
     };
     let ids: Vec<&str> = missing.iter().map(|one| one.id.as_str()).collect();
@@ -239,43 +265,30 @@ fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
     Err(Error::new(error.failure(), message).help(remedy))
 }
 
-impl Plan {
-    /// Describes the bundles whose results are used although they are neither on this machine nor recorded in the data
-    /// directory.
-    pub(super) fn describe_borrowed(&mut self, task: &Task) {
-        let borrowed = self.competitions.iter().map(|one| self.borrowed(task, one));
-        let borrowed: Vec<Option<BorrowedBundle>> = borrowed.collect();
-        for (competition, borrowed) in self.competitions.iter_mut().zip(borrowed) {
-            competition.borrowed = borrowed;
-        }
+/// Describes the bundle of a competition whose results are used although it is neither on this machine nor recorded in the
+/// data directory.
+fn borrowed(task: &Task, competition: &Competition) -> Option<BorrowedBundle> {
+    if competition.bundle.is_some() {
+        return None;
     }
-
-    fn borrowed(&self, task: &Task, competition: &Competition) -> Option<BorrowedBundle> {
-        let mut nodes = self.nodes_of(&competition.id).iter();
-        let node = nodes.find(|node| self.graph.node(**node).name == "bundle")?;
-        let state = self.resolution.states.get(node);
-        if competition.bundle.is_some() || !matches!(state, Some(NodeState::Known { .. })) {
-            return None;
+    let contents = &competition.contents;
+    let (content, lender) = match (&contents.cached, &contents.bundle, &contents.part) {
+        (Some(record), ..) => {
+            let path = Some(record.path.clone()).filter(|path| !path.is_empty());
+            let at = record.named_at();
+            (record.content(), Lender::Cache { at, path })
         }
-        let contents = &competition.contents;
-        let (content, lender) = match (&contents.cached, &contents.bundle, &contents.part) {
-            (Some(record), ..) => {
-                let path = Some(record.path.clone()).filter(|path| !path.is_empty());
-                let at = record.named_at();
-                (record.content(), Lender::Cache { at, path })
-            }
-            (None, None, None) => {
-                let link = task.settings.remote.as_ref()?;
-                let remote = link.remote().name().to_owned();
-                (contents.of_source(None).next()?, Lender::Remote { remote })
-            }
-            _ => return None,
-        };
-        Some(BorrowedBundle {
-            blake3: content.digest,
-            md5: content.md5,
-            bytes: content.bytes,
-            lender,
-        })
-    }
+        (None, None, None) => {
+            let link = task.settings.remote.as_ref()?;
+            let remote = link.remote().name().to_owned();
+            (contents.of_source(None).next()?, Lender::Remote { remote })
+        }
+        _ => return None,
+    };
+    Some(BorrowedBundle {
+        blake3: content.digest,
+        md5: content.md5,
+        bytes: content.bytes,
+        lender,
+    })
 }

@@ -3,22 +3,19 @@
 //! ended, and create its summary.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use prep_cache::LockGuard;
+use prep_cache::{LockGuard, Store};
 use prep_core::{
-    Action, Cancel, Context, Event, Graph, Node, NodeId, Reporter, RunOptions, RunReport,
-    StepOutcome,
+    Action, Cancel, Context, Event, Node, NodeId, Reporter, RunOptions, RunReport, StepOutcome,
 };
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::stages::assemble::Competition;
-use crate::stages::origins::PublicationRecorder;
-use crate::stages::resolve::Plan;
+use crate::stages::origins::record_publication;
+use crate::stages::resolve::{CompetitionGraph, Plan};
 use crate::task::Task;
 
 /// A run that is about to begin.
@@ -44,69 +41,51 @@ impl Run {
             plan,
             task,
             context,
-            _in_use,
             ..
         } = self;
-        let options = &task.options;
-        let discard_from = (!options.keep_bundles).then(|| task.settings.data_dir.clone());
-        let (nodes, competitions) = (Arc::new(plan.nodes), Arc::new(plan.competitions));
-        let recorder = PublicationRecorder {
-            graph: plan.graph.clone(),
-            nodes: nodes.clone(),
-            competitions: competitions.clone(),
+        let absent = plan.all.all_nodes().filter(|node| {
+            let is_optional = task.options.available_only;
+            matches!(&node.action, Action::Source(source) if is_optional && source.location().is_none())
+        });
+        let absent = absent.map(|node| (node.competition.clone(), node.name.clone()));
+        let watch = Arc::new(Watch {
+            optional: absent.collect(),
+            all: plan.all.clone(),
             store: context.store.clone(),
-            data_dir: task.data_dir(),
-        };
-        let optional = match options.available_only {
-            true => absent_sources(&plan.graph, nodes.values().flatten()),
-            false => HashSet::new(),
-        };
-        let watch = Arc::new(Watch::new(recorder, discard_from, optional, reporter));
+            task: task.clone(),
+            next: reporter,
+            times: Mutex::default(),
+        });
         let run_options = RunOptions {
-            keep_going: options.keep_going,
+            keep_going: task.options.keep_going,
             oldest_first: false,
         };
         let cancel = context.cancel.clone();
         let mut uncancelled = context.clone();
         uncancelled.cancel = Cancel::default();
-        let (graph, resolution) = (plan.graph.clone(), plan.resolution);
+        let (graph, resolution) = (plan.all.graph.clone(), plan.resolution);
         let report = prep_core::run(graph, context, resolution, run_options, watch.clone())?;
         Ok(Ended {
-            graph: plan.graph,
-            competitions,
+            all: plan.all,
             context: uncancelled,
             report,
             watch,
-            nodes,
             cancel,
             task,
-            _in_use,
+            _in_use: self._in_use,
         })
     }
 }
 
-/// Returns the competition and step of each source that is not on this machine.
-fn absent_sources<'n>(
-    graph: &Graph,
-    nodes: impl Iterator<Item = &'n NodeId>,
-) -> HashSet<(String, String)> {
-    let nodes = nodes.map(|id| graph.node(*id));
-    let absent = nodes.filter(|node| match &node.action {
-        Action::Source(source) => source.location().is_none(),
-        Action::Step(_) | Action::Sink(_) => false,
-    });
-    let names = absent.map(|node| (node.competition.clone(), node.name.clone()));
-    names.collect()
-}
-
 /// How a competition ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompetitionState {
     /// Steps ran, and the data directory is complete.
     Prepared,
     /// Nothing had to run.
     UpToDate,
+    #[default]
     Failed,
     /// Stopped by the user, or left out because another competition failed.
     Stopped,
@@ -125,33 +104,26 @@ impl CompetitionState {
 /// A run whose steps have ended.
 pub(crate) struct Ended {
     pub task: Task,
-    pub graph: Arc<Graph>,
-    pub competitions: Arc<Vec<Competition>>,
+    pub all: Arc<CompetitionGraph>,
     /// A context that is never cancelled, because the summary is created even after an interruption.
     pub context: Context,
     pub report: RunReport,
     pub watch: Arc<Watch>,
-    pub(super) nodes: Arc<HashMap<String, Vec<NodeId>>>,
     pub(super) cancel: Cancel,
     /// Prevents garbage collection of the cache.
     pub(super) _in_use: LockGuard,
 }
 
 impl Ended {
-    /// Returns the nodes of a competition, inputs first.
-    pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
-        self.nodes.get(id).map_or(&[][..], Vec::as_slice)
-    }
-
     /// Returns the nodes of a competition that have an outcome, with their outcomes.
     pub(crate) fn outcomes_of(
         &self,
         id: &str,
     ) -> impl Iterator<Item = (NodeId, &Node, &StepOutcome)> {
-        let nodes = self.nodes_of(id).iter();
+        let nodes = self.all.nodes_of(id).iter();
         nodes.filter_map(|id| {
             let outcome = self.report.outcomes.get(id)?;
-            Some((*id, self.graph.node(*id), outcome))
+            Some((*id, self.all.graph.node(*id), outcome))
         })
     }
 
@@ -175,7 +147,7 @@ impl Ended {
             _ if outcomes.any(|(_, _, one)| matches!(one, StepOutcome::Failed { .. })) => {
                 CompetitionState::Failed
             }
-            _ if run + reused < self.nodes_of(id).len() => CompetitionState::Stopped,
+            _ if run + reused < self.all.nodes_of(id).len() => CompetitionState::Stopped,
             0 => CompetitionState::UpToDate,
             _ => CompetitionState::Prepared,
         }
@@ -195,7 +167,7 @@ impl Ended {
 
     /// Frees the plan of the run. For many competitions that takes a noticeable time, so a separate thread does it.
     pub(crate) fn free(self) {
-        let freed = std::thread::Builder::new().spawn(move || drop((self.graph, self.nodes)));
+        let freed = std::thread::Builder::new().spawn(move || drop((self.all, self.watch)));
         // If the thread could not be started, the plan is freed already.
         drop(freed);
     }
@@ -211,9 +183,9 @@ pub const PUBLISH_STEP: &str = "publish";
 
 /// A reporter that measures times, records publications and deletes bundles, and passes all events on to `next`.
 pub(crate) struct Watch {
-    recorder: PublicationRecorder,
-    /// The data directory from which bundles are deleted. `None` if bundles are kept.
-    discard_from: Option<PathBuf>,
+    all: Arc<CompetitionGraph>,
+    store: Store,
+    task: Task,
     /// The sources, by competition and step, whose failure leaves their competition out. It is not reported as a
     /// failure.
     optional: HashSet<(String, String)>,
@@ -222,21 +194,6 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(
-        recorder: PublicationRecorder,
-        discard_from: Option<PathBuf>,
-        optional: HashSet<(String, String)>,
-        next: Arc<dyn Reporter>,
-    ) -> Watch {
-        Watch {
-            recorder,
-            discard_from,
-            optional,
-            next,
-            times: Mutex::default(),
-        }
-    }
-
     /// Returns whether the failure of a step leaves its competition out.
     pub(crate) fn is_optional(&self, competition: &str, step: &str) -> bool {
         let name = (competition.to_owned(), step.to_owned());
@@ -292,10 +249,11 @@ impl Reporter for Watch {
                 let has_succeeded =
                     matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
                 if has_succeeded && *kind == PUBLISH_STEP {
-                    self.recorder
-                        .published(competition, *outcome == StepOutcome::Reused);
-                    if let Some(data_dir) = &self.discard_from {
-                        prep_fetch::discard(data_dir, competition);
+                    let place = (&self.store, &*self.task.data_dir());
+                    let was_current = *outcome == StepOutcome::Reused;
+                    record_publication(&self.all, place, competition, was_current);
+                    if !self.task.options.keep_bundles {
+                        prep_fetch::discard(&self.task.settings.data_dir, competition);
                     }
                 }
             }
@@ -307,7 +265,7 @@ impl Reporter for Watch {
 /// Returns the competitions that turned out to be unavailable while they ran: a step needed the bytes of a source that is
 /// not on this machine. Their other sources and steps did not fail.
 pub(super) fn left_out_while_running(ended: &Ended) -> Vec<String> {
-    let ids = ended.competitions.iter().map(|one| &one.id);
+    let ids = ended.all.competitions.iter().map(|one| &one.id);
     let is_left_out = |id: &&String| {
         let outcomes = ended.outcomes_of(id);
         let mut failed = outcomes

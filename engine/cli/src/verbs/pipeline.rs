@@ -179,7 +179,7 @@ impl GraphArgs {
             ..PreparationArgs::default()
         };
         let plan = session.plan_one(&self.id, &preparation)?;
-        let drawing = Drawing::new(&plan.graph, &plan.graph.order()?);
+        let drawing = Drawing::new(&plan.all.graph, &plan.all.graph.order()?);
         if session.printer.json {
             let nodes: Vec<_> = drawing
                 .nodes

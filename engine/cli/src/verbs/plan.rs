@@ -87,7 +87,7 @@ impl WhyArgs {
                 .map(|step| as_json(step, last.get(&step.step)))
                 .collect();
             let mut why = json!({ "id": self.id, "variant": self.preparation.variant.variant, "steps": steps });
-            let competition = plan.competitions.first();
+            let competition = plan.all.competitions.first();
             if let Some(borrowed) = competition.and_then(|one| one.borrowed.as_ref()) {
                 why["borrowed"] = json!(borrowed);
             }

@@ -4,13 +4,10 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use parking_lot::{Condvar, Mutex};
 use prep_cache::{Content, Digest, Offer, Store, StoreError};
-use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::error::RemoteError;
@@ -313,59 +310,4 @@ async fn source(
     }
     let put = inner.put_source(name, &content, mirrored, before.as_ref());
     put.await.map(|()| mirrored)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use prep_cache::LedgerEntry;
-    use std::collections::BTreeMap;
-
-    fn job(files: usize, record: Value, store: &Store) -> Job {
-        let digest = Digest::of_bytes(b"a");
-        let entry = LedgerEntry {
-            record,
-            outputs: BTreeMap::from([("tree".to_owned(), digest)]),
-            references: vec![digest; files],
-            ..LedgerEntry::default()
-        };
-        let offer = Offer {
-            key: digest,
-            entry,
-            competition: String::new(),
-            step: String::new(),
-            given: Vec::new(),
-        };
-        let store = store.clone();
-        Job::Result {
-            offer: Box::new(offer),
-            store,
-        }
-    }
-
-    #[test]
-    fn the_queue_is_limited_by_the_size_of_its_jobs() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("store")).unwrap();
-        for (files, record, at_least, at_most) in [
-            (0, Value::Null, 200_000, 2_000_000),
-            (0, Value::from("x".repeat(1_000_000)), 100, 140),
-            (0, Value::from(vec![1; 10_000]), 100, 1_000),
-            (1_000_000, Value::Null, 3, 5),
-            // This job exceeds the limit of the queue, so it is accepted only if the queue is empty.
-            (10_000_000, Value::Null, 1, 1),
-        ] {
-            let bytes = job(files, record, &store).bytes();
-            let queue = Queue::default();
-            let mut count = 0;
-            while count <= at_most && queue.reserve(bytes) {
-                count += 1;
-            }
-            assert!((at_least..=at_most).contains(&count), "{files}: {count}");
-            assert_eq!(queue.pending.lock().jobs, count);
-            // Jobs that were sent free their space in the queue.
-            queue.release(bytes);
-            assert!(queue.reserve(bytes), "{files}");
-        }
-    }
 }

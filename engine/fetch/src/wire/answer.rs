@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use prep_core::{RateCheck, units};
-use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, IF_RANGE, LOCATION, RANGE};
+use reqwest::header::{CONTENT_RANGE, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Response, StatusCode};
 
 use crate::error::{FetchError, Stop, Trouble};

@@ -173,7 +173,7 @@ fn competition(
         _ => FileContents::default(),
     };
     let drawing = match &plan {
-        Some(plan) => Some(Drawing::new(&plan.graph, &plan.graph.order()?)),
+        Some(plan) => Some(Drawing::new(&plan.all.graph, &plan.all.graph.order()?)),
         None => None,
     };
     let leaderboard = prep_app::leaderboard(entry).ok();
