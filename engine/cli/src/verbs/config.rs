@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clap_complete::Shell;
 use prep_app::{Error, Verify};
 use prep_core::units;
@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
+use crate::global::named;
 use crate::options::OutputArg;
 use crate::output::table::PrintedTable;
 use crate::prep_toml::ConfigFiles;
@@ -164,39 +165,28 @@ fn skipped(verify: Option<Verify>) -> [&'static str; 2] {
 )]
 pub struct CompletionsArgs {
     /// bash, zsh, fish, elvish, powershell or man
-    #[arg(value_name = "SHELL", hide_possible_values = true)]
+    #[arg(value_name = "SHELL", value_parser = named(FORMS), hide_possible_values = true)]
     form: Form,
     #[command(flatten)]
     output: OutputArg,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Form {
-    Bash,
-    Elvish,
-    Fish,
-    Powershell,
-    Zsh,
-    Man,
-}
+/// The shell of the completions. `None` for manual pages.
+type Form = Option<Shell>;
 
-impl Form {
-    fn shell(self) -> Option<Shell> {
-        match self {
-            Form::Bash => Some(Shell::Bash),
-            Form::Elvish => Some(Shell::Elvish),
-            Form::Fish => Some(Shell::Fish),
-            Form::Powershell => Some(Shell::PowerShell),
-            Form::Zsh => Some(Shell::Zsh),
-            Form::Man => None,
-        }
-    }
-}
+const FORMS: [(&str, Form); 6] = [
+    ("bash", Some(Shell::Bash)),
+    ("elvish", Some(Shell::Elvish)),
+    ("fish", Some(Shell::Fish)),
+    ("powershell", Some(Shell::PowerShell)),
+    ("zsh", Some(Shell::Zsh)),
+    ("man", None),
+];
 
 impl CompletionsArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let mut command = (session.command)();
-        match (self.form.shell(), self.output.path()) {
+        match (self.form, self.output.path()) {
             (Some(shell), _) => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut command, "prep", &mut script);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use prep_app::{
     Catalog, CatalogEntry, DraftChoices, Error, PreparationOptions, Preview, PreviewSource, lists,
     upstream_facts,
@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::{CliError, Exit};
+use crate::global::named;
 use crate::options::{OutputArg, PreparationArgs, SourceArg, VariantArg};
 use crate::output::printer::write_atomically;
 use crate::output::table::{Align, PrintedTable};
@@ -150,12 +151,12 @@ pub struct GraphArgs {
     #[arg(
         long,
         short,
-        value_enum,
-        default_value_t,
+        value_parser = named(FORMATS),
+        default_value = "dot",
         hide_possible_values = true,
         value_name = "FORMAT"
     )]
-    format: Format,
+    format: DrawGraph,
     #[command(flatten)]
     variant: VariantArg,
     #[command(flatten)]
@@ -164,12 +165,10 @@ pub struct GraphArgs {
     output: OutputArg,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    #[default]
-    Dot,
-    Svg,
-}
+/// Draws a graph with a title.
+type DrawGraph = fn(&str, &Drawing) -> String;
+
+const FORMATS: [(&str, DrawGraph); 2] = [("dot", dot), ("svg", svg)];
 
 impl GraphArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
@@ -195,10 +194,7 @@ impl GraphArgs {
             )?;
             return Ok(Exit::Success);
         }
-        let picture = match self.format {
-            Format::Dot => dot(&self.id, &drawing),
-            Format::Svg => svg(&self.id, &drawing),
-        };
+        let picture = (self.format)(&self.id, &drawing);
         self.output.write(session, &picture)?;
         Ok(Exit::Success)
     }

@@ -88,13 +88,13 @@ impl ReportArgs {
                 Some((name, path)) if !Path::new(text).exists() => (name, path),
                 _ => ("experiment", text.as_str()),
             };
-            let report = prep_experiments::GradingReport::read(Path::new(path))
-                .map_err(CliError::of_experiments)?;
+            let runs =
+                prep_experiments::read_report(Path::new(path)).map_err(CliError::of_experiments)?;
             match graded.iter_mut().find(|experiment| experiment.name == name) {
-                Some(experiment) => experiment.reports.push(report),
+                Some(experiment) => experiment.runs.extend(runs),
                 None => graded.push(GradedExperiment {
                     name: name.to_owned(),
-                    reports: vec![report],
+                    runs,
                 }),
             }
         }
@@ -104,8 +104,7 @@ impl ReportArgs {
 
 /// Warns about graded competitions that cannot be shown because they have no pipeline.
 fn warn_about_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedExperiment]) {
-    let reports = graded.iter().flat_map(|experiment| &experiment.reports);
-    let runs = reports.flat_map(|report| &report.runs);
+    let runs = graded.iter().flat_map(|experiment| &experiment.runs);
     let ids: BTreeSet<&str> = runs
         .map(|run| run.competition.as_str())
         .filter(|id| catalog.find(id).is_none())
@@ -135,11 +134,8 @@ fn prepared_or_graded(
     for entry in task.catalog.iter() {
         let was_graded = graded
             .iter()
-            .flat_map(|experiment| &experiment.reports)
-            .any(|report| {
-                let mut runs = report.runs.iter();
-                runs.any(|run| run.competition == entry.id)
-            });
+            .flat_map(|experiment| &experiment.runs)
+            .any(|run| run.competition == entry.id);
         let mut is_prepared = false;
         for directory in &directories {
             is_prepared |= prep_app::manifest(directory, &entry.id)?.is_some();

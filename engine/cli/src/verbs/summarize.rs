@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use prep_core::{chain, units};
+use prep_core::units;
 use prep_experiments::{
-    Choice, Experiment, GradedRun, GradingReport, Group, LeftOut, METRICS, Set, SetSummary,
-    SkipReason, Take, reports_in, summarise,
+    Choice, Experiment, Group, LeftOut, METRICS, Set, SetSummary, read_report, reports_in,
+    summarise,
 };
 use serde_json::{Map, Value, json};
 
@@ -97,16 +97,16 @@ impl SummarizeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let sets = self.sets()?;
         let choice = Choice {
-            take: match self.take {
-                TakeArg::Last => Take::Last,
-                TakeArg::First => Take::First,
-            },
+            last: self.take == TakeArg::Last,
             number: self.seeds,
             pad: self.pad_missing,
         };
         let mut found = Vec::new();
         for (name, reports) in self.experiments(session)? {
-            let runs = runs(&reports)?;
+            let mut runs = Vec::new();
+            for path in &reports {
+                runs.extend(read_report(path).map_err(CliError::of_experiments)?);
+            }
             let mut one = summarise(&name, &runs, &sets, &choice);
             if !self.set.is_empty() {
                 let is_wanted = |id: &String| sets.iter().any(|set| set.competitions.contains(id));
@@ -171,13 +171,9 @@ impl SummarizeArgs {
                 {
                     match found {
                         Ok(path) => reports.push(path),
-                        Err(why) => session.printer.warning(format!(
-                            "{name}: the run group {group} is left out: {}",
-                            match why {
-                                SkipReason::Directory => "there is no such directory",
-                                SkipReason::Report => "it has no grading report",
-                            }
-                        )),
+                        Err(why) => session
+                            .printer
+                            .warning(format!("{name}: the run group {group} is left out: {why}")),
                     }
                 }
                 Ok((name.to_owned(), reports))
@@ -223,11 +219,7 @@ impl SummarizeArgs {
                     }
                     Err(error) => error,
                 };
-                let text = format!(
-                    "{}: no figures for `{set}`: {}",
-                    experiment.name,
-                    chain(error)
-                );
+                let text = format!("{}: no figures for `{set}`: {error}", experiment.name);
                 if has_no_figures || !self.set.is_empty() {
                     session.printer.error(&CliError::new(Exit::Input, text));
                     exit = Exit::Input;
@@ -253,19 +245,6 @@ fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
         joined(fewest.iter().cloned(), MAX_NAMES),
         units::count(seeds as u64, "run"),
     )
-}
-
-/// Returns the runs of all reports, in order.
-fn runs(reports: &[PathBuf]) -> Result<Vec<GradedRun>, CliError> {
-    let mut runs = Vec::new();
-    for path in reports {
-        runs.extend(
-            GradingReport::read(path)
-                .map_err(CliError::of_experiments)?
-                .runs,
-        );
-    }
-    Ok(runs)
 }
 
 /// Columns in order of importance: heading, and name of the metric.
@@ -430,7 +409,7 @@ pub fn markdown(experiments: &[Experiment]) -> String {
 pub fn json(experiments: &[Experiment]) -> Value {
     let experiments = experiments.iter().map(|experiment| {
         let sets = experiment.sets.iter().map(|(set, figures)| match figures {
-            Err(error) => json!({ "set": set, "error": prep_core::chain(error) }),
+            Err(error) => json!({ "set": set, "error": error }),
             Ok(figures) => json!({
                 "set": set,
                 "num_competitions_per_seed": figures.competitions,

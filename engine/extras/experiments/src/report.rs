@@ -8,15 +8,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::report;
-
-/// A grading report.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GradingReport {
-    /// Runs, sorted by competition. Runs of one competition keep the report's order.
-    pub runs: Vec<GradedRun>,
-}
-
 /// One graded submission, or a run without a submission.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GradedRun {
@@ -51,62 +42,67 @@ impl GradedRun {
     }
 }
 
-impl GradingReport {
-    /// Reads the report in a file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or is not a report.
-    pub fn read(path: &Path) -> Result<GradingReport, ExperimentsError> {
-        parse(&read(path)?, path)
-    }
+/// Reads the runs of the report in a file, sorted by competition. Runs of one competition keep the report's order.
+///
+/// # Errors
+/// Returns an error if the file cannot be read or is not a report.
+pub fn read_report(path: &Path) -> Result<Vec<GradedRun>, ExperimentsError> {
+    parse(&read(path)?, path)
 }
 
 /// Reads a text file. A Git LFS pointer is an error.
 pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ExperimentsError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    match text.starts_with("version https://git-lfs") {
-        true => Err(ExperimentsError::Pointer {
-            path: path.to_owned(),
-        }),
-        false => Ok(text),
+    let text = std::fs::read_to_string(path).map_err(reading(path))?;
+    if text.starts_with("version https://git-lfs") {
+        let problem = "is a Git LFS pointer, not the file itself; run `git lfs pull` in its checkout to fetch the file";
+        return Err(ExperimentsError::new(path, problem));
     }
+    Ok(text)
+}
+
+/// Returns the error for a file or directory that cannot be read.
+fn reading(path: &Path) -> impl Fn(std::io::Error) -> ExperimentsError {
+    let message = format!("cannot read {}", path.display());
+    move |source| ExperimentsError {
+        message: message.clone(),
+        source: Some(source.into()),
+    }
+}
+
+/// Parses a JSON file.
+pub(crate) fn parse_json(text: &str, path: &Path) -> Result<Value, ExperimentsError> {
+    serde_json::from_str(text).map_err(|source| ExperimentsError {
+        source: Some(source.into()),
+        ..ExperimentsError::new(path, "is not JSON")
+    })
 }
 
 /// Parses the report of a list of submissions, or of a single submission.
 ///
 /// # Errors
 /// Returns an error if the text is not a report. The error names `path`.
-pub fn parse(text: &str, path: &Path) -> Result<GradingReport, ExperimentsError> {
+pub fn parse(text: &str, path: &Path) -> Result<Vec<GradedRun>, ExperimentsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let value: Value =
-        serde_json::from_str(&without_nan(text)).map_err(|source| ExperimentsError::Json {
-            path: path.to_owned(),
-            source,
-        })?;
-    let wrong = |problem: String| ExperimentsError::NoReport {
-        path: path.to_owned(),
-        problem,
-    };
+    let value = parse_json(&without_nan(text), path)?;
+    let wrong =
+        |problem: &str| ExperimentsError::new(path, &format!("is not a grading report: {problem}"));
     let entries = match &value {
         Value::Object(map) if map.contains_key("competition_id") => std::slice::from_ref(&value),
         Value::Object(map) => match map.get("competition_reports") {
             Some(Value::Array(entries)) => entries,
-            _ => return Err(wrong("it has no list `competition_reports`".to_owned())),
+            _ => return Err(wrong("it has no list `competition_reports`")),
         },
-        _ => return Err(wrong("it is not a JSON object".to_owned())),
+        _ => return Err(wrong("it is not a JSON object")),
     };
     let mut runs = entries
         .iter()
         .enumerate()
         .map(|(index, entry)| {
-            parse_run(entry).map_err(|problem| wrong(format!("entry {}: {problem}", index + 1)))
+            parse_run(entry).map_err(|problem| wrong(&format!("entry {}: {problem}", index + 1)))
         })
         .collect::<Result<Vec<_>, _>>()?;
     runs.sort_by(|a, b| a.competition.cmp(&b.competition));
-    Ok(GradingReport { runs })
+    Ok(runs)
 }
 
 fn parse_run(entry: &Value) -> Result<GradedRun, String> {
@@ -194,17 +190,8 @@ pub struct Group {
     pub run_group: String,
 }
 
-/// The reason why a run group is skipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SkipReason {
-    /// The directory does not exist.
-    Directory,
-    /// The directory contains no report.
-    Report,
-}
-
 /// The path of a run group's report, or the reason why the group is skipped.
-pub type GroupReport = Result<PathBuf, SkipReason>;
+pub type GroupReport = Result<PathBuf, &'static str>;
 
 /// Reads the table in a file. Run groups keep their order. A header and empty lines are skipped.
 ///
@@ -212,7 +199,7 @@ pub type GroupReport = Result<PathBuf, SkipReason>;
 /// Returns an error if the file cannot be read, is empty, has a line without a comma, or assigns a run group to an
 /// experiment twice.
 pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
-    let text = report::read(path)?;
+    let text = read(path)?;
     let text = text.trim_start_matches('\u{feff}');
     let mut groups: Vec<Group> = Vec::new();
     for (line, found) in (1..).zip(text.lines()) {
@@ -220,30 +207,30 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
             continue;
         }
         let Some((experiment, run_group)) = found.split_once(',') else {
-            return Err(ExperimentsError::Table {
-                path: path.to_owned(),
-                line,
-                found: found.to_owned(),
-            });
+            let problem = format!("expected `experiment_id,run_group`, found `{found}`");
+            return Err(ExperimentsError::in_line(path, line, &problem));
         };
         let group = Group {
             experiment: experiment.trim().to_owned(),
             run_group: run_group.trim().to_owned(),
         };
         if groups.contains(&group) {
-            return Err(ExperimentsError::Repeated {
-                path: path.to_owned(),
-                line,
-                experiment: group.experiment,
-                run_group: group.run_group,
-            });
+            let Group {
+                experiment,
+                run_group,
+            } = group;
+            let problem = format!(
+                "the run group `{run_group}` of `{experiment}` is listed twice, but a run group is only one seed"
+            );
+            return Err(ExperimentsError::in_line(path, line, &problem));
         }
         groups.push(group);
     }
     match groups.is_empty() {
-        true => Err(ExperimentsError::EmptyTable {
-            path: path.to_owned(),
-        }),
+        true => Err(ExperimentsError::new(
+            path,
+            "names no run group; expected lines `experiment_id,run_group`",
+        )),
         false => Ok(groups),
     }
 }
@@ -273,26 +260,39 @@ pub fn reports_of_groups<'a>(
 pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     let (mut reports, mut directories) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(path) = directories.pop() {
-        let failed = |source| ExperimentsError::Read {
-            path: path.clone(),
-            source,
-        };
-        for entry in std::fs::read_dir(&path).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if entry.file_type().map_err(failed)?.is_dir() {
-                directories.push(entry.path());
-            } else if is_report(&entry.file_name().to_string_lossy()) && entry.path().is_file() {
-                reports.push(entry.path());
+        for (name, entry) in entries(&path)? {
+            if entry.is_dir() && !entry.is_symlink() {
+                directories.push(entry);
+            } else if is_report(&name) && entry.is_file() {
+                reports.push(entry);
             }
         }
     }
     reports.sort();
     match reports.is_empty() {
-        true => Err(ExperimentsError::NoReports {
-            path: directory.to_owned(),
-        }),
+        true => Err(ExperimentsError::new(
+            directory,
+            "contains no file *grading_report*.json",
+        )),
         false => Ok(reports),
     }
+}
+
+/// Returns the names and paths of a directory's entries, sorted by name.
+pub(crate) fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentsError> {
+    let entries = std::fs::read_dir(directory).and_then(|entries| {
+        let entries = entries.map(|entry| {
+            let entry = entry?;
+            Ok((
+                entry.file_name().to_string_lossy().into_owned(),
+                entry.path(),
+            ))
+        });
+        entries.collect::<Result<Vec<_>, _>>()
+    });
+    let mut entries = entries.map_err(reading(directory))?;
+    entries.sort();
+    Ok(entries)
 }
 
 /// Returns whether a file is a grading report, according to its name.
@@ -302,104 +302,47 @@ fn is_report(name: &str) -> bool {
 
 fn report_of(group: &str, directory: &Path) -> Result<GroupReport, ExperimentsError> {
     if !directory.is_dir() {
-        return Ok(Err(SkipReason::Directory));
+        return Ok(Err("there is no such directory"));
     }
-    let failed = |source| ExperimentsError::Read {
-        path: directory.to_owned(),
-        source,
-    };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if is_report(&name) && entry.path().is_file() {
-            found.push((name, entry.path()));
-        }
-    }
-    found.sort();
+    let mut found = entries(directory)?;
+    found.retain(|(name, path)| is_report(name) && path.is_file());
     if found.len() > 1 {
         let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-        return Err(ExperimentsError::SeveralReports {
-            group: group.to_owned(),
-            count: found.len(),
-            names: names.join(", "),
+        let message = format!(
+            "the run group `{group}` has {} grading reports, expected one: {}; remove or rename the others",
+            found.len(),
+            names.join(", ")
+        );
+        return Err(ExperimentsError {
+            message,
+            source: None,
         });
     }
-    Ok(found.pop().map(|(_, path)| path).ok_or(SkipReason::Report))
+    let path = found.pop().map(|(_, path)| path);
+    Ok(path.ok_or("it has no grading report"))
 }
 
-/// An error when reading a file.
+/// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ExperimentsError {
-    #[error("cannot read {}", path.display())]
-    Read {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error(
-        "{} is a Git LFS pointer, not the file itself; run `git lfs pull` in its checkout to fetch the file",
-        path.display()
-    )]
-    Pointer { path: PathBuf },
-    #[error("{} is not JSON", path.display())]
-    Json {
-        path: PathBuf,
-        source: serde_json::Error,
-    },
-    #[error("{} is not a grading report: {problem}", path.display())]
-    NoReport { path: PathBuf, problem: String },
-    #[error("{} contains no file *grading_report*.json", path.display())]
-    NoReports { path: PathBuf },
-    #[error("{}:{line}: expected `experiment_id,run_group`, found `{found}`", path.display())]
-    Table {
-        path: PathBuf,
-        line: usize,
-        found: String,
-    },
-    #[error("{} names no run group; expected lines `experiment_id,run_group`", path.display())]
-    EmptyTable { path: PathBuf },
-    #[error(
-        "{}:{line}: the run group `{run_group}` of `{experiment}` is listed twice, but a run group is only one seed",
-        path.display()
-    )]
-    Repeated {
-        path: PathBuf,
-        line: usize,
-        experiment: String,
-        run_group: String,
-    },
-    #[error(
-        "the run group `{group}` has {count} grading reports, expected one: {names}; remove or rename the others"
-    )]
-    SeveralReports {
-        group: String,
-        count: usize,
-        names: String,
-    },
-    #[error("{} names no competition", path.display())]
-    EmptySet { path: PathBuf },
-    #[error("{} has no `runs`; expected the metadata.json of a run group", path.display())]
-    NoRuns { path: PathBuf },
+#[error("{message}")]
+pub struct ExperimentsError {
+    message: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The reason why an experiment has no value for a set.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SeedsError {
-    #[error("no run of {}", list_names(.missing))]
-    Missing { missing: Vec<String> },
-    #[error("there is no run of any of the competitions")]
-    Nothing,
-    #[error("{there} complete seeds found, {wanted} requested")]
-    TooFew { there: usize, wanted: usize },
-}
+impl ExperimentsError {
+    pub(crate) fn new(path: &Path, problem: &str) -> ExperimentsError {
+        ExperimentsError {
+            message: format!("{} {problem}", path.display()),
+            source: None,
+        }
+    }
 
-/// Lists the first names, and the number of the others.
-fn list_names(names: &[String]) -> String {
-    const MAX_NAMES: usize = 5;
-    let some: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
-    match names.len().checked_sub(MAX_NAMES) {
-        Some(more @ 1..) => format!("{} and {more} more", some.join(", ")),
-        _ => some.join(", "),
+    fn in_line(path: &Path, line: usize, problem: &str) -> ExperimentsError {
+        ExperimentsError {
+            message: format!("{}:{line}: {problem}", path.display()),
+            source: None,
+        }
     }
 }
 
@@ -427,19 +370,19 @@ mod tests {
         let many = format!(
             r#"{{"total_runs": 2, "competition_reports": [{{"competition_id": "b", "score": 0.5, {ENTRY}, "reason": null}}, {{"competition_id": "a", "score": NaN, {ENTRY}}}]}}"#
         );
-        let runs = parse(&many, path).unwrap().runs;
+        let runs = parse(&many, path).unwrap();
         assert_eq!((runs[0].competition.as_str(), runs[0].score), ("a", None));
         assert_eq!((runs[1].score, runs[1].gold), (Some(0.5), true));
         let one = format!(r#"{{"competition_id": "b", "score": null, {ENTRY}}}"#);
-        assert_eq!(parse(&one, path).unwrap().runs.len(), 1);
+        assert_eq!(parse(&one, path).unwrap().len(), 1);
     }
 
     #[test]
     fn flags_may_be_numbers() {
         let text = r#"{"competition_id": "a", "score": 1, "gold_medal": 1, "silver_medal": 0, "bronze_medal": 0.0,
             "above_median": 1.0, "submission_exists": true, "valid_submission": true}"#;
-        let report = parse(text, Path::new("r.json")).unwrap();
-        let run = &report.runs[0];
+        let runs = parse(text, Path::new("r.json")).unwrap();
+        let run = &runs[0];
         let flags = [run.gold, run.silver, run.bronze, run.above_median];
         assert_eq!(flags, [true, false, false, true]);
     }
@@ -528,7 +471,7 @@ mod groups_tests {
             std::fs::write(dir.path().join(group).join(name), "{}").unwrap();
         }
         let found = reports_of_groups(["c", "b", "a"], dir.path()).unwrap();
-        assert_eq!(found[0], ("a".to_owned(), Err(SkipReason::Report)));
+        assert_eq!(found[0], ("a".to_owned(), Err("it has no grading report")));
         assert!(
             found[1]
                 .1
@@ -536,7 +479,7 @@ mod groups_tests {
                 .unwrap()
                 .ends_with("b/x_grading_report.json")
         );
-        assert_eq!(found[2].1, Err(SkipReason::Directory));
+        assert_eq!(found[2].1, Err("there is no such directory"));
         std::fs::write(dir.path().join("b/grading_report_2.json"), "{}").unwrap();
         let error = reports_of_groups(["b"], dir.path())
             .unwrap_err()

@@ -1,7 +1,7 @@
 //! Summarizes an experiment: metrics for each set, and counts for each competition.
 //!
 //! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition. If a
-//! competition has more runs, [`Take`] chooses which ones are used. Upstream's script uses the first runs. Upstream's authors
+//! competition has more runs, [`Choice::last`] chooses which ones are used. Upstream's script uses the first runs. Upstream's authors
 //! used the last runs for their results, because earlier runs may have failed for technical reasons.
 
 use std::collections::HashMap;
@@ -10,13 +10,14 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::report;
-use crate::report::{ExperimentsError, GradedRun, SeedsError};
+use crate::report::{ExperimentsError, GradedRun};
 
 /// The summary of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     pub name: String,
-    pub sets: Vec<(String, Result<SetSummary, SeedsError>)>,
+    /// The summary of each set, or the reason why there is none.
+    pub sets: Vec<(String, Result<SetSummary, String>)>,
     /// All competitions with a run, sorted by id.
     pub competitions: Vec<CompetitionSummary>,
 }
@@ -73,7 +74,7 @@ pub struct CompetitionSummary {
 
 /// Summarizes the runs of an experiment. `runs` are sorted by time.
 pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) -> Experiment {
-    let seeds_by_set: Vec<(&Set, Result<Seeds, SeedsError>)> = sets
+    let seeds_by_set: Vec<(&Set, Result<Seeds, String>)> = sets
         .iter()
         .map(|set| (set, seeds(runs, &set.competitions, choice)))
         .collect();
@@ -155,18 +156,11 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
     }
 }
 
-/// Which runs to use if a competition has more runs than there are seeds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Take {
-    #[default]
-    First,
-    Last,
-}
-
 /// Options for combining runs into seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
-    pub take: Take,
+    /// Whether the last runs are used if a competition has more runs than there are seeds.
+    pub last: bool,
     /// The exact number of seeds. `None` for all complete seeds.
     pub number: Option<usize>,
     /// Whether the competition with the most runs determines the number of seeds. Missing runs of other competitions
@@ -175,14 +169,14 @@ pub struct Choice {
 }
 
 /// The seeds of an experiment for a set.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Seeds {
+#[derive(Debug)]
+struct Seeds {
     /// The runs of each seed, in the order of the competitions.
-    pub seeds: Vec<Vec<GradedRun>>,
+    seeds: Vec<Vec<GradedRun>>,
     /// Number of missing runs that are treated as failed.
-    pub padded: usize,
+    padded: usize,
     /// Runs that are not used. `None` if all runs are used.
-    pub left_out: Option<LeftOut>,
+    left_out: Option<LeftOut>,
 }
 
 /// The competitions that limit the number of seeds.
@@ -198,11 +192,7 @@ pub struct LeftOut {
 ///
 /// # Errors
 /// Returns an error if a competition has no run, or if there are fewer seeds than requested.
-pub fn seeds(
-    runs: &[GradedRun],
-    competitions: &[String],
-    choice: &Choice,
-) -> Result<Seeds, SeedsError> {
+fn seeds(runs: &[GradedRun], competitions: &[String], choice: &Choice) -> Result<Seeds, String> {
     let mut by_competition: HashMap<&str, Vec<&GradedRun>> = HashMap::new();
     for run in runs {
         by_competition
@@ -219,7 +209,7 @@ pub fn seeds(
         .collect();
     let counts = || rows.iter().map(|(_, runs)| runs.len());
     if counts().max().unwrap_or(0) == 0 {
-        return Err(SeedsError::Nothing);
+        return Err("there is no run of any of the competitions".to_owned());
     }
     let there = match choice.pad {
         true => counts().max().unwrap_or(0),
@@ -227,12 +217,13 @@ pub fn seeds(
     };
     if there == 0 {
         let missing = rows.iter().filter(|(_, runs)| runs.is_empty());
-        return Err(SeedsError::Missing {
-            missing: missing.map(|(id, _)| (*id).to_owned()).collect(),
-        });
+        let missing: Vec<&str> = missing.map(|(id, _)| *id).collect();
+        return Err(format!("no run of {}", list_names(&missing)));
     }
     let number = match choice.number {
-        Some(wanted) if wanted > there => return Err(SeedsError::TooFew { there, wanted }),
+        Some(wanted) if wanted > there => {
+            return Err(format!("{there} complete seeds found, {wanted} requested"));
+        }
         Some(wanted) => wanted,
         None => there,
     };
@@ -246,9 +237,9 @@ pub fn seeds(
     let mut seeds = Vec::with_capacity(number);
     for seed in 0..number {
         let runs = rows.iter().map(|(id, runs)| {
-            let skipped = match choice.take {
-                Take::First => 0,
-                Take::Last => runs.len().saturating_sub(number),
+            let skipped = match choice.last {
+                true => runs.len().saturating_sub(number),
+                false => 0,
             };
             runs.get(skipped + seed).map_or_else(
                 || {
@@ -267,6 +258,16 @@ pub fn seeds(
     })
 }
 
+/// Lists the first names, and the number of the others.
+fn list_names(names: &[&str]) -> String {
+    const MAX_NAMES: usize = 5;
+    let some: Vec<&str> = names.iter().take(MAX_NAMES).copied().collect();
+    match names.len().checked_sub(MAX_NAMES) {
+        Some(more @ 1..) => format!("{} and {more} more", some.join(", ")),
+        _ => some.join(", "),
+    }
+}
+
 /// A metric: the percentage of a seed's runs with a property.
 #[derive(Debug, Clone, Copy)]
 pub struct SeedMetric {
@@ -278,35 +279,18 @@ pub struct SeedMetric {
 
 /// All metrics, in the order of upstream's script.
 pub const METRICS: [SeedMetric; 7] = [
-    SeedMetric {
-        name: "submission_exists_percentage",
-        counts: |run| run.exists,
-    },
-    SeedMetric {
-        name: "valid_submissions_percentage",
-        counts: |run| run.valid,
-    },
-    SeedMetric {
-        name: "above_median_percentage",
-        counts: |run| run.above_median,
-    },
-    SeedMetric {
-        name: "gold_medal_percentage",
-        counts: |run| run.gold,
-    },
-    SeedMetric {
-        name: "silver_medal_percentage",
-        counts: |run| run.silver,
-    },
-    SeedMetric {
-        name: "bronze_medal_percentage",
-        counts: |run| run.bronze,
-    },
-    SeedMetric {
-        name: "any_medal_percentage",
-        counts: GradedRun::any_medal,
-    },
+    metric("submission_exists_percentage", |run| run.exists),
+    metric("valid_submissions_percentage", |run| run.valid),
+    metric("above_median_percentage", |run| run.above_median),
+    metric("gold_medal_percentage", |run| run.gold),
+    metric("silver_medal_percentage", |run| run.silver),
+    metric("bronze_medal_percentage", |run| run.bronze),
+    metric("any_medal_percentage", GradedRun::any_medal),
 ];
+
+const fn metric(name: &'static str, counts: fn(&GradedRun) -> bool) -> SeedMetric {
+    SeedMetric { name, counts }
+}
 
 impl SeedMetric {
     /// Returns the percentage of runs with the property.
@@ -328,7 +312,7 @@ pub struct Estimate {
 }
 
 /// Computes the mean of values and its standard error. There must be at least one value.
-pub fn estimate(values: &[f64]) -> Estimate {
+fn estimate(values: &[f64]) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -380,9 +364,7 @@ impl Set {
             .map(str::to_owned)
             .collect();
         if competitions.is_empty() {
-            return Err(ExperimentsError::EmptySet {
-                path: path.to_owned(),
-            });
+            return Err(ExperimentsError::new(path, "names no competition"));
         }
         let name = path.file_stem().unwrap_or(path.as_os_str());
         Ok(Set {
@@ -427,25 +409,17 @@ mod tests {
 
     #[test]
     fn the_competition_with_the_fewest_runs_limits_the_seeds() {
-        let choice = |take, number, pad| Choice { take, number, pad };
+        let choice = |last, number, pad| Choice { last, number, pad };
         let three = "a1 b1 a2 b2 a3";
         for (text, choice, expected) in [
-            (three, choice(Take::First, None, false), "a1 b1 | a2 b2"),
-            (three, choice(Take::Last, None, false), "a2 b1 | a3 b2"),
-            (three, choice(Take::First, Some(1), false), "a1 b1"),
-            (three, choice(Take::Last, Some(1), false), "a3 b2"),
-            (
-                three,
-                choice(Take::First, None, true),
-                "a1 b1 | a2 b2 | a3 b-",
-            ),
-            (
-                three,
-                choice(Take::Last, None, true),
-                "a1 b1 | a2 b2 | a3 b-",
-            ),
-            (three, choice(Take::Last, Some(2), true), "a2 b1 | a3 b2"),
-            ("a1", choice(Take::Last, None, true), "a1 b-"),
+            (three, choice(false, None, false), "a1 b1 | a2 b2"),
+            (three, choice(true, None, false), "a2 b1 | a3 b2"),
+            (three, choice(false, Some(1), false), "a1 b1"),
+            (three, choice(true, Some(1), false), "a3 b2"),
+            (three, choice(false, None, true), "a1 b1 | a2 b2 | a3 b-"),
+            (three, choice(true, None, true), "a1 b1 | a2 b2 | a3 b-"),
+            (three, choice(true, Some(2), true), "a2 b1 | a3 b2"),
+            ("a1", choice(true, None, true), "a1 b-"),
         ] {
             let found = seeds(&runs(text), &["a".into(), "b".into()], &choice).unwrap();
             assert_eq!(format_seeds(&found), expected, "{text} {choice:?}");
@@ -482,7 +456,7 @@ mod tests {
                 "1 complete seeds found, 2 requested",
             ),
         ] {
-            let error = seeds(&runs(text), &set, &choice).unwrap_err().to_string();
+            let error = seeds(&runs(text), &set, &choice).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -7,7 +7,7 @@ mod tables;
 
 use prep_app::{Comparability, Error, Plan, PreparedData, PreparedState, Runs, Task, reasons};
 use prep_cache::{Digest, Store};
-use prep_experiments::GradingReport;
+use prep_experiments::GradedRun;
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Pipeline, variant_directory};
 use prep_steps::Manifest;
@@ -32,12 +32,12 @@ pub struct ReportSubject<'a> {
     pub graded: &'a [GradedExperiment],
 }
 
-/// Grading reports of one experiment, one per seed.
+/// The graded runs of one experiment.
 #[derive(Debug, Clone)]
 pub struct GradedExperiment {
     pub name: String,
-    /// The reports, sorted by time.
-    pub reports: Vec<GradingReport>,
+    /// The runs of its reports, sorted by time.
+    pub runs: Vec<GradedRun>,
 }
 
 /// The content of the page.
