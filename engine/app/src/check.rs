@@ -8,7 +8,7 @@ use prep_core::Failure;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::outline::outline;
-use crate::stages::loader::Loader;
+use crate::stages::load::Loader;
 
 /// Checks the keys, queries and grading of the pipeline in a file, in all variants, and the leaderboard in its directory.
 /// The name of the directory is the competition's id.

@@ -11,7 +11,7 @@ use crate::bundles;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::stages::loader::Loader;
+use crate::stages::load::Loader;
 
 /// Maximum bytes of a table that are read on Kaggle.
 const MAX_PREVIEW_BYTES: usize = 1 << 20;

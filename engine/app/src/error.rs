@@ -1,8 +1,8 @@
 //! Errors of requests. An error has a cause, a suggested action, and the party that must act.
 
-use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::Path;
+use std::{fmt, io};
 
 use prep_cache::StoreError;
 use prep_contents::ContentsError;

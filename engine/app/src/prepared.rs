@@ -9,9 +9,9 @@ use prep_core::{Context, Failure, LastRuns, Remedy, StepError, chain};
 use prep_digests::digest_of_file;
 use prep_steps::{Manifest, TreeExamination, TreeState, VerifiedTree};
 
+use crate::bundles::Note;
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::note::Note;
 use crate::settings::{Settings, prepared_dir};
 
 /// Reads the manifest that the last publication wrote. Returns `None` if there is no manifest.

@@ -9,7 +9,8 @@
 //! cannot be written, the run continues.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

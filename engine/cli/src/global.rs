@@ -1,11 +1,11 @@
-//! Options that every verb has.
+//! Options that every verb has, and values of options that several modules use.
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use prep_app::LinkMode;
 use prep_core::units;
-
-use crate::values::at_least_one;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Common options";
@@ -67,4 +67,47 @@ pub enum Color {
     Auto,
     Always,
     Never,
+}
+
+/// Parses an integer of at least 1.
+///
+/// # Errors
+/// Returns an error if the text is not an integer of at least 1.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// Parses the name of a value. Completions show all names.
+pub fn named<T, const N: usize>(values: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let names = values.iter().map(|(name, _)| *name);
+    PossibleValuesParser::new(names).try_map(move |text| {
+        let mut values = values.iter();
+        let found = values.find(|(name, _)| *name == text);
+        found.map(|(_, value)| *value).ok_or("unknown name")
+    })
+}
+
+/// Parses a way of sharing bytes.
+pub fn link_mode() -> impl TypedValueParser<Value = LinkMode> {
+    named(LinkMode::ALL.map(|mode| (mode.name(), mode)))
+}
+
+/// Parses the value of an option that turns something on or off.
+pub fn switch() -> impl TypedValueParser<Value = bool> {
+    named([("yes", true), ("no", false)])
+}
+
+/// Parses the value of a setting that turns something on or off.
+pub fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" | "true" | "1" => Ok(true),
+        "no" | "false" | "0" => Ok(false),
+        _ => Err("expected yes or no".to_owned()),
+    }
 }

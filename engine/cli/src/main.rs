@@ -1,82 +1,60 @@
 //! `prep`: prepares and grades the competitions of MLE-bench.
 //!
 //! ```text
-//! args       the entire command line          usage      errors in the command line
+//! args       the entire command line, and errors in it    error      the error that ends a verb, exit codes
 //! verbs/     one file per verb: its options and its output
-//! session    the context of a verb            request    common parts of planning, preparing and moving
-//! global     options of all verbs             options    options that several verbs share
-//! select     selection of competitions        values     values of options
-//! settings   directories and limits           places, machine    variables, the user's directory, the system
-//! remote     the shared remote                prep_toml, cloud   configuration file, credentials of clouds
-//! downloads  limits and credentials of downloads
-//! output/    printer, progress, tables, diagnostics
-//! samples    small bundles for the demo       exit, error, interrupt   the end of the program
-//! allocator  reuse of freed memory            exhausted  no more threads or memory
+//! session    the context of a verb                   request    common parts of planning, preparing and moving
+//! global     options of all verbs                    options    options that several verbs share
+//! select     selection of competitions               settings   directories and limits, the system
+//! remote     the shared remote                       prep_toml  configuration file
+//! output/    printer, progress, tables               process    allocator, signals, exhausted resources
 //! ```
 //!
 //! All code that plans, prepares or grades is in the library `prep-app` and in the libraries that it uses. This crate
 //! parses the command line, prints results, and ends with an exit code.
 
-mod allocator;
 mod args;
-mod cloud;
-mod downloads;
 mod error;
-mod exhausted;
-mod exit;
 mod global;
-mod interrupt;
-mod machine;
 mod options;
-mod places;
 mod prep_toml;
+mod process;
 mod remedy;
 mod remote;
 mod request;
-mod samples;
 mod select;
 mod session;
 mod settings;
-mod usage;
-mod values;
 mod verbs;
 
 mod output {
     //! Output for the user.
 
-    pub mod audit;
-    pub mod browser;
-    pub mod diagnostics;
-    pub mod experiments;
-    pub mod file;
     pub mod grading;
-    pub mod moving;
     pub mod plan;
     pub mod printer;
     pub mod progress;
     pub mod summary;
     pub mod table;
-    pub mod ticker;
 }
 
 use std::process::ExitCode;
 
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::machine::Environment;
+use crate::error::{CliError, Exit};
 use crate::output::printer::Printer;
 use crate::session::CliSession;
+use crate::settings::Environment;
 
 /// Stack of the thread that runs the verb, in bytes. Queries are processed recursively, and a query within the
 /// language's limits can need more stack than the main thread has.
 const STACK_BYTES: usize = 64 << 20;
 
 #[global_allocator]
-static ALLOCATOR: exhausted::Allocator = exhausted::Allocator;
+static ALLOCATOR: process::Allocator = process::Allocator;
 
 fn main() -> ExitCode {
-    allocator::set_up();
-    exhausted::set_up();
+    process::set_up_allocator();
+    process::set_up();
     let thread = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(prep);
@@ -90,7 +68,7 @@ fn main() -> ExitCode {
 }
 
 fn prep() -> ExitCode {
-    let cli = match usage::parse() {
+    let cli = match args::parse() {
         Ok(cli) => cli,
         Err(exit) => return ExitCode::from(exit),
     };

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use prep_app::{
     Expand, GradeOverrides, GradingLog, PreparationOptions, RememberedOptions, Settings, Verify,
 };
 use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::error::CliError;
-use crate::output::file::write_atomically;
+use crate::global::{named, switch};
+use crate::output::printer::write_atomically;
 use crate::session::CliSession;
-use crate::values::Switch;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Preparation";
@@ -78,18 +78,18 @@ pub struct PreparationArgs {
     /// Download only the members of a bundle that the pipeline reads
     ///
     /// The MD5 of the bundle is then not checked.
-    #[arg(long, value_name = SWITCH, num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
-    pub partial: Option<Switch>,
+    #[arg(long, value_name = SWITCH, value_parser = switch(), num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
+    pub partial: Option<bool>,
     /// Accept a bundle whose MD5 is not the published one
     ///
     /// For example a bundle that was compressed again. Outputs must still have their published checksums.
-    #[arg(long, value_name = SWITCH, num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
-    pub skip_bundle_verification: Option<Switch>,
+    #[arg(long, value_name = SWITCH, value_parser = switch(), num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
+    pub skip_bundle_verification: Option<bool>,
     /// Do not compare bundles and outputs with published checksums
     ///
     /// `--skip-verification=no` turns off both this option and `--skip-bundle-verification` of the last run.
-    #[arg(long, value_name = SWITCH, num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
-    pub skip_verification: Option<Switch>,
+    #[arg(long, value_name = SWITCH, value_parser = switch(), num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
+    pub skip_verification: Option<bool>,
     #[command(flatten)]
     pub expand: ExpandArgs,
     /// Use no options of the last run
@@ -118,12 +118,9 @@ impl PreparationArgs {
     ) -> PreparationOptions {
         let given = RememberedOptions {
             source: self.source.dir().map(ToOwned::to_owned),
-            partial: self.partial.map(Switch::is_on),
-            verify: verify(
-                self.skip_verification.map(Switch::is_on),
-                self.skip_bundle_verification.map(Switch::is_on),
-            ),
-            expand_archives: self.expand.expand_archives.map(ExpandArg::expand),
+            partial: self.partial,
+            verify: verify(self.skip_verification, self.skip_bundle_verification),
+            expand_archives: self.expand.expand_archives,
             ..further
         };
         let options = session.options_with(given);
@@ -153,33 +150,15 @@ pub struct ExpandArgs {
     ///
     /// `beside` keeps the archive, `instead` replaces it. Checksums are still those of the archives. A later run
     /// with `no` removes the directories.
-    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "beside", hide_possible_values = true, help_heading = HEADING)]
-    expand_archives: Option<ExpandArg>,
+    #[arg(long, value_name = "HOW", value_parser = named(EXPAND), num_args = 0..=1, require_equals = true, default_missing_value = "beside", hide_possible_values = true, help_heading = HEADING)]
+    pub expand_archives: Option<Expand>,
 }
 
-/// Where the directory of an unpacked archive goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ExpandArg {
-    Beside,
-    Instead,
-    No,
-}
-
-impl ExpandArg {
-    fn expand(self) -> Expand {
-        match self {
-            ExpandArg::Beside => Expand::Beside,
-            ExpandArg::Instead => Expand::Instead,
-            ExpandArg::No => Expand::No,
-        }
-    }
-}
-
-impl ExpandArgs {
-    pub fn expand(&self) -> Expand {
-        self.expand_archives.map_or(Expand::No, ExpandArg::expand)
-    }
-}
+const EXPAND: [(&str, Expand); 3] = [
+    ("beside", Expand::Beside),
+    ("instead", Expand::Instead),
+    ("no", Expand::No),
+];
 
 /// Whether gradings are logged.
 #[derive(Debug, Clone, Default, Args)]

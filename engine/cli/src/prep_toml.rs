@@ -15,9 +15,8 @@ use prep_remote::{KeyError, TrustedSigner};
 use serde::{Deserialize, Deserializer};
 use toml::value::{Date, Datetime};
 
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::places::Directories;
+use crate::error::{CliError, Exit};
+use crate::session::Directories;
 
 /// Name of the configuration file.
 pub const FILE: &str = "prep.toml";
@@ -224,6 +223,16 @@ impl ConfigFiles {
             .iter()
             .filter_map(|(path, file)| Some((key(file)?, path.display().to_string())));
         values.next()
+    }
+
+    /// Returns the values of a list in all files, each with the path of its file.
+    pub fn all<T: Clone>(&self, key: impl Fn(&ConfigFile) -> &[T]) -> Vec<(T, String)> {
+        let files = self.found.iter();
+        let values = files.flat_map(|(path, file)| {
+            let values = key(file).iter().cloned();
+            values.map(|value| (value, path.display().to_string()))
+        });
+        values.collect()
     }
 }
 

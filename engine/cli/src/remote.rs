@@ -9,10 +9,9 @@ use prep_remote::{
 };
 
 use crate::error::CliError;
-use crate::places::Directories;
-use crate::prep_toml::{ConfigFile, ConfigFiles, TrustedKey};
+use crate::prep_toml::{ConfigFiles, TrustedKey};
 use crate::remedy;
-use crate::session::CliSession;
+use crate::session::{CliSession, Directories};
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Remote";
@@ -31,23 +30,16 @@ pub struct RemoteArgs {
     pub no_remote: bool,
 }
 
-/// A value and its origin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RemoteSetting<T> {
-    pub value: T,
-    pub origin: String,
-}
-
-/// All settings of the remote.
+/// All settings of the remote, each with its origin.
 #[derive(Debug, Default, Clone)]
 pub struct RemoteSettings {
-    pub url: Option<RemoteSetting<String>>,
-    pub key: Option<RemoteSetting<String>>,
-    pub trusted: Vec<RemoteSetting<TrustedKey>>,
-    pub same_as: Vec<RemoteSetting<String>>,
-    pub mirror: Option<RemoteSetting<bool>>,
-    pub endpoint: Option<RemoteSetting<String>>,
-    pub region: Option<RemoteSetting<String>>,
+    pub url: Option<(String, String)>,
+    pub key: Option<(String, String)>,
+    pub trusted: Vec<(TrustedKey, String)>,
+    pub same_as: Vec<(String, String)>,
+    pub mirror: Option<(bool, String)>,
+    pub endpoint: Option<(String, String)>,
+    pub region: Option<(String, String)>,
 }
 
 impl RemoteSettings {
@@ -61,59 +53,39 @@ impl RemoteSettings {
         places: &Directories,
         data_dir: &Path,
     ) -> Result<RemoteSettings, CliError> {
-        let mut settings = RemoteSettings::default();
-        let setting = |value: &String, by: &str| RemoteSetting {
-            value: value.clone(),
-            origin: by.to_owned(),
-        };
-        if let Some(url) = &args.remote {
-            settings.url = Some(setting(url, "--remote"));
-        } else if let Some(url) = places.text("PREP_REMOTE") {
-            settings.url = Some(setting(&url, "PREP_REMOTE"));
-        }
-        for (path, ConfigFile { remote: from, .. }) in
-            ConfigFiles::read(places, Some(data_dir))?.found
-        {
-            let by = path.display().to_string();
-            let or = |now: &mut Option<RemoteSetting<String>>, new: &Option<String>| {
-                if now.is_none() {
-                    *now = new.as_ref().map(|value| setting(value, &by));
-                }
-            };
-            or(&mut settings.url, &from.url);
-            or(&mut settings.key, &from.key);
-            or(&mut settings.endpoint, &from.endpoint);
-            or(&mut settings.region, &from.region);
-            if settings.mirror.is_none() {
-                let by = by.clone();
-                settings.mirror = from.mirror.map(|value| RemoteSetting { value, origin: by });
-            }
-            let trusted = from.trusted.into_iter();
-            settings.trusted.extend(trusted.map(|value| RemoteSetting {
-                value,
-                origin: by.clone(),
-            }));
-            let same_as = from.same_as.iter();
-            settings
-                .same_as
-                .extend(same_as.map(|value| setting(value, &by)));
-        }
-        if args.no_remote {
-            settings.url = None;
-        }
-        Ok(settings)
+        let files = ConfigFiles::read(places, Some(data_dir))?;
+        let option = args.remote.clone().map(|url| (url, "--remote".to_owned()));
+        let variable = || Some((places.text("PREP_REMOTE")?, "PREP_REMOTE".to_owned()));
+        let url = option
+            .or_else(variable)
+            .or_else(|| files.first(|file| file.remote.url.clone()));
+        Ok(RemoteSettings {
+            url: url.filter(|_| !args.no_remote),
+            key: files.first(|file| file.remote.key.clone()),
+            trusted: files.all(|file| &file.remote.trusted),
+            same_as: files.all(|file| &file.remote.same_as),
+            mirror: files.first(|file| file.remote.mirror),
+            endpoint: files.first(|file| file.remote.endpoint.clone()),
+            region: files.first(|file| file.remote.region.clone()),
+        })
+    }
+
+    /// Returns whether the remote also has bundles.
+    pub fn has_mirror(&self) -> bool {
+        self.mirror.as_ref().is_some_and(|(mirror, _)| *mirror)
     }
 
     fn credentials(&self, places: &Directories) -> CloudCredentials {
         let mut variables = places.cloud();
-        let mut or = |name: &str, value: &Option<RemoteSetting<String>>| {
+        for (name, setting) in [
+            ("AWS_ENDPOINT_URL", &self.endpoint),
+            ("AWS_REGION", &self.region),
+        ] {
             let is_set = variables.iter().any(|(set, _)| set == name);
-            if let Some(value) = value.as_ref().filter(|_| !is_set) {
-                variables.push((name.to_owned(), value.value.clone()));
+            if let Some((value, _)) = setting.as_ref().filter(|_| !is_set) {
+                variables.push((name.to_owned(), value.clone()));
             }
-        };
-        or("AWS_ENDPOINT_URL", &self.endpoint);
-        or("AWS_REGION", &self.region);
+        }
         CloudCredentials::new(variables)
     }
 
@@ -127,7 +99,7 @@ impl RemoteSettings {
             return Ok(None);
         };
         match &self.key {
-            Some(name) => Ok(Some(SigningKey::load(&directory, &name.value)?)),
+            Some((name, _)) => Ok(Some(SigningKey::load(&directory, name)?)),
             None => {
                 let mut keys: Vec<SigningKey> =
                     SigningKey::all(&directory).into_iter().flatten().collect();
@@ -144,24 +116,24 @@ impl CliSession {
     /// Returns an error if the address or a key of the remote is invalid.
     pub fn linked(&self, args: &RemoteArgs) -> Result<CliSession, CliError> {
         let settings = RemoteSettings::resolve(args, &self.places, &self.settings.data_dir)?;
-        let Some(url) = &settings.url else {
+        let Some((url, by)) = &settings.url else {
             return Ok(self.clone());
         };
-        let trusted = settings.trusted.iter().map(|trusted| trusted.value.parse());
+        let trusted = settings.trusted.iter().map(|(key, _)| key.parse());
         let trusted: Vec<TrustedSigner> = trusted.collect::<Result<_, _>>()?;
         let same_as = settings.same_as.iter();
-        let same_as = same_as.map(|one| Address::parse(&one.value));
+        let same_as = same_as.map(|(address, _)| Address::parse(address));
         let config = LinkConfig {
-            address: Address::parse(&url.value)?,
+            address: Address::parse(url)?,
             credentials: settings.credentials(&self.places),
             key: settings.signing(&self.places)?,
             trusted,
             same_as: same_as.collect::<Result<_, _>>()?,
-            mirror: settings.mirror.as_ref().is_some_and(|mirror| mirror.value),
+            mirror: settings.has_mirror(),
         };
         // If the remote is an option of the command line, it is not printed.
         if args.remote.is_none() {
-            let (shown, by) = (config.address.without_secrets(), &url.origin);
+            let shown = config.address.without_secrets();
             self.printer
                 .message(format!("remote: {shown} (set in {by})"));
         }
@@ -182,7 +154,7 @@ impl CliSession {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use crate::error::Exit;
     use crate::prep_toml::FILE;
 
     fn places(config: &Path) -> Directories {
@@ -217,25 +189,22 @@ mod tests {
             ..places(user.path())
         };
         let settings = of(&RemoteArgs::default(), &plain);
-        assert_eq!(settings.url.unwrap().value, "s3://data");
-        assert_eq!(settings.key.unwrap().value, "k");
-        assert!(!settings.mirror.unwrap().value);
+        assert!(!settings.has_mirror());
+        assert_eq!(settings.url.unwrap().0, "s3://data");
+        assert_eq!(settings.key.unwrap().0, "k");
         let trusted: Vec<String> = settings
             .trusted
             .into_iter()
-            .map(|one| one.value.key)
+            .map(|(trusted, _)| trusted.key)
             .collect();
         assert_eq!(trusted, ["b", "a"]);
         let settings = of(&RemoteArgs::default(), &places(user.path()));
-        assert_eq!(settings.url.unwrap().origin, "PREP_REMOTE");
+        assert_eq!(settings.url.unwrap().1, "PREP_REMOTE");
         let named = RemoteArgs {
             remote: Some("s3://option".into()),
             no_remote: false,
         };
-        assert_eq!(
-            of(&named, &places(user.path())).url.unwrap().origin,
-            "--remote"
-        );
+        assert_eq!(of(&named, &places(user.path())).url.unwrap().1, "--remote");
         let none = RemoteArgs {
             remote: None,
             no_remote: true,

@@ -2,23 +2,24 @@
 //! its plan, its run, and a loop over ids.
 
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
+use clap::Args;
+use parking_lot::Mutex;
 use prep_app::{
     Catalog, Error, Note, Plan, Preparation, PreparationOptions, RememberedOptions, Run, Task,
 };
-use prep_core::{Cancel, Failure};
+use prep_core::{Cancel, Failure, units};
+use prep_fetch::{DownloadOptions, FetchError, FoundCredentials, LazyNetwork, Network, Watcher};
 use serde_json::{Value, json};
 
-use crate::downloads::{self, DownloadLimits, Purpose};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::interrupt;
+use crate::error::{CliError, Exit};
+use crate::global::at_least_one;
 use crate::options::PreparationArgs;
-use crate::output::plan;
-use crate::output::printer::Notice;
-use crate::output::printer::Printer;
+use crate::output::printer::{Notice, Printer};
 use crate::output::progress::Display;
-use crate::output::summary;
+use crate::output::{plan, summary};
+use crate::process::{STOPPING, watch};
 use crate::session::CliSession;
 
 impl CliSession {
@@ -49,7 +50,7 @@ impl CliSession {
             settings: self.settings.clone(),
             catalog,
             options,
-            network: downloads::network(self, limits, purpose),
+            network: network(self, limits, purpose),
         })
     }
 
@@ -81,9 +82,9 @@ impl CliSession {
         // display as soon as it exists.
         let display_notice: Arc<OnceLock<Notice>> = Arc::default();
         let (notice, printer) = (display_notice.clone(), self.printer.clone());
-        let _watching = interrupt::watch(cancel.clone(), move || match notice.get() {
-            Some(notice) => notice(interrupt::STOPPING),
-            None => printer.message(interrupt::STOPPING),
+        let _watching = watch(cancel.clone(), move || match notice.get() {
+            Some(notice) => notice(STOPPING),
+            None => printer.message(STOPPING),
         })?;
         let mut run = Run::begin(task, ids, &cancel, &|note| self.printer.note(&note))
             .map_err(stopped_or_failed)?;
@@ -177,4 +178,98 @@ impl<T> IdResults<T> {
         let errors = outcomes.filter_map(|(_, outcome)| outcome.as_ref().err());
         Exit::combine(errors.map(|error| error.exit))
     }
+}
+
+/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+const HEADING: &str = "Downloads";
+
+/// Limits of all downloads together.
+#[derive(Debug, Default, Clone, Args)]
+pub struct DownloadLimits {
+    /// Bytes per second of all downloads together, such as 20MB
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING)]
+    pub max_rate: Option<u64>,
+    /// Connections of all downloads together [default: 16]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = HEADING)]
+    pub connections: Option<usize>,
+}
+
+/// The purpose for which a verb uses the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The network is not used, because of `--no-download` or because the verb does not need it.
+    Unused,
+    /// A short request, while the user waits for the answer.
+    Request,
+    /// A download, which may wait for the network for up to ten minutes and then continues.
+    Download,
+}
+
+impl Purpose {
+    /// Returns the purpose of a verb that only sends requests, unless `no_download` is set.
+    pub fn request_unless(no_download: bool) -> Purpose {
+        match no_download {
+            true => Purpose::Unused,
+            false => Purpose::Request,
+        }
+    }
+}
+
+/// Maximum number of attempts of a request.
+const MAX_REQUEST_ATTEMPTS: u32 = 3;
+
+/// Returns the network. It is set up on first use, and then a message shows which credentials are used.
+pub fn network(session: &CliSession, limits: &DownloadLimits, purpose: Purpose) -> LazyNetwork {
+    let (session, limits) = (session.clone(), limits.clone());
+    LazyNetwork::new(move || connect(&session, &limits, purpose))
+}
+
+fn connect(
+    session: &CliSession,
+    limits: &DownloadLimits,
+    purpose: Purpose,
+) -> Result<Network, FetchError> {
+    let usual = DownloadOptions::default();
+    let attempts = match purpose {
+        Purpose::Unused => return Err(FetchError::NotAllowed),
+        Purpose::Request => MAX_REQUEST_ATTEMPTS,
+        Purpose::Download => usual.attempts,
+    };
+    let options = DownloadOptions {
+        endpoint: session.kaggle.endpoint.clone(),
+        connections: limits.connections.unwrap_or(usual.connections),
+        max_rate: limits.max_rate,
+        attempts,
+        watcher: watcher(&session.printer),
+        ..usual
+    };
+    let session = session.clone();
+    Network::with_finder(options, move || credentials(&session))
+}
+
+/// Minimum time between two messages about waiting. Several downloads may wait for the same server.
+const MESSAGE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Returns a watcher that prints why a download waits.
+fn watcher(printer: &Printer) -> Watcher {
+    let printer = printer.clone();
+    let shown: Mutex<Option<Instant>> = Mutex::default();
+    Arc::new(move |waiting| {
+        let mut shown = shown.lock();
+        if shown.is_none_or(|shown| shown.elapsed() >= MESSAGE_INTERVAL) {
+            *shown = Some(Instant::now());
+            printer.message_aside(waiting);
+        }
+    })
+}
+
+fn credentials(session: &CliSession) -> Result<FoundCredentials, FetchError> {
+    let found = session.kaggle.credentials()?;
+    session
+        .printer
+        .message(format!("Kaggle credentials: {}", found.origin));
+    for warning in &found.warnings {
+        session.printer.warning(warning);
+    }
+    Ok(found)
 }

@@ -1,22 +1,21 @@
-//! Resolves directories and limits from options, variables, `prep.toml` and the system.
+//! Resolves directories and limits from options, variables, `prep.toml` and the system (processors, memory, limits, boot id). No
+//! other module reads the environment.
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
 use prep_app::{LinkMode, RememberedOptions, Settings};
 use prep_core::units;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::CliError;
-use crate::global::{Color, Global};
-use crate::machine::Environment;
+use crate::global::{Color, Global, at_least_one, yes_or_no};
 use crate::options::verify;
 use crate::output::printer::Printer;
-use crate::places::{Directories, Kaggle};
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
-use crate::session::CliSession;
-use crate::values::{at_least_one, yes_or_no};
+use crate::session::{CliSession, Directories, Kaggle};
 
 /// Assumed memory of the system if it is unknown, in bytes.
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
@@ -309,6 +308,87 @@ fn jobs_within(files: u64, wanted: usize) -> usize {
     let possible = files.saturating_sub(BASE_OPEN_FILES) / OPEN_FILES_PER_JOB;
     let possible = usize::try_from(possible).unwrap_or(usize::MAX);
     wanted.min(possible).max(1)
+}
+
+/// The resources of the machine and the process.
+pub struct Environment {
+    pub variable: fn(&str) -> Option<OsString>,
+    pub home: Option<PathBuf>,
+    pub current_dir: Option<PathBuf>,
+    pub processors: usize,
+    /// Memory that this process may use, in bytes. `None` if unknown.
+    pub memory: Option<u64>,
+    /// Maximum number of open files. `None` if there is no limit.
+    pub open_files: Option<u64>,
+    /// Identifies the build of this program.
+    pub program: String,
+    /// Identifies the current boot of the system.
+    pub boot: Option<String>,
+}
+
+impl Environment {
+    /// Reads the resources of this process.
+    pub fn of_process() -> Environment {
+        Environment {
+            variable: |name| std::env::var_os(name),
+            home: std::env::home_dir(),
+            current_dir: std::env::current_dir().ok(),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: machine_memory(),
+            open_files: open_files(),
+            program: program_stamp(),
+            boot: prep_cache::boot(),
+        }
+    }
+}
+
+/// Raises the limit of open files to the maximum. Returns the new limit.
+fn open_files() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    }
+}
+
+/// Returns the size of the RAM, or the limit of the control group if that is lower.
+fn machine_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let limit = |path: &str| {
+        std::fs::read_to_string(Path::new(path))
+            .ok()?
+            .trim()
+            .parse::<u64>()
+            .ok()
+    };
+    let group = limit("/sys/fs/cgroup/memory.max")
+        .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    Some((kibibytes * 1024).min(group.unwrap_or(u64::MAX)))
+}
+
+fn program_stamp() -> String {
+    let stamp = || {
+        let file = std::env::current_exe().ok()?.metadata().ok()?;
+        let modified = file
+            .modified()
+            .ok()?
+            .duration_since(std::time::UNIX_EPOCH)
+            .ok()?;
+        Some(format!("{} {}", file.len(), modified.as_nanos()))
+    };
+    format!(
+        "{} {}",
+        env!("CARGO_PKG_VERSION"),
+        stamp().unwrap_or_default()
+    )
 }
 
 #[cfg(test)]

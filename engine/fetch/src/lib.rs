@@ -6,7 +6,7 @@
 //! resume/      state that survives a process: partial file, piece map, running digests
 //! wire/        the API and the object store: URLs, meaning of responses, retries, rate limit
 //! network      the handle that the other modules use     credentials   finds and renews credentials
-//! waiting      reports that a download is waiting; a clock that tests can replace
+//! options      limits and timeouts; reports that a download is waiting; a clock that tests can replace
 //! ```
 //!
 //! Each of `bundle`, `download`, `resume` and `wire` depends only on the modules listed after it. A single policy
@@ -42,15 +42,10 @@ mod download;
 mod error;
 mod network;
 mod options;
-mod secret;
-mod trouble;
-mod waiting;
 
 mod resume {
     //! Download state that survives a process: the partial file, the map of its pieces, and their digests.
 
-    pub(crate) mod hashing;
-    pub(crate) mod map;
     pub(crate) mod partial;
     pub(crate) mod pieces;
 }
@@ -59,8 +54,6 @@ mod bundle {
     //! Sources: bundles (local, downloaded entirely or in part, or only listed), files at URLs, and directories.
 
     pub(crate) mod directory;
-    pub(crate) mod downloaded;
-    pub(crate) mod files;
     pub(crate) mod kaggle;
     pub(crate) mod local;
     pub(crate) mod part;
@@ -72,34 +65,29 @@ mod wire {
     //! HTTP requests: URLs, responses and retries. This module does not access files.
 
     pub(crate) mod answer;
-    pub(crate) mod api;
+    pub(crate) mod ask;
     pub(crate) mod body;
-    pub(crate) mod contacts;
+    pub(crate) mod calls;
     pub(crate) mod identity;
-    pub(crate) mod item;
     pub(crate) mod location;
+    pub(crate) mod queries;
     pub(crate) mod retry;
-    pub(crate) mod send;
     pub(crate) mod shared;
 }
 
 pub use bundle::directory::{DirectoryError, LocalDirectory, Members};
-pub use bundle::downloaded::{bundle_files, discard, partial_bytes};
-pub use bundle::kaggle::KaggleBundle;
+pub use bundle::kaggle::{KaggleBundle, bundle_files, discard, partial_bytes};
 pub use bundle::local::{BundleChecksums, BundleError, LocalBundle, SearchPath};
 pub use bundle::part::PartOfBundle;
 pub use bundle::remote::{BundlePreview, RemoteZip};
 pub use bundle::web::{WebAddress, WebFile};
 pub use credentials::{
     CredentialVariables, CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin,
-    find_credentials,
+    Secret, find_credentials,
 };
-pub use error::FetchError;
+pub use error::{FetchError, Trouble};
 pub use network::{LazyNetwork, Network};
-pub use options::{DownloadOptions, ENDPOINT};
+pub use options::{Clock, DownloadOptions, ENDPOINT, WaitReport, Watcher};
 pub use prep_cache::free_space;
-pub use secret::Secret;
-pub use trouble::Trouble;
-pub use waiting::{Clock, WaitReport, Watcher};
-pub use wire::api::endpoint::Protocol;
-pub use wire::api::{Account, DataFile, DataSummary};
+pub use wire::calls::Protocol;
+pub use wire::queries::{Account, DataFile, DataSummary};

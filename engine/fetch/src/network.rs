@@ -10,14 +10,13 @@ use prep_core::Cancel;
 use tokio::time::sleep;
 
 use crate::credentials::FoundCredentials;
-use crate::download::first::{FirstRequest, SessionStop};
-use crate::download::{Order, download};
-use crate::error::FetchError;
+use crate::download::{FirstRequest, Order, download};
+use crate::error::{FetchError, Stop};
 use crate::options::DownloadOptions;
-use crate::resume::hashing::Digests;
-use crate::wire::api::{self, Account, DataFile, DataSummary};
-use crate::wire::item::Item;
-use crate::wire::location::Location;
+use crate::resume::partial::Digests;
+use crate::wire::location::{Item, Location};
+use crate::wire::queries;
+use crate::wire::queries::{Account, DataFile, DataSummary};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
@@ -36,7 +35,6 @@ impl fmt::Debug for Network {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Network")
-            .field("options", &self.shared.options)
             .field("credentials", &self.shared.known_credentials())
             .finish_non_exhaustive()
     }
@@ -88,7 +86,7 @@ impl Network {
     pub fn check_access(&self, id: &str, cancel: &Cancel) -> Result<u64, FetchError> {
         let item = Item::Bundle(id.to_owned());
         self.block_on_unless(cancel, async {
-            let location = api::locate(&self.shared, &item, Retry::until_limited()).await?;
+            let location = queries::locate(&self.shared, &item, Retry::until_limited()).await?;
             let retry = Retry::until_limited();
             self.length(&item, Some(location), retry).await
         })
@@ -108,8 +106,8 @@ impl Network {
         };
         match request.answer(0..1, None, &mut retry).await {
             Ok((answer, _)) => Ok(answer.object.total),
-            Err(SessionStop::Error(error)) => Err(error),
-            Err(SessionStop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
+            Err(Stop::Fatal(error) | Stop::Absent(error)) => Err(error),
+            Err(_) => Err(FetchError::KeepsChanging { times: 1 }),
         }
     }
 
@@ -128,7 +126,7 @@ impl Network {
     /// # Errors
     /// [`FetchError::Unauthorised`] if the API rejects the credentials.
     pub fn account(&self, cancel: &Cancel) -> Result<Account, FetchError> {
-        self.block_on_unless(cancel, api::account(&self.shared))
+        self.block_on_unless(cancel, queries::account(&self.shared))
     }
 
     /// Returns the API's file list of a competition. This does not require that the rules are accepted.
@@ -136,7 +134,7 @@ impl Network {
     /// # Errors
     /// If an API call fails.
     pub fn files(&self, id: &str, cancel: &Cancel) -> Result<Vec<DataFile>, FetchError> {
-        self.block_on_unless(cancel, api::files(&self.shared, id))
+        self.block_on_unless(cancel, queries::files(&self.shared, id))
     }
 
     /// Returns the number and total length of a competition's files with one API call. This does not require that the
@@ -145,7 +143,7 @@ impl Network {
     /// # Errors
     /// If the API call fails.
     pub fn summary(&self, id: &str, cancel: &Cancel) -> Result<DataSummary, FetchError> {
-        self.block_on_unless(cancel, api::summary(&self.shared, id))
+        self.block_on_unless(cancel, queries::summary(&self.shared, id))
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

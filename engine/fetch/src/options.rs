@@ -1,12 +1,16 @@
-//! Options of downloads.
+//! Options of downloads, and reports that a download waits for a server that is unreachable, is silent, or requests a pause.
 
-use std::time::Duration;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use crate::waiting::{Clock, Watcher};
-use crate::wire::api::endpoint::Protocol;
+use prep_core::units;
+
+use crate::error::Trouble;
+use crate::wire::calls::Protocol;
 
 /// Limits and timeouts of all downloads of a process.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct DownloadOptions {
     /// URL of the API, with or without `/api/v1`.
     pub endpoint: String,
@@ -66,8 +70,84 @@ impl Default for DownloadOptions {
             backoff: Duration::from_millis(500),
             patience: Duration::from_secs(600),
             proxies: true,
-            clock: Clock::default(),
-            watcher: Watcher::default(),
+            clock: Arc::new(SystemTime::now),
+            watcher: Arc::new(|_| {}),
         }
     }
 }
+
+/// Silence of a server that is longer than this is reported.
+pub(crate) const REPORT_SILENCE_AFTER: Duration = Duration::from_secs(3);
+
+/// A pause between two attempts that is shorter than this is not reported, unless there is no connection.
+const MIN_REPORTED_PAUSE: Duration = Duration::from_secs(2);
+
+/// The reason for waiting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaitReport {
+    /// No answer has arrived, or the connection is not established yet.
+    Silence {
+        /// The server.
+        host: String,
+        /// Duration after which the attempt ends, from its start.
+        until: Duration,
+    },
+    /// An attempt failed and will be repeated.
+    Retry {
+        /// The error.
+        cause: String,
+        /// Time until the next attempt.
+        pause: Duration,
+        /// Approximate time until the last attempt, if all attempts fail.
+        until: Duration,
+    },
+}
+
+impl WaitReport {
+    /// Returns the report about waiting after a failure. `None` if the wait is too short to be reported.
+    pub(crate) fn new(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
+        let is_offline = matches!(trouble, Trouble::Unreachable { .. });
+        (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {
+            cause: trouble.to_string(),
+            pause,
+            until,
+        })
+    }
+}
+
+impl fmt::Display for WaitReport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WaitReport::Silence { host, until } => {
+                let (slow, until) = (
+                    units::approximate_duration(REPORT_SILENCE_AFTER),
+                    units::approximate_duration(*until),
+                );
+                write!(
+                    formatter,
+                    "no answer from {host} for {slow}; waiting up to {until}"
+                )
+            }
+            WaitReport::Retry {
+                cause,
+                pause,
+                until,
+            } => {
+                let (pause, until) = (
+                    units::approximate_duration(*pause),
+                    units::approximate_duration(*until),
+                );
+                write!(
+                    formatter,
+                    "{cause}; trying again in {pause}, giving up in about {until}"
+                )
+            }
+        }
+    }
+}
+
+/// Receives the reports about waiting. It is called from several threads.
+pub type Watcher = Arc<dyn Fn(&WaitReport) + Send + Sync>;
+
+/// Returns the current time.
+pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;

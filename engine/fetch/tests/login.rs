@@ -12,7 +12,7 @@ use common::{ID, content, options};
 use prep_core::Cancel;
 use prep_fault_server::{ACCESS_TOKEN, At, Bundle, Fault, FaultServer, Kind, REFRESH_TOKEN, Side};
 use prep_fetch::{
-    Clock, CredentialVariables, FetchError, KaggleCredentials, Network, Protocol, find_credentials,
+    CredentialVariables, FetchError, KaggleCredentials, Network, Protocol, find_credentials,
 };
 use tempfile::TempDir;
 
@@ -73,7 +73,7 @@ impl Fixture {
         let now = Arc::clone(&self.now);
         let mut options = options(&self.server.endpoint());
         options.protocol = protocol;
-        options.clock = Clock::new(move || {
+        options.clock = Arc::new(move || {
             let seconds = START + now.load(Ordering::Relaxed);
             SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
         });

@@ -315,7 +315,7 @@ fn waiting_for_a_retry_is_reported() {
     let fixture = Fixture::with(Vec::new(), Vec::new(), |options| {
         options.endpoint = "http://127.0.0.1:9".into();
         options.backoff = Duration::from_millis(50);
-        options.watcher = prep_fetch::Watcher::new(move |waiting| {
+        options.watcher = std::sync::Arc::new(move |waiting| {
             seen.lock()
                 .unwrap()
                 .push((Instant::now(), waiting.to_string()));
@@ -345,7 +345,7 @@ fn a_silent_server_is_reported() {
         options.endpoint = format!("http://{}", listener.local_addr().unwrap());
         options.stall = Duration::from_secs(5);
         options.attempts = 1;
-        options.watcher = prep_fetch::Watcher::new(move |waiting| {
+        options.watcher = std::sync::Arc::new(move |waiting| {
             let _ = sender.send(waiting.to_string());
         });
     });

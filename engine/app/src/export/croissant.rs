@@ -9,7 +9,7 @@ use prep_formats::pandas::{ColumnType, Schema};
 use prep_spec::Pipeline;
 use serde_json::{Value, json};
 
-use super::{CopyContent, ExportedFile};
+use crate::export::{CopyContent, ExportedFile};
 
 const CONTEXT: &str = include_str!("../../data/croissant_context.json");
 const PUBLIC: &str = "prepared/public/";

@@ -5,9 +5,10 @@
 //! change. Nested archives stay packed.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use prep_core::{Cancel, Failure, Remedy, chain};
 use prep_digests::digest_of_file;
@@ -16,8 +17,8 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::read_at::ByteSection;
 use prep_steps::Expand;
 
-use super::{CopiedFile, CopyInputs, list};
 use crate::error::Error;
+use crate::export::{CopiedFile, CopyInputs, list};
 
 /// Unpacks the archives of `public` into `staging`, and adds their members to the files to copy. With
 /// [`Expand::Instead`], the archives themselves are not copied.

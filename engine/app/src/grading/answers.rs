@@ -18,13 +18,12 @@ use prep_grade::report::Digests;
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::{Manifest, TreeState};
 
-use super::comparable::{Answers, Comparability, has_published_checksum};
-use super::grader;
 use crate::catalog::CatalogEntry;
-use crate::digests;
 use crate::error::Error;
-use crate::prepared;
+use crate::grading::comparable::{Answers, Comparability, has_published_checksum};
+use crate::grading::rules::grader;
 use crate::settings::Settings;
+use crate::{digests, prepared};
 
 /// The prepared directory of a competition, and the record of its publication.
 pub(super) struct PreparedDirectory<'a> {

@@ -1,4 +1,4 @@
-//! Grades a list of submissions in parallel, and writes one report.
+//! Grades a list of submissions in parallel, and writes one report. Each grading is a line of `DATA/grades.jsonl`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{ErrorKind, Write};
@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use prep_contents::parallel;
 use prep_core::Failure;
 use prep_formats::json::JsonValue;
-use prep_grade::report::list::{self, ListedSubmission};
-use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, pretty};
+use prep_grade::report::list::ListedSubmission;
+use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, list, pretty};
 use tempfile::NamedTempFile;
 
-use super::{Grading, GradingLog};
 use crate::catalog::Catalog;
 use crate::error::Error;
+use crate::grading::{Grading, GradingLog};
 use crate::settings::Settings;
 
 /// The results of grading a list of submissions.

@@ -2,44 +2,46 @@
 //!
 //! ```text
 //! answers      verified answers                             comparable   whether scores are comparable with upstream's
-//! list         many submissions, one report                 validation   the result as text, without a score
-//! log          DATA/grades.jsonl: a line per grading        submission   opens submissions
+//! list         many submissions, one report                 rules        graders and leaderboards
+//! submission   opens submissions
 //! ```
 
 mod answers;
 pub(crate) mod comparable;
-mod list;
-mod log;
+pub(crate) mod list;
+mod rules;
 mod submission;
-mod validation;
 
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Zoned;
-use prep_core::{Failure, chain};
+use jiff::{Timestamp, Zoned};
+use prep_core::chain;
 use prep_digests::Sha256;
 use prep_formats::pandas::Frame;
-use prep_grade::metrics::Direction;
-use prep_grade::report::medals::{Leaderboard, LeaderboardError};
+use prep_grade::report::medals::Leaderboard;
 use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission};
 use prep_grade::table::typed;
 use prep_grade::{GradeOutcome, Grader};
-use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_spec::BASE_VARIANT;
 use prep_steps::MANIFEST_FILE;
+use serde_json::json;
 
 use self::answers::{AnswersFile, PreparedDirectory, ReadFiles};
 use self::comparable::Answers;
+use self::rules::find_leaderboard;
 use self::submission::{SubmissionContent, SubmissionFormat};
-use crate::catalog::{Catalog, CatalogEntry};
+use crate::catalog::Catalog;
+use crate::digests;
 use crate::error::Error;
 use crate::settings::Settings;
 
 pub use self::comparable::Comparability;
-pub use self::list::{GradedList, grade_list};
+pub(crate) use self::rules::{direction, grader, parse_leaderboard, read};
+pub use self::rules::{leaderboard, read_leaderboard};
 pub use self::submission::{Submission, SubmissionDirectory, SubmissionError};
-pub use self::validation::Validation;
-use crate::digests;
 
 /// Grades submissions of one competition. One value grades many submissions, from several threads.
 pub struct Grading {
@@ -288,9 +290,9 @@ impl Grading {
         let Some((data_dir, GradingLog(Some(on_error)))) = &self.log else {
             return;
         };
-        let appended = log::append(data_dir, report, submission, self.answers_digest);
+        let appended = append(data_dir, report, submission, self.answers_digest);
         if let Err(error) = appended {
-            let place = data_dir.join(log::FILE_NAME);
+            let place = data_dir.join(FILE_NAME);
             on_error(&Error::writing("log the grading in", &place, &error));
         }
     }
@@ -303,101 +305,147 @@ pub struct GradeOverrides {
     pub leaderboard: Option<PathBuf>,
 }
 
-/// Reads the leaderboard in a file.
+/// The name of the log in the data directory.
+pub(crate) const FILE_NAME: &str = "grades.jsonl";
+
+/// Appends the line of a graded submission.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read or is not a leaderboard.
-pub fn read_leaderboard(path: &Path) -> Result<Leaderboard, Error> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::reading("read the leaderboard", path, &error))?;
-    Leaderboard::parse(&text)
-        .map_err(|error| Error::new(Failure::Input, format!("{}: {error}", path.display())))
+/// Returns an error if the data directory cannot be written.
+pub(crate) fn append(
+    data_dir: &Path,
+    report: &CompetitionReport,
+    submission: Option<Sha256>,
+    answers: Sha256,
+) -> io::Result<()> {
+    // JSON cannot represent NaN and infinity as numbers, so they are written as strings.
+    let score = report.score.map(|score| match score.is_finite() {
+        true => json!(score),
+        false => json!(score.to_string()),
+    });
+    let line = json!({
+        "time": Timestamp::now().to_string(),
+        "competition": report.competition_id,
+        "variant": report.variant.name,
+        "submission": submission.map(digests::text),
+        "answers": digests::text(answers),
+        "submission_is_answers": report.is_answers,
+        "score": score,
+        "reason": report.reason.as_ref().map(ToString::to_string),
+        "program": crate::VERSION,
+    });
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(data_dir.join(FILE_NAME))?;
+    file.write_all(format!("{line}\n").as_bytes())
 }
 
-/// Returns a competition's grader, and the path of its answers relative to `prepared`.
-pub(crate) fn grader(entry: &CatalogEntry, pipeline: &Pipeline) -> Result<(Grader, String), Error> {
-    let no_grading = || {
-        let message = format!("the pipeline of `{}` has no section `grade`", entry.id);
-        Error::new(Failure::Pipeline, message)
-    };
-    let grade = pipeline.grade.as_ref().ok_or_else(no_grading)?;
-    let grader = Grader::parse(&grade.value.rules)
-        .map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.file_name)))?;
-    let answers = &grade.value.answers.value;
-    if !grader.answers_are_json() && !answers.ends_with(".csv") {
-        let message = format!(
-            "`{}` cannot be graded: its answers are not a CSV file",
-            entry.id
+/// Whether a submission is valid, with a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validation {
+    pub valid: bool,
+    pub message: String,
+    /// A stable name of the kind of error, for programs.
+    pub reason: Option<&'static str>,
+}
+
+impl Validation {
+    /// Converts the result of opening or grading a submission. `name` is the name of the file for people.
+    ///
+    /// The result does not show whether the submission is a copy of the answers, because that is a score.
+    pub fn of(name: &str, outcome: &Result<GradeOutcome, SubmissionError>) -> Validation {
+        let error = match outcome {
+            Ok(outcome) => return Validation::from_outcome(outcome),
+            Err(error) => error,
+        };
+        let message = match error {
+            SubmissionError::NotCsv => "Submission file must be a CSV file.".to_owned(),
+            error => match error.outcome() {
+                Some(outcome) => return Validation::from_outcome(&outcome),
+                None => format!("Submission file {name} does not exist."),
+            },
+        };
+        Validation {
+            valid: false,
+            message: format!("Submission invalid! {message}"),
+            reason: Some("no_submission"),
+        }
+    }
+
+    /// Converts the result of grading.
+    fn from_outcome(outcome: &GradeOutcome) -> Validation {
+        match outcome {
+            GradeOutcome::Score { .. } => Validation {
+                valid: true,
+                message: "Submission is valid.".to_owned(),
+                reason: None,
+            },
+            GradeOutcome::Invalid(refusal) => Validation {
+                valid: false,
+                message: format!(
+                    "Submission invalid! The attempt to grade the submission has resulted in the following error message:\n{}",
+                    one_line(&refusal.to_string())
+                ),
+                reason: Some(refusal.kind.name()),
+            },
+        }
+    }
+}
+
+/// Puts a message on one line and removes braces, because harnesses parse logs by line, and find reports by their braces.
+fn one_line(message: &str) -> String {
+    message
+        .chars()
+        .map(|c| match c {
+            '{' => '(',
+            '}' => ')',
+            c if c.is_control() => ' ',
+            c => c,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod validation_tests {
+    use super::*;
+    use prep_grade::{Refusal, RefusalKind};
+
+    #[test]
+    fn messages_equal_upstreams_messages() {
+        let message = |name: &str, error| Validation::of(name, &Err(error)).message;
+        for error in [SubmissionError::Missing, SubmissionError::NotAFile] {
+            assert_eq!(
+                message("None", error),
+                "Submission invalid! Submission file None does not exist."
+            );
+        }
+        assert_eq!(
+            message("a.txt", SubmissionError::NotCsv),
+            "Submission invalid! Submission file must be a CSV file."
         );
-        return Err(Error::new(Failure::Pipeline, message));
+        assert_eq!(
+            message("a.csv", SubmissionError::Changed),
+            "Submission invalid! The attempt to grade the submission has resulted in the following error message:\n\
+             the file changed while it was read"
+        );
+        let score = GradeOutcome::Score {
+            value: 0.123_456_7,
+            rounded: 0.12346,
+        };
+        assert_eq!(
+            Validation::of("a.csv", &Ok(score)).message,
+            "Submission is valid."
+        );
+        let refusal = Refusal::new(RefusalKind::Ids, "cell {a\nb} is unknown");
+        let refused = Validation::of("a.csv", &Ok(GradeOutcome::Invalid(refusal)));
+        assert!(
+            refused
+                .message
+                .ends_with("error message:\ncell (a b) is unknown"),
+            "{}",
+            refused.message
+        );
+        assert_eq!(refused.reason, Some("ids"));
     }
-    Ok((grader, answers.clone()))
-}
-
-pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame, Error> {
-    let read = match is_frame(place) {
-        true => typed::parse(bytes).map_err(|error| chain(&error)),
-        false => grader.read_answers(bytes).map_err(|error| chain(&error)),
-    };
-    read.map_err(|error| {
-        let message = format!("the answers {}: {error}", place.display());
-        Error::new(Failure::Input, message)
-    })
-}
-
-/// Returns whether a file is a typed frame, according to its name (`*.frame`).
-fn is_frame(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "frame")
-}
-
-/// Returns the competition's leaderboard.
-///
-/// # Errors
-/// Returns an error if the competition has no leaderboard or the leaderboard is invalid.
-pub fn leaderboard(entry: &CatalogEntry) -> Result<Leaderboard, Error> {
-    find_leaderboard(entry)?.ok_or_else(|| {
-        let message = format!("competition `{}` has no leaderboard.csv", entry.id);
-        Error::new(Failure::Pipeline, message)
-            .help("put one next to the pipeline: a CSV with the column `score`, best first")
-    })
-}
-
-/// Returns the competition's leaderboard, if it has one.
-fn find_leaderboard(entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
-    let pipeline = entry.load(BASE_VARIANT).ok();
-    parse_leaderboard(entry, pipeline.as_ref().and_then(direction))
-}
-
-/// Returns whether higher or lower scores of a pipeline's metric are better.
-pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
-    let grade = pipeline.grade.as_ref()?;
-    let grader = Grader::parse(&grade.value.rules).ok()?;
-    Some(grader.direction())
-}
-
-/// Parses the competition's leaderboard, if it has one. If `direction` is known, also checks the order of the scores.
-///
-/// # Errors
-/// Returns an error if it is invalid, or if it is not sorted from the best score to the worst.
-pub(crate) fn parse_leaderboard(
-    entry: &CatalogEntry,
-    direction: Option<Direction>,
-) -> Result<Option<Leaderboard>, Error> {
-    let Some(text) = entry.leaderboard.as_deref() else {
-        return Ok(None);
-    };
-    let failed = |error: LeaderboardError| {
-        let message = format!("leaderboard.csv of `{}`: {error}", entry.id);
-        Error::new(Failure::Pipeline, message)
-    };
-    let leaderboard = Leaderboard::parse(text).map_err(failed)?;
-    if let Some(direction) = direction {
-        leaderboard.check_order(direction).map_err(|error| {
-            failed(error).help(
-                "sort the scores, best first, or set `direction` in `grade` if scores of the metric have the opposite order",
-            )
-        })?;
-    }
-    Ok(Some(leaderboard))
 }

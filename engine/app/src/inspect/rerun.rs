@@ -157,7 +157,7 @@ impl Rerunning<'_> {
         let engine = prep_sql::Session::new(&store.temp_dir());
         let ids = [self.id.to_owned()];
         let plan = Plan::create(self.task, &ids, &engine, &context)?.complete()?;
-        let graph = plan.graph.clone();
+        let graph = plan.all.graph.clone();
         let mut resolution = plan.resolution;
         resolution
             .work

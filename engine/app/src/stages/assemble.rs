@@ -1,161 +1,87 @@
-//! Fourth stage: builds the graph of the steps of a competition.
+//! Third and fourth stage: finds the bundle of a competition and the further sources of its pipeline, and builds the graph of its
+//! steps.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use prep_core::{Failure, Graph};
-use prep_digests::LockedDataset;
-use prep_fetch::{Members, PartOfBundle};
-use prep_steps::{BuildOptions, RememberedOptions, Sources};
+use prep_core::{Failure, Graph, Source};
+use prep_fetch::{
+    BundleChecksums, KaggleBundle, LocalDirectory, PartOfBundle, SearchPath, WebFile,
+};
+use prep_remote::MirroredSource;
+use prep_spec::Pipeline;
+use prep_spec::model::{RemoteFile, SourceLocation};
+use prep_sql::Session;
+use prep_steps::{BuildOptions, Sources};
 
-use super::load::{LoadedCompetition, Verification};
-use super::recorded::StatedContents;
-use super::sources::{FoundSources, FurtherSource};
-use crate::bundles::BorrowedBundle;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
-use crate::recall::{self, RecalledOption};
+use crate::stages::contents::{StatedContents, source_record_name, web_address};
+use crate::stages::load::{Competition, FurtherSource};
 use crate::task::{PreparationOptions, Task};
 
-/// A competition whose steps are in the graph.
-pub struct Competition {
-    pub id: String,
-    pub verification: Verification,
-    /// The path of the bundle, if it exists.
-    pub bundle: Option<PathBuf>,
-    /// Sources in addition to the bundle.
-    pub sources: Vec<FurtherSource>,
-    /// The options of the task, with those of the last run.
-    pub options: PreparationOptions,
-    /// The options that have the value of the last run.
-    pub(crate) recalled: RememberedOptions,
-    /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
-    pub borrowed: Option<BorrowedBundle>,
-    /// The contents of sources whose files do not exist.
-    pub(crate) contents: StatedContents,
-    /// Kaggle's name of the competition.
-    pub(crate) kaggle: String,
-    /// Published MD5 with which the bundle is compared. `None` if the comparison is disabled.
-    pub(crate) md5: Option<String>,
-    /// Published MD5 of the bundle.
-    pub(crate) published_md5: Option<String>,
-    pub(crate) entry: CatalogEntry,
-    /// The members of the bundle that the pipeline reads.
-    pub(crate) members: Members,
-    /// The part of the bundle that is used instead of the complete bundle, if the user requested a partial download.
-    pub(crate) part: Option<PartOfBundle>,
-    /// Outputs for which no checksum is published.
-    pub(crate) without_checksum: Vec<String>,
-    /// Entry of `prep.lock`, without the digests of the trees, which are known only after the competition is prepared.
-    pub(crate) locked: LockedDataset,
-}
-
 impl Competition {
-    /// Returns whether only a part of the bundle was downloaded.
-    pub(crate) fn is_partial(&self) -> bool {
-        let is_deleted = || self.bundle.is_none() && self.contents.part.is_some();
-        let part = self.part.as_ref();
-        part.is_some_and(|part| part.is_part() || is_deleted())
-    }
-
-    /// Returns the URL of a further source, unless it is a directory.
-    pub(crate) fn url_of(&self, source: &str) -> Option<String> {
-        let found = self.sources.iter().find(|one| one.name == source);
-        found.and_then(|one| one.url.clone())
-    }
-
-    /// Returns the directory of the user in which a source was found, or in which it is searched as in the last run.
-    pub(crate) fn used_source(&self) -> Option<&Path> {
-        let dir = self.options.remembered.source.as_deref()?;
-        let further = self.sources.iter().filter_map(|one| one.path.as_deref());
-        let mut paths = self.bundle.as_deref().into_iter().chain(further);
-        let is_recalled = self.recalled.source.is_some();
-        (paths.any(|path| path.starts_with(dir)) || is_recalled).then_some(dir)
-    }
-
-    /// Returns the options that have the value of the last run.
-    pub fn recalled(&self) -> impl Iterator<Item = RecalledOption> {
-        recall::describe(&self.recalled).into_iter()
-    }
-}
-
-/// A competition and the graph of its steps. Each competition gets its own graph, so that the steps of a competition
-/// that fails can be left out.
-pub(crate) struct AssembledCompetition {
-    pub graph: Graph,
-    pub competition: Competition,
-}
-
-impl AssembledCompetition {
-    /// Adds the options that have the value of the last run.
-    pub(super) fn with_recalled(mut self, recalled: RememberedOptions) -> AssembledCompetition {
-        self.competition.recalled = recalled;
-        self
-    }
-
-    /// Builds the graph of a competition. Writes nothing.
+    /// Finds the sources, and builds the graph of the steps. Each competition gets its own graph, so that the steps of a
+    /// competition that fails can be left out. Writes nothing.
     ///
     /// # Errors
-    /// Returns an error if the pipeline cannot be built, or if the user's description is missing.
-    pub(super) fn assemble(
-        loaded: LoadedCompetition,
-        found: FoundSources,
-        task: &Task,
-        engine: &prep_sql::Session,
-    ) -> Result<AssembledCompetition, Error> {
-        let (options, settings, entry) = (&task.options, &task.settings, &loaded.entry);
-        let path = found.bundle.location();
-        let given = user_description(options, &entry.id)?;
-        let data_dir = task.data_dir();
+    /// Returns an error if the pipeline names an invalid source or cannot be built, or if the user's description is
+    /// missing.
+    pub(super) fn assemble(&mut self, task: &Task, engine: &Session) -> Result<Graph, Error> {
+        let sources = self.find_sources(task)?;
+        let (options, entry) = (&self.options, &self.entry);
+        let given = user_description(options, &self.id)?;
+        let description = given.as_deref().or(entry.description.as_deref());
         let build_options = BuildOptions {
-            data_dir: &data_dir,
-            boot: settings.boot.as_deref(),
+            data_dir: &task.data_dir(),
+            boot: task.settings.boot.as_deref(),
             session: engine,
-            checksums: loaded.checksums.as_ref(),
-            description: given
-                .as_deref()
-                .or(entry.description.as_deref())
-                .unwrap_or(""),
-            metric: loaded.metric(),
+            checksums: self.checksums.as_ref(),
+            description: description.unwrap_or(""),
+            metric: self.metric(),
             variant: &options.variant,
             expand: options.expand_archives(),
-            locked: loaded.trees,
+            locked: self.trees,
             remove_unpublished: options.remove_unpublished,
             link_mode: options.remembered.link_mode.unwrap_or_default(),
             complete_description: given.is_none(),
         };
-        let sources = Sources {
-            bundle: found.bundle,
-            further: found.further.sources,
-        };
-        let mut graph = Graph::new();
-        let pipeline = &loaded.pipeline;
-        let built = match loaded.preview.clone() {
+        let (mut graph, pipeline) = (Graph::new(), &self.pipeline);
+        let built = match self.preview.clone() {
             Some(request) => {
                 prep_steps::build_preview(&mut graph, pipeline, sources, &build_options, request)
             }
             None => prep_steps::build(&mut graph, pipeline, sources, &build_options),
         };
-        built.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))?;
-        let competition = Competition {
-            id: entry.id.clone(),
-            verification: loaded.verification,
-            bundle: path,
-            sources: found.further.listed,
-            options: options.clone(),
-            recalled: RememberedOptions::default(),
-            borrowed: None,
-            contents: found.contents,
-            md5: found.md5,
-            members: found.members,
-            part: found.part,
-            without_checksum: loaded.without_checksum(),
-            kaggle: loaded.pipeline.bundle.kaggle,
-            published_md5: loaded.pipeline.bundle.md5,
-            entry: loaded.entry,
-            locked: loaded.locked,
+        built.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", self.id)))?;
+        Ok(graph)
+    }
+
+    /// Finds the bundle and the further sources. If the file of a source does not exist, the source has its stated content.
+    fn find_sources(&mut self, task: &Task) -> Result<Sources, Error> {
+        let contents = &mut self.contents;
+        let whole = bundle(&self.id, &self.pipeline, task).with_content(contents.bundle.clone());
+        self.part = task.options.is_partial().then(|| {
+            let part = PartOfBundle::new(whole.clone(), self.members.clone());
+            part.with_content(contents.part.clone())
+        });
+        let source: Box<dyn Source> = match self.part.clone() {
+            Some(part) => Box::new(part),
+            None => Box::new(whole),
         };
-        Ok(AssembledCompetition { graph, competition })
+        let (further, listed) = further_sources(&self.entry, &self.pipeline, task, contents)?;
+        self.sources = listed;
+        let sums = BundleChecksums {
+            md5: self
+                .options
+                .expected_md5(&self.pipeline.bundle)
+                .map(str::to_owned),
+            sha256: None,
+        };
+        let bundle = mirrored(source, &self.id, &sums, None, (task, contents));
+        self.bundle = bundle.location();
+        Ok(Sources { bundle, further })
     }
 }
 
@@ -190,4 +116,141 @@ fn user_description(options: &PreparationOptions, id: &str) -> Result<Option<Str
     let [first, second] = paths.map(|path| path.display().to_string());
     let message = format!("`{id}` has no description: there is neither {first} nor {second}");
     Err(Error::new(Failure::Input, message))
+}
+
+/// Returns the source of a competition's bundle. The source searches the directories that the user named and the data
+/// directory. If the bundle is in none of them, the source downloads it.
+pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle {
+    let bundle = &pipeline.bundle;
+    let search = SearchPath {
+        id,
+        directories: &task.options.source_dirs(),
+        data: &task.settings.data_dir,
+    };
+    let md5 = task.options.expected_md5(bundle);
+    KaggleBundle::new(&bundle.kaggle, search, md5, task.network.clone())
+}
+
+/// Wraps a source so that its file is first searched for in the mirror, if a remote is configured. `name` is the name of the
+/// source in the cache, and `further` its name in the pipeline unless it is the bundle.
+fn mirrored(
+    source: Box<dyn Source>,
+    name: &str,
+    sums: &BundleChecksums,
+    further: Option<&str>,
+    (task, contents): (&Task, &mut StatedContents),
+) -> Box<dyn Source> {
+    let Some(link) = &task.settings.remote else {
+        return source;
+    };
+    let stated = match further {
+        None => contents.bundle.clone(),
+        Some(further) => contents.sources.get(further).cloned(),
+    };
+    let (md5, sha256) = (sums.md5.as_deref(), sums.sha256.as_deref());
+    let source = MirroredSource::new(source, name, md5, sha256, link.clone()).with_content(stated);
+    let answer = source.remote_answer();
+    contents.remote.insert(further.map(str::to_owned), answer);
+    Box::new(source)
+}
+
+/// Further sources as nodes of the graph, by name, and the same sources for messages and listings.
+pub(crate) type FurtherSources = (BTreeMap<String, Box<dyn Source>>, Vec<FurtherSource>);
+
+/// Finds the further sources that a pipeline names. If the file of a source does not exist, the source has the content in
+/// `contents`.
+///
+/// # Errors
+/// Returns an error if the pipeline names an invalid source.
+pub(crate) fn further_sources(
+    entry: &CatalogEntry,
+    pipeline: &Pipeline,
+    task: &Task,
+    contents: &mut StatedContents,
+) -> Result<FurtherSources, Error> {
+    let (mut nodes, mut listed) = (BTreeMap::new(), Vec::new());
+    for source in &pipeline.sources {
+        let name = source.name.value.clone();
+        let (source, remote): (Box<dyn Source>, _) = match &source.place {
+            SourceLocation::Url(remote) => {
+                let sums = BundleChecksums {
+                    md5: remote.md5.clone(),
+                    sha256: remote.sha256.clone(),
+                };
+                let web = web_file(entry, &name, remote, sums.clone(), task)?;
+                let web = Box::new(web.with_content(contents.sources.get(&name).cloned()));
+                let record_name = source_record_name(&entry.id, &name, remote);
+                let web = mirrored(web, &record_name, &sums, Some(&name), (task, contents));
+                (web, Some(remote))
+            }
+            SourceLocation::Folder(directory) => {
+                let path = resolve(entry, &name, directory)?;
+                (Box::new(LocalDirectory::new(&name, path)), None)
+            }
+        };
+        listed.push(FurtherSource {
+            name: name.clone(),
+            url: remote.map(|remote| remote.url.clone()),
+            file: remote.map(|remote| remote.file.clone()),
+            path: source.location(),
+            record_name: remote.map(|remote| source_record_name(&entry.id, &name, remote)),
+            published_bytes: remote.and_then(|remote| remote.size),
+        });
+        nodes.insert(name, source);
+    }
+    Ok((nodes, listed))
+}
+
+fn web_file(
+    entry: &CatalogEntry,
+    source: &str,
+    remote: &RemoteFile,
+    published: BundleChecksums,
+    task: &Task,
+) -> Result<WebFile, Error> {
+    let address = web_address(source, remote);
+    let is_checked = task.options.checks_sources();
+    let search = SearchPath {
+        id: &entry.id,
+        directories: &task.options.source_dirs(),
+        data: &task.settings.data_dir,
+    };
+    let web = WebFile::new(address, search, published, is_checked, task.network.clone());
+    web.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))
+}
+
+/// Returns the directory of a source: absolute, or relative to the pipeline's file.
+fn resolve(entry: &CatalogEntry, name: &str, directory: &str) -> Result<PathBuf, Error> {
+    let directory = Path::new(directory);
+    match &entry.directory {
+        _ if directory.is_absolute() => Ok(directory.to_path_buf()),
+        Some(home) => Ok(home.join(directory)),
+        None => {
+            let message = format!(
+                "{}: the directory {} of the source `{name}` is relative, but a built-in pipeline has no directory",
+                entry.id,
+                directory.display()
+            );
+            Err(Error::new(Failure::Pipeline, message).help("write it as an absolute path"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn a_source_directory_is_relative_to_its_pipeline() {
+        let catalog = Catalog::embedded();
+        let mut entry = catalog.get("spooky-author-identification").unwrap().clone();
+        let absolute = resolve(&entry, "s", "/a/b").unwrap();
+        assert_eq!(absolute, Path::new("/a/b"));
+        let error = resolve(&entry, "s", "../b").unwrap_err();
+        assert_eq!(error.failure(), Failure::Pipeline);
+        entry.directory = Some("/pipelines/x".into());
+        let relative = resolve(&entry, "s", "../b").unwrap();
+        assert_eq!(relative, Path::new("/pipelines/x/../b"));
+    }
 }

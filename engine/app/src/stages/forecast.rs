@@ -8,12 +8,11 @@ use prep_core::{Action, Cancel, Failure, Reason, Remedy, chain, units};
 use prep_fetch::{FetchError, Network};
 use serde::Serialize;
 
-use super::assemble::Competition;
-use super::resolve::Plan;
-use super::sources::FurtherSource;
+use crate::bundles::Note;
 use crate::error::Error;
-use crate::note::Note;
 use crate::prepared;
+use crate::stages::load::{Competition, FurtherSource};
+use crate::stages::resolve::Plan;
 use crate::task::Task;
 
 /// A missing bundle, or the missing file of a further source.
@@ -68,10 +67,10 @@ impl Plan {
     /// Returns the missing bundles, and the missing files of further sources.
     pub fn missing(&self) -> Vec<MissingInput<'_>> {
         let mut missing = Vec::new();
-        for competition in &self.competitions {
-            for node in self.nodes_of(&competition.id) {
+        for competition in &self.all.competitions {
+            for node in self.all.nodes_of(&competition.id) {
                 let is_missing = self.resolution.work.get(node) == Some(&Reason::Missing);
-                let node = self.graph.node(*node);
+                let node = self.all.graph.node(*node);
                 if !is_missing || !matches!(node.action, Action::Source(_)) {
                     continue;
                 }
@@ -97,7 +96,7 @@ impl Plan {
     pub(crate) fn without_sources(&self) -> HashSet<&str> {
         let missing = self.resolution.work.iter();
         let missing = missing.filter(|(_, reason)| **reason == Reason::Missing);
-        let nodes = missing.map(|(id, _)| self.graph.node(*id));
+        let nodes = missing.map(|(id, _)| self.all.graph.node(*id));
         nodes.map(|node| node.competition.as_str()).collect()
     }
 
@@ -108,7 +107,7 @@ impl Plan {
             return HashSet::new();
         };
         let work = self.work();
-        let gone = self.competitions.iter();
+        let gone = self.all.competitions.iter();
         let gone = gone.filter(|competition| {
             competition.bundle.is_none() && work.contains_key(&competition.id)
         });
@@ -229,7 +228,7 @@ impl Plan {
 fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = input.competition;
     let cancel = Cancel::default();
-    match network.list(&competition.kaggle, &cancel) {
+    match network.list(&competition.pipeline.bundle.kaggle, &cancel) {
         Ok(remote) => Download {
             bytes: Some(remote.bytes),
             partial_bytes: Some(competition.members.bytes(&remote.entries)),
@@ -246,7 +245,7 @@ fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicB
                 | FetchError::Listing { .. }
                     if download.bytes.is_none() =>
                 {
-                    let files = network.summary(&competition.kaggle, &cancel);
+                    let files = network.summary(&competition.pipeline.bundle.kaggle, &cancel);
                     download.bytes = files.ok().map(|files| files.bytes);
                 }
                 _ => {}

@@ -1,23 +1,32 @@
 //! First and second stage: finds the catalog entries of a task's competitions. Loads and checks their pipelines, reads
 //! published checksums, and compares the pipelines with `prep.lock`.
+//!
+//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. Therefore the
+//! cache records that this build of the program found no mistakes in this text, and later runs skip the planning.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use prep_core::Failure;
+use prep_cache::{Digest, LedgerEntry, Store, unix_seconds};
+use prep_core::{Failure, KeyRecord};
 use prep_digests::{LockedDataset, Lockfile, Sha256, Trees};
-use prep_grade::Grader;
+use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
-use prep_spec::{Diagnostics, Pipeline, Reading};
+use prep_grade::{GradeSpecError, Grader, PathSegment};
+use prep_spec::model::{Grade, Spanned};
+use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading};
 use prep_sql::Session;
-use prep_steps::{PreviewRequest, PublishedChecksums, Verify};
+use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
+use serde::Serialize;
 
-use super::loader::Loader;
-use super::lock;
+use crate::bundles::BorrowedBundle;
 use crate::catalog::CatalogEntry;
-use crate::digests;
 use crate::error::Error;
-use crate::task::{Task, ViewOptions};
+use crate::stages::contents::StatedContents;
+use crate::stages::lock;
+use crate::task::{PreparationOptions, RecalledOption, Task, ViewOptions};
+use crate::{digests, grading, task};
 
 /// The selected competitions.
 pub(crate) struct Chosen<'a> {
@@ -63,23 +72,67 @@ pub enum Verification {
     Skipped,
 }
 
-/// A competition whose pipeline has been checked.
-pub(crate) struct LoadedCompetition {
-    pub entry: CatalogEntry,
-    pub pipeline: Pipeline,
-    /// The published checksums that the outputs must have.
-    pub checksums: Option<PublishedChecksums>,
+/// A competition, its checked pipeline, and its sources.
+pub struct Competition {
+    pub id: String,
+    pub(crate) entry: CatalogEntry,
+    pub(crate) pipeline: Pipeline,
     pub verification: Verification,
-    /// The part of the entry of `prep.lock` that is known before the competition is prepared.
-    pub locked: LockedDataset,
+    /// The published checksums that the outputs must have.
+    pub(super) checksums: Option<PublishedChecksums>,
+    /// Entry of `prep.lock`, without the digests of the trees, which are known only after the competition is prepared.
+    pub(crate) locked: LockedDataset,
     /// The digests of the outputs in `prep.lock`, if the outputs must match them.
-    pub trees: Option<Trees>,
+    pub(super) trees: Option<Trees>,
     /// The query that replaces the outputs.
-    pub preview: Option<PreviewRequest>,
+    pub(super) preview: Option<PreviewRequest>,
+    /// The options of the task, with those of the last run.
+    pub options: PreparationOptions,
+    /// The options that have the value of the last run.
+    pub(crate) recalled: RememberedOptions,
+    /// The members of the bundle that the pipeline reads.
+    pub(crate) members: Members,
+    /// The contents of sources whose files do not exist.
+    pub(crate) contents: StatedContents,
+    /// The path of the bundle, if it exists.
+    pub bundle: Option<PathBuf>,
+    /// The part of the bundle that is used instead of the complete bundle, if the user requested a partial download.
+    pub(crate) part: Option<PartOfBundle>,
+    /// Sources in addition to the bundle.
+    pub sources: Vec<FurtherSource>,
+    /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
+    pub borrowed: Option<BorrowedBundle>,
 }
 
-impl LoadedCompetition {
-    /// Loads the pipeline of an entry.
+/// A further source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FurtherSource {
+    pub name: String,
+    /// The URL of the source's file. `None` for a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The name of the source's file. `None` for a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The path of the file or directory. `None` if it does not exist.
+    pub path: Option<PathBuf>,
+    /// The name under which the cache and the remote record the source's file.
+    #[serde(skip)]
+    pub record_name: Option<String>,
+    /// Length of the source's file, if the pipeline declares it.
+    #[serde(skip)]
+    pub published_bytes: Option<u64>,
+}
+
+impl FurtherSource {
+    /// Returns the URL and the name of the source's file. Returns `None` for a directory.
+    pub fn remote(&self) -> Option<(&str, &str)> {
+        Some((self.url.as_deref()?, self.file.as_deref()?))
+    }
+}
+
+impl Competition {
+    /// Loads the pipeline of an entry. Its sources are found later.
     ///
     /// # Errors
     /// Returns an error if the entry has no pipeline, if one of its files has mistakes, or if `prep.lock` must match and
@@ -87,40 +140,76 @@ impl LoadedCompetition {
     pub(super) fn load(
         entry: &CatalogEntry,
         chosen: &Chosen<'_>,
-        task: &Task,
+        options: PreparationOptions,
         engine: &Session,
         loader: &Loader,
-    ) -> Result<LoadedCompetition, Error> {
-        let options = &task.options;
+    ) -> Result<Competition, Error> {
         let mut pipeline = loader.load(entry, &options.variant)?;
         // Checksums are published only for the base variant.
         let published = match pipeline.variant.differs {
             true => None,
             false => entry.published_checksums()?,
         };
-        let (mut checksums, verification) = match published {
+        let (checksums, verification) = match published {
             _ if options.verify() == Verify::Nothing => (None, Verification::Skipped),
             Some(checksums) => (Some(checksums), Verification::Checked),
             None => (None, Verification::NotPublished),
         };
         let view = options.view.as_ref();
         let preview = view.map(|view| replace_outputs(view, &mut pipeline, engine));
-        if preview.is_some() {
-            checksums = None;
-        }
         let preview = preview.transpose()?;
         let locked = to_lock_entry(entry, &pipeline);
         let lock = chosen.lock.as_ref();
         let trees = lock.map(|lock| lock::require(lock, &entry.id, &options.variant, &locked));
-        Ok(LoadedCompetition {
+        Ok(Competition {
+            id: entry.id.clone(),
             entry: entry.clone(),
+            members: Members::new(prep_steps::members(&pipeline))?,
             pipeline,
-            checksums,
             verification,
+            checksums: checksums.filter(|_| preview.is_none()),
             locked,
             trees: trees.transpose()?,
             preview,
+            options,
+            recalled: RememberedOptions::default(),
+            contents: StatedContents::default(),
+            bundle: None,
+            part: None,
+            sources: Vec::new(),
+            borrowed: None,
         })
+    }
+
+    /// Returns the MD5 that the bundle must have, if it is published and compared.
+    pub(crate) fn expected_md5(&self) -> Option<&str> {
+        self.options.expected_md5(&self.pipeline.bundle)
+    }
+
+    /// Returns whether only a part of the bundle was downloaded.
+    pub(crate) fn is_partial(&self) -> bool {
+        let is_deleted = || self.bundle.is_none() && self.contents.part.is_some();
+        let part = self.part.as_ref();
+        part.is_some_and(|part| part.is_part() || is_deleted())
+    }
+
+    /// Returns the further source with this name.
+    pub(crate) fn source(&self, name: &str) -> Option<&FurtherSource> {
+        self.sources.iter().find(|one| one.name == name)
+    }
+
+    /// Returns the directory of the user in which a source was found, or in which it is searched as in the last run.
+    pub(crate) fn used_source(&self) -> Option<&Path> {
+        let dir = self.options.remembered.source.as_deref()?;
+        let further = self.sources.iter().filter_map(|one| one.path.as_deref());
+        let mut paths = self.bundle.as_deref().into_iter().chain(further);
+        let is_recalled = self.recalled.source.is_some();
+        (paths.any(|path| path.starts_with(dir)) || is_recalled).then_some(dir)
+    }
+
+    /// Returns the options that have the value of the last run.
+    pub fn recalled(&self) -> impl Iterator<Item = RecalledOption> {
+        task::describe(&self.recalled).into_iter()
     }
 
     /// Returns a sentence about the metric of the section `grade`, for the description.
@@ -202,4 +291,264 @@ pub(crate) fn reading(pipeline: &Pipeline, query: &str) -> Result<Reading, Error
         pipeline,
         unread: BTreeSet::new(),
     })
+}
+
+/// Loads pipelines, and remembers which ones were checked.
+pub struct Loader<'a> {
+    store: Option<&'a Store>,
+    program: &'a str,
+    planner: OnceLock<prep_sql::Session>,
+}
+
+impl<'a> Loader<'a> {
+    /// Creates a loader that records checks in `store`, if it can be written. `program` identifies this build.
+    pub fn new(store: &'a Store, program: &'a str) -> Loader<'a> {
+        Loader {
+            store: Some(store),
+            program,
+            planner: OnceLock::new(),
+        }
+    }
+
+    /// Creates a loader that records nothing and checks a pipeline each time.
+    pub fn without_notes() -> Loader<'a> {
+        Loader {
+            store: None,
+            program: "",
+            planner: OnceLock::new(),
+        }
+    }
+
+    /// Loads the pipeline of a competition. Checks the queries and the section `grade` of all variants, and the
+    /// leaderboard.
+    ///
+    /// # Errors
+    /// Returns an error that lists all mistakes in the file. Also returned if the leaderboard is invalid or the
+    /// competition has no pipeline.
+    pub fn load(&self, entry: &CatalogEntry, variant: &str) -> Result<Pipeline, Error> {
+        let text = entry.pipeline()?;
+        let mut draft =
+            prep_spec::read(prep_steps::vocabulary(), &entry.id, &entry.file_name, text);
+        let check_record = self.check_record(entry, text);
+        if let Some(store) = self.store
+            && store.lookup(&check_record.key())?.is_some()
+        {
+            return Ok(draft.finish(variant)?);
+        }
+        let mut findings = Vec::new();
+        for reading in draft.readings() {
+            let planner = self.planner.get_or_init(prep_sql::Session::planner);
+            findings.extend(prep_sql::check(planner, reading));
+            findings.extend(check_grading(&reading.pipeline));
+        }
+        draft.report(findings);
+        let pipeline = draft.finish(variant)?;
+        grading::parse_leaderboard(entry, grading::direction(&pipeline))?;
+        if let Some(store) = self.store.filter(|store| !store.is_read_only()) {
+            let entry = LedgerEntry {
+                record: check_record.to_json(),
+                created: unix_seconds(),
+                ..LedgerEntry::default()
+            };
+            store.record(&check_record.key(), &entry)?;
+        }
+        Ok(pipeline)
+    }
+
+    fn check_record(&self, entry: &CatalogEntry, text: &str) -> KeyRecord {
+        KeyRecord {
+            step: "pipeline-check".to_owned(),
+            version: 3,
+            params: serde_json::json!({
+                "competition": entry.id,
+                "text": Digest::of_bytes(text.as_bytes()),
+                "leaderboard": entry.leaderboard.as_deref().map(|text| Digest::of_bytes(text.as_bytes())),
+                "program": self.program,
+            }),
+            inputs: BTreeMap::new(),
+        }
+    }
+}
+
+/// Returns the mistakes that prep-grade finds in the section `grade`, each with its position in the file.
+fn check_grading(pipeline: &Pipeline) -> Vec<Diagnostic> {
+    let Some(grade) = &pipeline.grade else {
+        return Vec::new();
+    };
+    let Err(found) = Grader::parse(&grade.value.rules) else {
+        return Vec::new();
+    };
+    let found = found.0.into_iter();
+    found
+        .map(|error| mistake_in_grading(grade, &error))
+        .collect()
+}
+
+fn mistake_in_grading(grade: &Spanned<Grade>, error: &GradeSpecError) -> Diagnostic {
+    let mut pointer = String::new();
+    for segment in &error.path.0 {
+        pointer.push('/');
+        match segment {
+            PathSegment::Key(key) => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+            PathSegment::Index(index) => pointer.push_str(&index.to_string()),
+        }
+    }
+    // A missing key has no position, so the position of its section is used.
+    let mut place = pointer.as_str();
+    let span = loop {
+        match (grade.value.places.get(place), place.rfind('/')) {
+            (Some(span), _) => break *span,
+            (None, Some(end)) => place = &place[..end],
+            (None, None) => break grade.span,
+        }
+    };
+    let message = format!("grade.{}: {}", error.path, error.problem);
+    let message = message.replace("grade.: ", "grade: ");
+    let mistake = Diagnostic::error("grade", span, message);
+    match error.help() {
+        Some(help) => mistake.help(help),
+        None => mistake,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(text: &str) -> CatalogEntry {
+        CatalogEntry::of_text("a", "a.yaml", text.to_owned())
+    }
+
+    const TEXT: &str = "\
+name: A
+category: Tabular
+bundle: { kaggle: a }
+tables:
+  all: { read: all.csv, columns: { id: integer, y: inferred } }
+public:
+  train.csv: SELECT id, y FROM all
+private:
+  test.csv: SELECT id, y FROM all
+grade:
+  answers: private/test.csv
+  sample: public/train.csv
+  metric: { accuracy: y }
+";
+
+    /// Loads a pipeline without a cache.
+    fn load(text: &str) -> Result<Pipeline, Error> {
+        let nowhere = Store::open_or_empty(std::path::Path::new("/not-there")).unwrap();
+        Loader::new(&nowhere, "p").load(&entry(text), "v1")
+    }
+
+    #[test]
+    fn a_mistake_in_grade_is_reported_with_its_position() {
+        let text = TEXT.replace("accuracy", "acuracy");
+        let error = load(&text).unwrap_err();
+        let shown = error.to_string();
+        assert!(shown.starts_with("a.yaml:13:"), "{shown}");
+        assert!(shown.contains("did you mean `accuracy`?"), "{shown}");
+    }
+
+    /// The rules of the language, queries, grading and variants are checked separately. Their mistakes form one list,
+    /// sorted by position.
+    #[test]
+    fn all_mistakes_of_a_file_are_reported_together() {
+        let text = TEXT
+            .replace("category", "categroy")
+            .replace("train.csv: SELECT id, y", "train.csv: SELECT id, z")
+            .replace("private/test.csv", "private/tset.csv")
+            .replace("{ accuracy: y }", "{ acuracy: y }")
+            + "variants:\n  fixed:\n    63:\n      public:\n        train.csv: SELECT idd FROM all\n";
+        let error = load(&text).unwrap_err();
+        let shown = error.to_string();
+        let found: Vec<(&str, &str)> = shown
+            .lines()
+            .filter(|line| line.starts_with("a.yaml:"))
+            .filter_map(|line| {
+                let place = line.split(':').nth(1)?;
+                let code = line.rsplit_once('[')?.1.trim_end_matches(']');
+                Some((place, code))
+            })
+            .collect();
+        let expected = [
+            ("2", "unknown-key"),
+            ("7", "query"),
+            ("11", "unknown-output"),
+            ("13", "grade"),
+            ("18", "query"),
+        ];
+        assert_eq!(found, expected, "{shown}");
+    }
+
+    /// A misspelled column type is one mistake. Queries that use the column do not add further mistakes.
+    #[test]
+    fn consequences_of_a_mistake_are_not_reported() {
+        let text = TEXT
+            .replace("id: integer", "id: intger")
+            .replace("SELECT id, y FROM all", "SELECT id + 1 AS id, y FROM all");
+        let error = load(&text).unwrap_err();
+        let count = error.diagnostics.as_ref().unwrap().iter().count();
+        assert_eq!(count, 1, "{error}");
+    }
+
+    /// With the opposite order, the worst submissions would get medals.
+    #[test]
+    fn a_leaderboard_must_begin_with_the_best_score() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let lower = TEXT.replace("accuracy", "root_mean_squared_error");
+        let other_way = lower.clone() + "  direction: higher_is_better\n";
+        for (text, scores, wrong) in [
+            (TEXT, "0.9 0.8 0.8 0.5", None),
+            (TEXT, "0.5", None),
+            (TEXT, "0.5 0.9", Some("rank 2")),
+            (TEXT, "0.9 0.5 0.8", Some("rank 3")),
+            (lower.as_str(), "0.5 0.9", None),
+            (
+                lower.as_str(),
+                "1.1 0.95 0.8",
+                Some("lower scores are better"),
+            ),
+            (other_way.as_str(), "1.1 0.95 0.8", None),
+            (TEXT, "0.9 x", Some("`x` is not a number")),
+        ] {
+            let leaderboard = format!("score\n{}\n", scores.replace(' ', "\n"));
+            let entry = CatalogEntry {
+                leaderboard: Some(leaderboard.into()),
+                ..entry(text)
+            };
+            let found = Loader::new(&store, "p").load(&entry, "v1");
+            match (found, wrong) {
+                (Ok(_), None) => {}
+                (Err(error), Some(wrong)) => {
+                    assert!(error.message.contains(wrong), "{scores}: {error}");
+                    assert_eq!(error.failure(), prep_core::Failure::Pipeline);
+                }
+                (found, _) => panic!("{scores}: {found:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_valid_pipeline_is_recorded_per_build() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let loader = Loader::new(&store, "p");
+        loader.load(&entry(TEXT), "v1").unwrap();
+        assert_eq!(store.stat().unwrap().ledger.files, 1);
+        let check_record = loader.check_record(&entry(TEXT), TEXT);
+        assert!(store.lookup(&check_record.key()).unwrap().is_some());
+        let other = Loader::new(&store, "q").check_record(&entry(TEXT), TEXT);
+        assert_ne!(check_record.key(), other.key());
+    }
+
+    #[test]
+    fn a_pipeline_with_mistakes_is_not_recorded() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let text = TEXT.replace("SELECT id, y", "SELECT id, z");
+        assert!(Loader::new(&store, "p").load(&entry(&text), "v1").is_err());
+        assert_eq!(store.stat().unwrap().ledger.files, 0);
+    }
 }

@@ -3,57 +3,44 @@
 //!
 //! ```text
 //! stage        input               result
-//! load         ids                 Chosen: the entries of the catalog, and prep.lock if the data must match it
-//!              Chosen, an entry    LoadedCompetition: the checked pipeline                             (loader, lock)
-//! sources      LoadedCompetition   FoundSources: the bundle and the further sources, each with a path or a download
-//!                                                      (recorded, borrowed: contents of files that do not exist)
-//! assemble     both                AssembledCompetition: the steps of a competition, as a graph
-//! resolve      the graphs          Plan: the steps that would run, and why
-//! availability Plan                leaves out competitions with missing bundles, or reports one error
+//! load         ids                 Chosen: the entries of the catalog, and prep.lock if the data must match it    (lock)
+//!              Chosen, an entry    Competition: its checked pipeline, and the contents of its sources         (contents)
+//! assemble     Competition         its bundle and further sources, and the steps as a graph
+//! resolve      the graphs          Plan: the steps that would run, and why; leaves out competitions with missing bundles
 //! forecast     Plan                bytes to download, and the disk that they take
-//! run          Plan                Ended: the report of the engine           (watch: times; origins: confirmed sources)
-//! record       Ended               the records of the published data                                     (lock)
+//! run          Plan                Ended: the report of the engine
+//! record       Ended               the records of the published data                                     (origins, lock)
 //! summary      Ended, records      Preparation: one summary per competition
 //! ```
 //!
 //! `plan` and `why` stop after `resolve`. `remote push` and `cache verify --rerun` continue from there differently.
 
 pub(crate) mod assemble;
-pub(crate) mod availability;
-pub(crate) mod borrowed;
-pub(crate) mod ended;
+pub(crate) mod contents;
 pub(crate) mod forecast;
 pub(crate) mod load;
-pub(crate) mod loader;
 pub(crate) mod lock;
 pub(crate) mod origins;
 mod record;
-pub(crate) mod recorded;
 pub(crate) mod resolve;
 pub(crate) mod run;
-pub(crate) mod sources;
 pub(crate) mod summary;
-pub(crate) mod watch;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use prep_cache::Store;
 use prep_core::{Cancel, Context, LastRuns, Remedy, Reporter};
-use prep_spec::model::{RemoteFile, SourceLocation};
-use prep_steps::{PreparationRecord, RememberedOptions};
+use prep_steps::RememberedOptions;
 
-use self::assemble::AssembledCompetition;
-use self::load::{Chosen, LoadedCompetition};
-use self::loader::Loader;
-use self::recorded::StatedContents;
+use self::contents::StatedContents;
+use self::load::{Chosen, Competition, Loader};
 use self::resolve::Plan;
 use self::run::Run;
-use self::sources::FoundSources;
 use self::summary::Preparation;
+use crate::bundles::Note;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
-use crate::note::Note;
 use crate::prepared;
 use crate::run_log::RunLog;
 use crate::task::Task;
@@ -85,21 +72,23 @@ impl Plan {
         let chosen = Chosen::choose(task, ids)?;
         let loader = Loader::new(&context.store, &task.settings.program);
         let assemble = |entry: &CatalogEntry| {
-            let record = recorded::read(task, &entry.id)?;
+            let record = contents::read(task, &entry.id)?;
             let (options, recalled) = task.options.recalling(&record.options);
             let task = &match recalled == RememberedOptions::default() {
                 true => Cow::Borrowed(task),
                 false => Cow::Owned(Task {
-                    options,
+                    options: options.clone(),
                     ..task.clone()
                 }),
             };
-            let loaded = LoadedCompetition::load(entry, &chosen, task, engine, &loader)?;
-            let contents = contents(task, &loaded, &record, &context.store)?;
-            let found = FoundSources::find(&loaded, task, contents)?;
-            let assembled = AssembledCompetition::assemble(loaded, found, task, engine);
-            let assembled = assembled.map_err(|error| recalled_error(error, &recalled))?;
-            Ok(assembled.with_recalled(recalled))
+            let mut competition = Competition::load(entry, &chosen, options, engine, &loader)?;
+            let pipeline = &competition.pipeline;
+            let contents = StatedContents::find(task, entry, pipeline, &record, &context.store)?;
+            competition.contents = contents;
+            let graph = competition.assemble(task, engine);
+            let graph = graph.map_err(|error| recalled_error(error, &recalled))?;
+            competition.recalled = recalled;
+            Ok((competition, graph))
         };
         let assembled = context.map_in_order(&chosen.entries, 0, |entry| Ok(assemble(entry)))?;
         let entries = chosen.entries.iter().map(|entry| entry.id.clone());
@@ -109,38 +98,8 @@ impl Plan {
             Some(_) => Arc::new(LastRuns::without_history()),
             None => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
         };
-        let mut plan = Plan::resolve(assembled, context, &last)?;
-        plan.describe_borrowed(task);
-        Ok(plan)
+        Plan::resolve(assembled, task, context, &last)
     }
-}
-
-/// Returns the contents of a competition's sources for the case that their files do not exist.
-fn contents(
-    task: &Task,
-    loaded: &LoadedCompetition,
-    record: &PreparationRecord,
-    store: &Store,
-) -> Result<StatedContents, Error> {
-    let id = &loaded.entry.id;
-    let files = loaded.pipeline.sources.iter();
-    let files = files.filter_map(|source| match &source.place {
-        SourceLocation::Url(remote) => Some((source.name.value.as_str(), remote)),
-        SourceLocation::Folder(_) => None,
-    });
-    let files: Vec<(&str, &RemoteFile)> = files.collect();
-    let recorded = StatedContents::of_record(task, id, record, &files)?;
-    if !task.options.from_cache {
-        return Ok(recorded);
-    }
-    let md5 = task.options.expected_md5(&loaded.pipeline.bundle);
-    let cached = StatedContents::of_cache(store, id, md5, &files)?;
-    let digest = |contents: &StatedContents| contents.bundle.as_ref().map(|one| one.digest);
-    Ok(match digest(&cached) {
-        None => recorded,
-        found if found == digest(&recorded) => recorded,
-        _ => cached,
-    })
 }
 
 /// Adds a remedy to an error that an option of the last run may have caused.
@@ -179,14 +138,14 @@ impl Run {
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
         let mut ids = ids.to_vec();
         let mut plan = Plan::create(task, &ids, &engine, &context)?;
-        let left_out = availability::leave_out(task, &plan, &mut ids);
+        let left_out = resolve::leave_out(task, &plan, &mut ids);
         if !left_out.is_empty() {
             plan = Plan::create(task, &ids, &engine, &context)?;
         }
         if !options.keep_going {
             plan = plan.complete()?;
         }
-        availability::require_credentials(task, &plan, &context.store)?;
+        resolve::require_credentials(task, &plan, &context.store)?;
         plan.require_disk(task, notes)?;
         Ok(Run {
             plan,
@@ -214,10 +173,10 @@ impl Run {
         let ids = std::mem::take(&mut self.ids);
         let mut left_out = std::mem::take(&mut self.left_out);
         let ended = self.run(reporter)?;
-        origins::confirm(&ended)?;
+        record::confirm(&ended)?;
         ended.wait_until_sent();
         let published = record::record(&ended)?;
-        left_out.extend(availability::left_out_while_running(&ended));
+        left_out.extend(run::left_out_while_running(&ended));
         let preparation = Preparation::sum_up(&ended, &published, refused, (&ids, left_out));
         ended.free();
         Ok(preparation)

@@ -1,15 +1,16 @@
-//! Determines the bundle and the sources from which a competition's results were computed. Records them in the cache and
-//! in the remote. A bundle is recorded there only after all steps succeeded, because it may be the wrong one.
+//! Determines the bundle and the sources from which a competition's results were computed, and records them in the data
+//! directory as soon as its tree is published.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use prep_cache::{Digest, SourceRecord, Store};
-use prep_core::{Action, FileValue, Graph, NodeId};
+use prep_cache::{Digest, SourceRecord, Store, unix_seconds};
+use prep_core::{Action, FileValue, NodeId};
+use prep_steps::{PreparationRecord, RecordedSource};
 
-use super::assemble::Competition;
-use super::ended::{CompetitionState, Ended};
 use crate::error::Error;
+use crate::stages::load::{Competition, Verification};
+use crate::stages::resolve::CompetitionGraph;
 
 /// The file of a source that steps used.
 pub(crate) struct Origin {
@@ -50,15 +51,14 @@ impl UsedValue {
 /// Returns the files that the steps of a competition used. `value` returns a source's value. The keys of all steps
 /// depend on these values.
 pub(crate) fn origins(
-    graph: &Graph,
-    nodes: &[NodeId],
+    all: &CompetitionGraph,
     competition: &Competition,
     store: &Store,
     value: impl Fn(NodeId) -> UsedValue,
 ) -> Result<Vec<Origin>, Error> {
     let mut origins = Vec::new();
-    for id in nodes {
-        let node = graph.node(*id);
+    for id in all.nodes_of(&competition.id) {
+        let node = all.graph.node(*id);
         let (Action::Source(source), value) = (&node.action, value(*id)) else {
             continue;
         };
@@ -67,8 +67,7 @@ pub(crate) fn origins(
             None if competition.is_partial() => None,
             None => Some(competition.id.clone()),
             Some(name) => {
-                let mut sources = competition.sources.iter();
-                let source = sources.find(|source| source.name == name);
+                let source = competition.source(name);
                 // A directory is not recorded, because it is not a single file.
                 let record_name = source.and_then(|source| source.record_name.clone());
                 let Some(record_name) = record_name else {
@@ -113,33 +112,69 @@ pub(crate) fn origins(
     Ok(origins)
 }
 
-/// Returns the files that the steps of a competition used in a run.
-pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Origin>, Error> {
-    let (report, store) = (&ended.report, &ended.context.store);
-    let value = |id| {
-        let outputs = report.outputs.get(&id);
-        outputs.map_or(UsedValue::NotUsed, UsedValue::of_outputs)
+/// Returns the record of a tree that was prepared from `origins`. `before` is the earlier record of the same tree.
+pub(super) fn record(
+    competition: &Competition,
+    origins: &[Origin],
+    before: Option<&PreparationRecord>,
+) -> PreparationRecord {
+    let now = unix_seconds();
+    let compared_at = before.and_then(|before| before.compared_at);
+    let recorded = |origin: &Origin| RecordedSource {
+        content: origin.record.content(),
+        is_part: origin.name.is_none(),
+        url: origin
+            .source
+            .as_deref()
+            .and_then(|name| competition.source(name)?.url.clone()),
     };
-    let nodes = ended.nodes_of(&competition.id);
-    origins(&ended.graph, nodes, competition, store, value)
+    let bundle = origins.iter().find(|origin| origin.is_bundle());
+    let sources = origins.iter().filter_map(|origin| {
+        let name = origin.source.clone()?;
+        Some((name, recorded(origin)))
+    });
+    let record = PreparationRecord {
+        at: before.map_or(now, |before| before.at),
+        // If the checksums had not matched, the tree would not be complete.
+        compared_at: match competition.verification {
+            Verification::Checked => compared_at.or(Some(now)),
+            Verification::Skipped | Verification::NotPublished => compared_at,
+        },
+        bundle: bundle.map(recorded),
+        sources: sources.collect(),
+        options: competition.options.to_record(competition.used_source()),
+    };
+    match before {
+        Some(before) if *before != record => PreparationRecord { at: now, ..record },
+        _ => record,
+    }
 }
 
-/// Records the files from which the results of competitions were computed, in the cache and in the remote. Records
-/// nothing about a competition if a step failed, or if no step ran.
-pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
-    let store = &ended.context.store;
-    let link = ended.task.settings.remote.as_ref();
-    for competition in ended.competitions.iter() {
-        if ended.state_of(&competition.id) != CompetitionState::Prepared {
-            continue;
+/// Records how the tree of a competition was prepared, which was published just now or `was_current`, as soon as it is
+/// published. A later stage would be too late for a run of many competitions that deletes bundles and is killed. If that is
+/// impossible, nothing is recorded, and the tree depends on its bundle.
+pub(super) fn record_publication(
+    all: &CompetitionGraph,
+    (store, data_dir): (&Store, &Path),
+    id: &str,
+    was_current: bool,
+) {
+    let Some(competition) = all.competitions.iter().find(|one| one.id == id) else {
+        return;
+    };
+    let Ok(found) = origins(all, competition, store, |_| UsedValue::Current) else {
+        return;
+    };
+    let change = |before: Option<PreparationRecord>| {
+        let record = record(competition, &found, before.as_ref());
+        match was_current {
+            true => record,
+            false => PreparationRecord {
+                at: unix_seconds(),
+                ..record
+            },
         }
-        for origin in of_run(ended, competition)? {
-            let Some(name) = &origin.name else { continue };
-            store.confirm_source(name, &origin.record)?;
-            if let Some(link) = link.filter(|link| link.remote().is_writable()) {
-                link.offer_source(name, &origin.record.content());
-            }
-        }
-    }
-    Ok(())
+    };
+    // The last stage tries again.
+    let _ = prep_steps::record_preparation(data_dir, id, None, change);
 }

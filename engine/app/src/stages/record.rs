@@ -9,15 +9,13 @@ use prep_core::LastRuns;
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin, LockedDataset};
 use prep_steps::{Expand, Manifest};
 
-use super::assemble::Competition;
-use super::ended::{CompetitionState, Ended};
-use super::load::Verification;
-use super::origins::{self, Origin};
-use super::{lock, recorded};
-use crate::bundles;
 use crate::error::Error;
 use crate::grading::comparable::Comparability;
-use crate::prepared;
+use crate::stages::load::{Competition, Verification};
+use crate::stages::origins::{Origin, UsedValue};
+use crate::stages::run::{CompetitionState, Ended};
+use crate::stages::{lock, origins};
+use crate::{bundles, prepared};
 
 /// Records the origin of complete data. Returns the records of the published data, by competition.
 ///
@@ -25,11 +23,8 @@ use crate::prepared;
 /// Returns an error if a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
 pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> {
     let (task, data_dir) = (&ended.task, &ended.task.data_dir());
-    let ids: Vec<String> = ended
-        .competitions
-        .iter()
-        .map(|one| one.id.clone())
-        .collect();
+    let ids = ended.all.competitions.iter().map(|one| one.id.clone());
+    let ids: Vec<String> = ids.collect();
     let published =
         prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| Some(manifest))?;
     let published = published.into_iter();
@@ -39,7 +34,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
     let (store, variant) = (&ended.context.store, &task.options.variant);
     let last = prepared::last_runs(store, &task.settings, variant);
     let mut locked = Vec::new();
-    for competition in ended.competitions.iter() {
+    for competition in ended.all.competitions.iter() {
         let state = ended.state_of(&competition.id);
         let published = published.get(&competition.id);
         let published = published.filter(|_| state.is_complete());
@@ -49,7 +44,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
         let complete = published.filter(|published| published.complete);
         if let Some((published, trees)) = complete.and_then(|one| Some((one, one.trees.as_ref()?)))
         {
-            let origins = origins::of_run(ended, competition)?;
+            let origins = of_run(ended, competition)?;
             note_preparation(published, data_dir, competition, &origins);
             let facts = lock_entry(ended, competition, published, &origins, &last)?;
             // The lockfile describes outputs with packed archives.
@@ -73,7 +68,7 @@ fn finish_bundle(ended: &Ended, competition: &Competition, state: CompetitionSta
     if !options.keep_bundles && state == CompetitionState::UpToDate {
         prep_fetch::discard(&settings.data_dir, &competition.id);
     }
-    if let Some(md5) = &competition.md5
+    if let Some(md5) = competition.expected_md5()
         && state.is_complete()
         && competition.part.is_none()
     {
@@ -108,7 +103,7 @@ fn note_preparation(
     origins: &[Origin],
 ) {
     let before = published.preparation.as_ref();
-    let record = recorded::record(competition, origins, before);
+    let record = origins::record(competition, origins, before);
     if before != Some(&record) {
         // Errors are ignored. Without a record, the next run needs the bundle and its options again.
         let change = |_| record;
@@ -141,7 +136,7 @@ fn bundle_digest(competition: &Competition, origins: &[Origin]) -> Option<Bundle
     let Some(md5) = origin.record.md5.clone() else {
         return Some(blake3(digest, BundleStatus::NotVerified));
     };
-    let status = match &competition.published_md5 {
+    let status = match &competition.pipeline.bundle.md5 {
         Some(published) if published.eq_ignore_ascii_case(&md5) => BundleStatus::Verified,
         Some(_) => BundleStatus::Differs,
         None => BundleStatus::NotVerified,
@@ -181,7 +176,7 @@ fn origin(
         },
         Verification::NotPublished => {
             let is_verified = bundle.is_some_and(|one| one.status == BundleStatus::Verified);
-            match is_verified || competition.published_md5.is_none() {
+            match is_verified || competition.pipeline.bundle.md5.is_none() {
                 true => ChecksumStatus::NotPublished,
                 false => ChecksumStatus::Skipped,
             }
@@ -205,7 +200,7 @@ fn known_to_differ(
     let sums = competition.entry.published_checksums().ok().flatten();
     let sums = sums.unwrap_or_default();
     let last = last.load(&competition.id)?;
-    let outputs = ended.nodes_of(&competition.id).iter();
+    let outputs = ended.all.nodes_of(&competition.id).iter();
     let outputs = outputs.filter_map(|node| ended.report.outputs.get(node));
     let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();
     let differ = last.iter().filter_map(|(name, last)| {
@@ -220,4 +215,34 @@ fn known_to_differ(
         (last.failed.is_some() && is_same && is_published).then(|| output.to_owned())
     });
     Ok(differ.collect())
+}
+
+/// Returns the files that the steps of a competition used in a run.
+pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Origin>, Error> {
+    let (report, store) = (&ended.report, &ended.context.store);
+    let value = |id| {
+        let outputs = report.outputs.get(&id);
+        outputs.map_or(UsedValue::NotUsed, UsedValue::of_outputs)
+    };
+    origins::origins(&ended.all, competition, store, value)
+}
+
+/// Records the files from which the results of competitions were computed, in the cache and in the remote. Records
+/// nothing about a competition if a step failed, or if no step ran.
+pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
+    let store = &ended.context.store;
+    let link = ended.task.settings.remote.as_ref();
+    for competition in ended.all.competitions.iter() {
+        if ended.state_of(&competition.id) != CompetitionState::Prepared {
+            continue;
+        }
+        for origin in of_run(ended, competition)? {
+            let Some(name) = &origin.name else { continue };
+            store.confirm_source(name, &origin.record)?;
+            if let Some(link) = link.filter(|link| link.remote().is_writable()) {
+                link.offer_source(name, &origin.record.content());
+            }
+        }
+    }
+    Ok(())
 }

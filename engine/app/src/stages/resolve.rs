@@ -1,27 +1,54 @@
 //! Fifth stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
+//!
+//! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as one
+//! error. Bundles whose results are used although they are neither on this machine nor recorded in the data directory are
+//! described, so that it is clear whose they are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use prep_cache::History;
+use prep_cache::{History, Store};
 use prep_core::{
-    Context, Graph, LastRuns, LastSteps, NodeId, NodeState, Reason, Resolution, resolve,
+    Context, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason, Remedy, Resolution,
+    chain, resolve, units,
 };
+use prep_fetch::FetchError;
 use serde::Serialize;
 
-use super::assemble::{AssembledCompetition, Competition};
+use crate::bundles;
+use crate::bundles::{BorrowedBundle, Lender};
 use crate::error::Error;
 use crate::reasons::readable;
+use crate::stages::contents::cached_bundle;
+use crate::stages::load::Competition;
+use crate::task::Task;
+
+/// Competitions, and the graph of all their steps.
+pub struct CompetitionGraph {
+    pub graph: Arc<Graph>,
+    pub competitions: Vec<Competition>,
+    /// Nodes of every competition, inputs first.
+    nodes: HashMap<String, Vec<NodeId>>,
+}
+
+impl CompetitionGraph {
+    /// Returns the nodes of a competition, inputs first.
+    pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
+        self.nodes.get(id).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// Returns all nodes with their competitions and steps.
+    pub(crate) fn all_nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values().flatten().map(|id| self.graph.node(*id))
+    }
+}
 
 /// Competitions and their steps, with the state of each step.
 pub struct Plan {
-    pub graph: Arc<Graph>,
-    pub competitions: Vec<Competition>,
+    pub all: Arc<CompetitionGraph>,
     /// Competitions that cannot be prepared, with the reason.
     pub refused: Vec<(String, Error)>,
     pub(crate) resolution: Resolution,
-    /// Nodes of every competition, inputs first.
-    pub(crate) nodes: HashMap<String, Vec<NodeId>>,
 }
 
 /// Whether a step runs.
@@ -50,7 +77,8 @@ impl Plan {
     /// # Errors
     /// Returns an error if the cache cannot be read, or if the work is cancelled.
     pub(super) fn resolve(
-        assembled: impl Iterator<Item = (String, Result<AssembledCompetition, Error>)>,
+        assembled: impl Iterator<Item = (String, Result<(Competition, Graph), Error>)>,
+        task: &Task,
         context: &Context,
         last: &Arc<LastRuns>,
     ) -> Result<Plan, Error> {
@@ -58,9 +86,9 @@ impl Plan {
         let (mut competitions, mut refused) = (Vec::new(), Vec::new());
         for (id, assembled) in assembled {
             match assembled {
-                Ok(assembled) => {
-                    graph.append(assembled.graph)?;
-                    competitions.push(assembled.competition);
+                Ok((competition, own)) => {
+                    graph.append(own)?;
+                    competitions.push(competition);
                 }
                 Err(error) => refused.push((id, error)),
             }
@@ -71,12 +99,23 @@ impl Plan {
             let competition = graph.node(*node).competition.clone();
             nodes.entry(competition).or_default().push(*node);
         }
+        for competition in &mut competitions {
+            let mut nodes = nodes.get(&competition.id).into_iter().flatten();
+            let node = nodes.find(|node| graph.node(**node).name == "bundle");
+            let state = node.and_then(|node| resolution.states.get(node));
+            if matches!(state, Some(NodeState::Known { .. })) {
+                competition.borrowed = borrowed(task, competition);
+            }
+        }
+        let graph = Arc::new(graph);
         Ok(Plan {
-            graph: Arc::new(graph),
-            competitions,
+            all: Arc::new(CompetitionGraph {
+                graph,
+                competitions,
+                nodes,
+            }),
             refused,
             resolution,
-            nodes,
         })
     }
 
@@ -97,7 +136,7 @@ impl Plan {
     /// Returns an error if the history cannot be read.
     pub fn steps(&self, id: &str) -> Result<Vec<PlannedStep>, Error> {
         let last = self.last_runs(id)?;
-        let nodes = self.nodes_of(id).iter();
+        let nodes = self.all.nodes_of(id).iter();
         Ok(nodes.map(|node| self.step(&last, *node)).collect())
     }
 
@@ -121,18 +160,14 @@ impl Plan {
     pub fn work(&self) -> HashMap<String, usize> {
         let mut work = HashMap::new();
         for node in self.resolution.work.keys() {
-            let competition = self.graph.node(*node).competition.clone();
+            let competition = self.all.graph.node(*node).competition.clone();
             *work.entry(competition).or_default() += 1;
         }
         work
     }
 
-    pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
-        self.nodes.get(id).map_or(&[][..], Vec::as_slice)
-    }
-
     fn step(&self, last: &LastSteps, id: NodeId) -> PlannedStep {
-        let node = self.graph.node(id);
+        let node = self.all.graph.node(id);
         let ran = last.contains_key(&node.name);
         let state = self.resolution.states.get(&id);
         let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
@@ -151,4 +186,109 @@ impl Plan {
             reason: reason.map(readable),
         }
     }
+}
+
+/// Removes competitions with a missing bundle or source from `ids`, if the task prepares only available competitions.
+/// Returns the removed ids.
+pub(crate) fn leave_out(task: &Task, plan: &Plan, ids: &mut Vec<String>) -> Vec<String> {
+    if !task.options.available_only {
+        return Vec::new();
+    }
+    let missing: HashSet<&str> = plan.without_sources();
+    let (absent, rest) = std::mem::take(ids)
+        .into_iter()
+        .partition(|id| missing.contains(id.as_str()));
+    *ids = rest;
+    absent
+}
+
+/// Fails if several competitions are selected, bundles are missing and there are no credentials to download them. For a
+/// single competition, the step of its bundle reports the same error, with the directories that were searched.
+///
+/// # Errors
+/// Returns one error that lists all missing bundles.
+pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Result<(), Error> {
+    let missing = plan
+        .missing()
+        .into_iter()
+        .filter(|input| input.source.is_none());
+    let missing: Vec<&Competition> = missing.map(|input| input.competition).collect();
+    if plan.all.competitions.len() < 2 {
+        return Ok(());
+    }
+    let has_results = |one: &&Competition| {
+        let cached = cached_bundle(store, &one.id, one.expected_md5());
+        cached.is_ok_and(|cached| cached.is_some())
+    };
+    let ids: Vec<&str> = missing.iter().map(|one| one.id.as_str()).collect();
+    check_credentials(task, &ids).map_err(|error| match &error.help {
+        Some(help) if missing.iter().any(has_results) => {
+            let help = help.clone().or(Remedy::UseCachedResults);
+            error.help(help)
+        }
+        _ => error,
+    })
+}
+
+/// Same as `require_credentials`, for competitions whose bundles are fetched but not prepared.
+///
+/// # Errors
+/// Returns one error that lists all missing bundles.
+pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
+    let dirs = task.options.source_dirs();
+    let is_missing = |id: &&String| bundles::path(&task.settings, id, &dirs).is_none();
+    let missing: Vec<&str> = ids.iter().filter(is_missing).map(String::as_str).collect();
+    match missing.len() {
+        ..2 => Ok(()),
+        _ => check_credentials(task, &missing),
+    }
+}
+
+fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let error = match task.network.get() {
+        Err(error @ FetchError::Credentials(_)) => error,
+        _ => return Ok(()),
+    };
+    let count = units::count(missing.len() as u64, "bundle");
+    let missing = missing.join(", ");
+    let message = format!(
+        "{count} cannot be downloaded: {}\n  missing: {missing}",
+        chain(&error)
+    );
+    let remedy = match error.remedy() {
+        Some(remedy) => remedy.or(Remedy::PrepareAvailable),
+        None => Remedy::PrepareAvailable,
+    };
+    Err(Error::new(error.failure(), message).help(remedy))
+}
+
+/// Describes the bundle of a competition whose results are used although it is neither on this machine nor recorded in the
+/// data directory.
+fn borrowed(task: &Task, competition: &Competition) -> Option<BorrowedBundle> {
+    if competition.bundle.is_some() {
+        return None;
+    }
+    let contents = &competition.contents;
+    let (content, lender) = match (&contents.cached, &contents.bundle, &contents.part) {
+        (Some(record), ..) => {
+            let path = Some(record.path.clone()).filter(|path| !path.is_empty());
+            let at = record.named_at();
+            (record.content(), Lender::Cache { at, path })
+        }
+        (None, None, None) => {
+            let link = task.settings.remote.as_ref()?;
+            let remote = link.remote().name().to_owned();
+            (contents.of_source(None).next()?, Lender::Remote { remote })
+        }
+        _ => return None,
+    };
+    Some(BorrowedBundle {
+        blake3: content.digest,
+        md5: content.md5,
+        bytes: content.bytes,
+        lender,
+    })
 }

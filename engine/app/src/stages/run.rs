@@ -1,16 +1,21 @@
-//! Seventh stage: runs the steps that are not up to date.
+//! Seventh stage: runs the steps that are not up to date. Measures the time of every competition, records how a tree was prepared
+//! as soon as it is published, and, if requested, deletes its bundle. The later stages record facts about a run whose steps have
+//! ended, and create its summary.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use prep_cache::LockGuard;
-use prep_core::{Action, Cancel, Context, Graph, NodeId, Reporter, RunOptions};
+use parking_lot::Mutex;
+use prep_cache::{LockGuard, Store};
+use prep_core::{
+    Action, Cancel, Context, Event, Node, NodeId, Reporter, RunOptions, RunReport, StepOutcome,
+};
+use serde::Serialize;
 
-use super::ended::Ended;
-use super::recorded::PublicationRecorder;
-use super::resolve::Plan;
-use super::watch::Watch;
 use crate::error::Error;
+use crate::stages::origins::record_publication;
+use crate::stages::resolve::{CompetitionGraph, Plan};
 use crate::task::Task;
 
 /// A run that is about to begin.
@@ -36,57 +41,257 @@ impl Run {
             plan,
             task,
             context,
-            _in_use,
             ..
         } = self;
-        let options = &task.options;
-        let discard_from = (!options.keep_bundles).then(|| task.settings.data_dir.clone());
-        let (nodes, competitions) = (Arc::new(plan.nodes), Arc::new(plan.competitions));
-        let recorder = PublicationRecorder {
-            graph: plan.graph.clone(),
-            nodes: nodes.clone(),
-            competitions: competitions.clone(),
+        let absent = plan.all.all_nodes().filter(|node| {
+            let is_optional = task.options.available_only;
+            matches!(&node.action, Action::Source(source) if is_optional && source.location().is_none())
+        });
+        let absent = absent.map(|node| (node.competition.clone(), node.name.clone()));
+        let watch = Arc::new(Watch {
+            optional: absent.collect(),
+            all: plan.all.clone(),
             store: context.store.clone(),
-            data_dir: task.data_dir(),
-        };
-        let optional = match options.available_only {
-            true => absent_sources(&plan.graph, nodes.values().flatten()),
-            false => HashSet::new(),
-        };
-        let watch = Arc::new(Watch::new(recorder, discard_from, optional, reporter));
+            task: task.clone(),
+            next: reporter,
+            times: Mutex::default(),
+        });
         let run_options = RunOptions {
-            keep_going: options.keep_going,
+            keep_going: task.options.keep_going,
             oldest_first: false,
         };
         let cancel = context.cancel.clone();
         let mut uncancelled = context.clone();
         uncancelled.cancel = Cancel::default();
-        let (graph, resolution) = (plan.graph.clone(), plan.resolution);
+        let (graph, resolution) = (plan.all.graph.clone(), plan.resolution);
         let report = prep_core::run(graph, context, resolution, run_options, watch.clone())?;
         Ok(Ended {
-            graph: plan.graph,
-            competitions,
+            all: plan.all,
             context: uncancelled,
             report,
             watch,
-            nodes,
             cancel,
             task,
-            _in_use,
+            _in_use: self._in_use,
         })
     }
 }
 
-/// Returns the competition and step of each source that is not on this machine.
-fn absent_sources<'n>(
-    graph: &Graph,
-    nodes: impl Iterator<Item = &'n NodeId>,
-) -> HashSet<(String, String)> {
-    let nodes = nodes.map(|id| graph.node(*id));
-    let absent = nodes.filter(|node| match &node.action {
-        Action::Source(source) => source.location().is_none(),
-        Action::Step(_) | Action::Sink(_) => false,
-    });
-    let names = absent.map(|node| (node.competition.clone(), node.name.clone()));
-    names.collect()
+/// How a competition ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompetitionState {
+    /// Steps ran, and the data directory is complete.
+    Prepared,
+    /// Nothing had to run.
+    UpToDate,
+    #[default]
+    Failed,
+    /// Stopped by the user, or left out because another competition failed.
+    Stopped,
+}
+
+impl CompetitionState {
+    /// Returns whether the competition is completely prepared.
+    pub fn is_complete(self) -> bool {
+        matches!(
+            self,
+            CompetitionState::Prepared | CompetitionState::UpToDate
+        )
+    }
+}
+
+/// A run whose steps have ended.
+pub(crate) struct Ended {
+    pub task: Task,
+    pub all: Arc<CompetitionGraph>,
+    /// A context that is never cancelled, because the summary is created even after an interruption.
+    pub context: Context,
+    pub report: RunReport,
+    pub watch: Arc<Watch>,
+    pub(super) cancel: Cancel,
+    /// Prevents garbage collection of the cache.
+    pub(super) _in_use: LockGuard,
+}
+
+impl Ended {
+    /// Returns the nodes of a competition that have an outcome, with their outcomes.
+    pub(crate) fn outcomes_of(
+        &self,
+        id: &str,
+    ) -> impl Iterator<Item = (NodeId, &Node, &StepOutcome)> {
+        let nodes = self.all.nodes_of(id).iter();
+        nodes.filter_map(|id| {
+            let outcome = self.report.outcomes.get(id)?;
+            Some((*id, self.all.graph.node(*id), outcome))
+        })
+    }
+
+    /// Returns the number of steps of a competition that ran without an error, and the number of steps that were
+    /// reused.
+    pub(crate) fn run_and_reused(&self, id: &str) -> (usize, usize) {
+        let count = |wanted: fn(&StepOutcome) -> bool| {
+            let outcomes = self.outcomes_of(id);
+            outcomes.filter(|(_, _, outcome)| wanted(outcome)).count()
+        };
+        (
+            count(|outcome| matches!(outcome, StepOutcome::Done { .. })),
+            count(|outcome| matches!(outcome, StepOutcome::Reused)),
+        )
+    }
+
+    pub(crate) fn state_of(&self, id: &str) -> CompetitionState {
+        let (run, reused) = self.run_and_reused(id);
+        let mut outcomes = self.outcomes_of(id);
+        match run {
+            _ if outcomes.any(|(_, _, one)| matches!(one, StepOutcome::Failed { .. })) => {
+                CompetitionState::Failed
+            }
+            _ if run + reused < self.all.nodes_of(id).len() => CompetitionState::Stopped,
+            0 => CompetitionState::UpToDate,
+            _ => CompetitionState::Prepared,
+        }
+    }
+
+    /// Returns whether a step was cancelled. A signal after the end of all steps is not an interruption.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.cancel.is_cancelled() && is_unfinished(&self.report)
+    }
+
+    /// Waits until all results are sent to the remote, or rejected by it.
+    pub(crate) fn wait_until_sent(&self) {
+        if let Some(link) = &self.task.settings.remote {
+            link.finish(|| self.cancel.is_cancelled());
+        }
+    }
+
+    /// Frees the plan of the run. For many competitions that takes a noticeable time, so a separate thread does it.
+    pub(crate) fn free(self) {
+        let freed = std::thread::Builder::new().spawn(move || drop((self.all, self.watch)));
+        // If the thread could not be started, the plan is freed already.
+        drop(freed);
+    }
+}
+
+fn is_unfinished(report: &RunReport) -> bool {
+    let mut outcomes = report.outcomes.values();
+    outcomes.any(|outcome| matches!(outcome, StepOutcome::Cancelled))
+}
+
+/// The kind of the last step of each competition.
+pub const PUBLISH_STEP: &str = "publish";
+
+/// A reporter that measures times, records publications and deletes bundles, and passes all events on to `next`.
+pub(crate) struct Watch {
+    all: Arc<CompetitionGraph>,
+    store: Store,
+    task: Task,
+    /// The sources, by competition and step, whose failure leaves their competition out. It is not reported as a
+    /// failure.
+    optional: HashSet<(String, String)>,
+    next: Arc<dyn Reporter>,
+    times: Mutex<HashMap<String, (Instant, Instant)>>,
+}
+
+impl Watch {
+    /// Returns whether the failure of a step leaves its competition out.
+    pub(crate) fn is_optional(&self, competition: &str, step: &str) -> bool {
+        let name = (competition.to_owned(), step.to_owned());
+        self.optional.contains(&name)
+    }
+
+    /// Passes an event on, with the failure of an optional source as a skipped step.
+    fn pass_on(&self, event: &Event) {
+        match event {
+            Event::StepEnded {
+                competition,
+                step,
+                kind,
+                outcome: StepOutcome::Failed { .. },
+            } if self.is_optional(competition, step) => self.next.event(&Event::StepEnded {
+                competition: competition.clone(),
+                step: step.clone(),
+                kind,
+                outcome: StepOutcome::Skipped {
+                    because: step.clone(),
+                },
+            }),
+            _ => self.next.event(event),
+        }
+    }
+
+    /// Returns the time from the start of a competition's first step to the end of its last step. Returns zero if no
+    /// step ran.
+    pub(crate) fn time_of(&self, competition: &str) -> Duration {
+        let times = self.times.lock();
+        let time = times.get(competition);
+        time.map_or(Duration::ZERO, |(first, last)| last.duration_since(*first))
+    }
+}
+
+impl Reporter for Watch {
+    fn event(&self, event: &Event) {
+        match event {
+            Event::StepStarted { competition, .. } => {
+                let now = Instant::now();
+                let mut times = self.times.lock();
+                times.entry(competition.clone()).or_insert((now, now));
+            }
+            Event::StepEnded {
+                competition,
+                kind,
+                outcome,
+                ..
+            } => {
+                if let Some(time) = self.times.lock().get_mut(competition) {
+                    time.1 = Instant::now();
+                }
+                let has_succeeded =
+                    matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+                if has_succeeded && *kind == PUBLISH_STEP {
+                    let place = (&self.store, &*self.task.data_dir());
+                    let was_current = *outcome == StepOutcome::Reused;
+                    record_publication(&self.all, place, competition, was_current);
+                    if !self.task.options.keep_bundles {
+                        prep_fetch::discard(&self.task.settings.data_dir, competition);
+                    }
+                }
+            }
+        }
+        self.pass_on(event);
+    }
+}
+
+/// Returns the competitions that turned out to be unavailable while they ran: a step needed the bytes of a source that is
+/// not on this machine. Their other sources and steps did not fail.
+pub(super) fn left_out_while_running(ended: &Ended) -> Vec<String> {
+    let ids = ended.all.competitions.iter().map(|one| &one.id);
+    let is_left_out = |id: &&String| {
+        let outcomes = ended.outcomes_of(id);
+        let mut failed = outcomes
+            .filter(|(_, _, outcome)| matches!(outcome, StepOutcome::Failed { .. }))
+            .map(|(_, node, _)| ended.watch.is_optional(id, &node.name))
+            .peekable();
+        failed.peek().is_some() && failed.all(|is_optional| is_optional)
+    };
+    ids.filter(is_left_out).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_with_a_cancelled_step_is_unfinished() {
+        let mut report = RunReport::default();
+        let ends = [StepOutcome::Reused, StepOutcome::Done { millis: 1 }];
+        for (number, outcome) in ends.into_iter().enumerate() {
+            report.outcomes.insert(NodeId::new(number), outcome);
+        }
+        assert!(!is_unfinished(&report));
+        report
+            .outcomes
+            .insert(NodeId::new(2), StepOutcome::Cancelled);
+        assert!(is_unfinished(&report));
+    }
 }

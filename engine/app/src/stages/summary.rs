@@ -7,15 +7,14 @@ use prep_spec::Diagnostics;
 use prep_steps::{LocatedError, Manifest, PathSummary};
 use serde::Serialize;
 
-use super::assemble::Competition;
-use super::ended::{CompetitionState, Ended};
-use super::load::Verification;
 use crate::bundles::BorrowedBundle;
 use crate::error::{Error, for_people};
 use crate::run_log::{RunEnd, RunResult};
+use crate::stages::load::{Competition, Verification};
+use crate::stages::run::{CompetitionState, Ended};
 
 /// The comparison of outputs with the published checksums.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Checksums {
     Ok,
@@ -23,6 +22,7 @@ pub enum Checksums {
     DependsOnWriter,
     Differ,
     NotPublished,
+    #[default]
     NotChecked,
 }
 
@@ -49,7 +49,7 @@ impl Preparation {
         refused: Vec<(String, Error)>,
         (ids, left_out): (&[String], Vec<String>),
     ) -> Preparation {
-        let finished = ended.competitions.iter();
+        let finished = ended.all.competitions.iter();
         let finished = finished.filter(|one| !left_out.contains(&one.id));
         let finished = finished.map(|one| Summary::of_finished(ended, one, published.get(&one.id)));
         let variant = &ended.task.options.variant;
@@ -62,7 +62,7 @@ impl Preparation {
             refused,
             left_out,
             interrupted: ended.is_interrupted(),
-            timings: ended.report.timings(&ended.graph),
+            timings: ended.report.timings(&ended.all.graph),
         }
     }
 
@@ -104,7 +104,7 @@ pub struct StepFailure {
 }
 
 /// One competition of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     pub id: String,
     pub variant: String,
@@ -168,7 +168,7 @@ impl Summary {
         let mut unverified = Vec::new();
         if competition.is_partial() {
             unverified.push("the bundle's MD5".to_owned());
-            unverified.extend_from_slice(&competition.without_checksum);
+            unverified.extend(competition.without_checksum());
         }
         let state = ended.state_of(id);
         let checksums = match competition.verification {
@@ -182,6 +182,9 @@ impl Summary {
         let (steps_run, steps_reused) = ended.run_and_reused(id);
         let published = published.filter(|_| state != CompetitionState::Failed);
         Summary {
+            id: id.clone(),
+            variant: ended.task.options.variant.clone(),
+            state,
             files: published.map(|published| published.files),
             bytes: published.map(|published| published.bytes),
             seconds: ended.watch.time_of(id).as_secs_f64(),
@@ -190,33 +193,12 @@ impl Summary {
             checksums,
             unverified,
             depends_on_writer,
-            unpublished: published.map_or_else(PathSummary::default, |published| {
-                published.unpublished.clone()
-            }),
+            unpublished: published
+                .map(|one| one.unpublished.clone())
+                .unwrap_or_default(),
             borrowed: competition.borrowed.clone(),
             as_last_time: competition.recalled().map(|one| one.name).collect(),
             failures,
-            ..Summary::new(id, &ended.task.options.variant, state)
-        }
-    }
-
-    fn new(id: &str, variant: &str, state: CompetitionState) -> Summary {
-        Summary {
-            id: id.to_owned(),
-            variant: variant.to_owned(),
-            state,
-            files: None,
-            bytes: None,
-            seconds: 0.0,
-            steps_run: 0,
-            steps_reused: 0,
-            checksums: Checksums::NotChecked,
-            unverified: Vec::new(),
-            depends_on_writer: Vec::new(),
-            unpublished: PathSummary::default(),
-            borrowed: None,
-            as_last_time: Vec::new(),
-            failures: Vec::new(),
         }
     }
 
@@ -235,8 +217,10 @@ impl Summary {
             place: error.diagnostics.clone(),
         };
         Summary {
+            id: id.to_owned(),
+            variant: variant.to_owned(),
             failures: vec![failure],
-            ..Summary::new(id, variant, CompetitionState::Failed)
+            ..Summary::default()
         }
     }
 }

@@ -8,8 +8,7 @@ use prep_core::{Reason, units};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::output::printer::{MessageLevel, Printer};
 use crate::output::table::PrintedTable;
 
@@ -63,7 +62,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     })?;
     let mirrored = plan.mirrored(task);
     let mut plans = Vec::new();
-    for competition in &plan.competitions {
+    for competition in &plan.all.competitions {
         let id = &competition.id;
         let manifest = prep_app::manifest(&task.data_dir(), id)?;
         let steps = plan.steps(id)?;
@@ -123,7 +122,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
 /// directory. With `is_pull`, results of a remote are expected.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for competition in &plan.competitions {
+    for competition in &plan.all.competitions {
         let options: Vec<String> = competition.recalled().map(option_text).collect();
         let options = options.join(" ");
         match groups.iter_mut().find(|(other, _)| *other == options) {
@@ -138,7 +137,7 @@ pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
             false => format!("as last time: {options} ({})", ids.join(", ")),
         });
     }
-    for competition in &plan.competitions {
+    for competition in &plan.all.competitions {
         let bundle = competition.borrowed.as_ref();
         let bundle = bundle.filter(|bundle| !is_pull || !bundle.is_remote());
         if let Some(bundle) = bundle {

@@ -1,25 +1,28 @@
 //! Prints results to stdout and messages to stderr, above a progress display if there is one.
 
-use std::fmt;
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::{fmt, fs, io};
 
 use anstyle::{AnsiColor, Style};
 use parking_lot::Mutex;
-use prep_app::Note;
+use prep_app::{Error, Note};
 use prep_core::units;
 use serde::Serialize;
 use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 
 use crate::error;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::global::{Color, Global};
-use crate::output::diagnostics;
-use crate::output::table::PrintedTable;
+use crate::output::table::{self, PrintedTable};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -196,7 +199,7 @@ impl Printer {
     /// Prints an error with its help, or the mistakes in a pipeline.
     pub fn error(&self, error: &CliError) {
         let text = match &error.diagnostics {
-            Some(found) => diagnostics::render(found),
+            Some(found) => table::render(found),
             // The user stopped the program, which is not an error.
             None if error.exit == Exit::Interrupted => {
                 format!("{}\n", message_text(&error.message))
@@ -266,5 +269,103 @@ impl Aside {
 impl fmt::Debug for Aside {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Aside").finish_non_exhaustive()
+    }
+}
+
+/// Writes a temporary file in the same directory and renames it, so that readers see either the old or the complete new
+/// content. Pipes and devices are written directly.
+pub fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    // If the path is a link, the link stays and its target is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_direct = fs::metadata(&path).is_ok_and(|found| !found.is_file());
+    let temporary = if is_direct {
+        path.clone()
+    } else {
+        temporary_path(&path)
+    };
+    let written = File::create(&temporary).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    });
+    let written = match written {
+        Ok(()) if !is_direct => fs::rename(&temporary, &path),
+        other => other,
+    };
+    written.map_err(|error| {
+        if !is_direct {
+            // Errors are ignored: the file may not exist, and the first error is the relevant one.
+            let _ = fs::remove_file(&temporary);
+        }
+        Error::writing("write", &path, &error)
+    })
+}
+
+fn temporary_path(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+/// A running ticker. Dropping it stops the thread.
+pub struct Ticker {
+    /// The thread ends when this is dropped.
+    running: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    /// Starts a thread that calls `tick` after each interval. If the thread cannot be started, `tick` is never called.
+    pub fn start(interval: Duration, mut tick: impl FnMut() + Send + 'static) -> Ticker {
+        let (running, stopped) = channel();
+        let work = move || {
+            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                tick();
+            }
+        };
+        Ticker {
+            running: Some(running),
+            thread: std::thread::Builder::new().spawn(work).ok(),
+        }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        drop(self.running.take());
+        if let Some(thread) = self.thread.take() {
+            // The panic hook has already reported a panic of the thread.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        let read = || fs::read_to_string(&path).unwrap();
+        write_atomically(&path, |out| out.write_all(b"one")).unwrap();
+        let full = |out: &mut dyn Write| {
+            out.write_all(b"half")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        };
+        let error = write_atomically(&path, full).unwrap_err();
+        assert!(error.message.contains("a.txt"), "{error}");
+        assert_eq!(read(), "one");
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write_atomically(&link, |out| out.write_all(b"two")).unwrap();
+        assert_eq!(read(), "two");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        write_atomically(Path::new("/dev/null"), |out| out.write_all(b"x")).unwrap();
+        write_atomically(&dir.path().join("no/where"), |out| out.write_all(b"x")).unwrap_err();
     }
 }

@@ -6,8 +6,7 @@ use prep_app::{Checksums, CompetitionState, Preparation, StepFailure, Summary};
 use prep_core::{Timing, WaitTimes, units};
 use serde_json::{Value, json};
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::output::printer::Printer;
 use crate::output::table::PrintedTable;
 use crate::remedy;

@@ -3,15 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Settings};
+use prep_app::{
+    Audit, AuditReport, Block, BundleAudit, Catalog, LeakLevel, LeakReport, OutputsAudit, Settings,
+    TreeAudit, Verdict,
+};
+use prep_core::units;
 use serde_json::json;
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
-use crate::output::audit;
+use crate::output::table::one_line_within;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
+use crate::verbs::audit;
 
 /// Explain why files differ from the published ones
 #[derive(Debug, Args)]
@@ -53,7 +57,7 @@ impl AuditArgs {
             let entry = catalog.get(id)?;
             let audit = prep_app::audit(entry, settings, &sources, self.tree.as_deref())?;
             if !session.printer.json {
-                session.printer.result(&audit::text(&audit))?;
+                session.printer.result(&audit_text(&audit))?;
             }
             Ok(audit)
         });
@@ -86,4 +90,224 @@ impl AuditArgs {
             false => Ok(ids),
         }
     }
+}
+
+/// Returns the exit code of a verdict. Content that differs is a failed check.
+pub fn exit(verdict: Verdict) -> Exit {
+    match verdict {
+        Verdict::Equal | Verdict::SameContent => Exit::Success,
+        Verdict::ContentDiffers | Verdict::AnswersDiffer => Exit::Check,
+    }
+}
+
+fn audit_text(audit: &Audit) -> String {
+    let mut text = format!(
+        "{}: {}; {}\n",
+        audit.id,
+        verdict(audit.verdict),
+        audit.conclusion
+    );
+    text.push_str(&format!(
+        "  bundle   {}\n",
+        audit
+            .bundle
+            .as_ref()
+            .map_or_else(|| "not found".to_owned(), bundle)
+    ));
+    text.push_str(&format!(
+        "  outputs  {}\n",
+        audit
+            .outputs
+            .as_ref()
+            .map_or_else(|| "not prepared".to_owned(), outputs)
+    ));
+    if let Some(tree_part) = &audit.tree {
+        text.push_str(&format!("  tree     {}\n", tree(tree_part)));
+    }
+    let reports: [Option<&AuditReport>; 3] = [
+        audit.bundle.as_ref().map(|part| &part.report),
+        audit.outputs.as_ref().map(|part| &part.report),
+        audit.tree.as_ref().map(|part| &part.report),
+    ];
+    for report in reports.into_iter().flatten() {
+        for cause in &report.blocks {
+            text.push_str(&block(cause));
+        }
+    }
+    text
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Equal => "nothing differs",
+        Verdict::SameContent => "the same content",
+        Verdict::ContentDiffers => "content differs",
+        Verdict::AnswersDiffer => "answers differ",
+    }
+}
+
+fn bundle(part: &BundleAudit) -> String {
+    let size = units::bytes(part.bytes);
+    match &part.published {
+        Some(published) if *published == part.md5 => format!("has its published MD5, {size}"),
+        Some(published) => format!("MD5 {}, published is {published}, {size}", part.md5),
+        None => format!("no MD5 is published, {size}"),
+    }
+}
+
+fn outputs(part: &OutputsAudit) -> String {
+    match part.published {
+        0 => format!("no checksums are published for {}", part.variant),
+        count => format!("{} of {count} have their published MD5", part.equal.len()),
+    }
+}
+
+fn tree(part: &TreeAudit) -> String {
+    format!(
+        "{} of {} files have equal bytes in {}",
+        part.equal,
+        part.common,
+        part.path.display()
+    )
+}
+
+/// Maximum length of a line that quotes names and values of others, in characters.
+const MAX_LINE: usize = 4_000;
+
+/// Maximum number of paths that a block shows.
+const MAX_PATHS: usize = 3;
+
+fn block(block: &Block) -> String {
+    let mut paths: Vec<&str> = block
+        .paths
+        .iter()
+        .take(MAX_PATHS)
+        .map(String::as_str)
+        .collect();
+    let more = format!("and {} more", block.paths.len().saturating_sub(MAX_PATHS));
+    if block.paths.len() > MAX_PATHS {
+        paths.push(&more);
+    }
+    let mut text = format!("\n  {}   harm: {}\n", block.cause, block.harm);
+    let mut line = |label: &str, words: &str| {
+        let words = one_line_within(words, MAX_LINE);
+        text.push_str(&format!("      {label:<7} {words}\n"));
+    };
+    line("what", block.meaning);
+    line("rule", &block.rules.join("; "));
+    line("where", &paths.join(", "));
+    let counts = [(block.rows, "row"), (block.cells, "cell")];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, unit)| units::count(*count, unit))
+        .collect();
+    if !counts.is_empty() {
+        line("count", &counts.join(", "));
+    }
+    for proof in &block.proof {
+        line("proof", proof);
+    }
+    for example in &block.examples {
+        line("example", example);
+    }
+    line("do", block.advice);
+    text
+}
+
+/// Search prepared data for hints at the answers
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep leaks random-acts-of-pizza --source ~/bundles
+  prep leaks --lite --json | jq '.competitions[] | select(.worst == \"leak\") | .id'
+
+A leak gives answers away. A risk is a group, copy or order that train and test share. A note also occurs in sound data. \
+The detectors know the place of the answers and nothing else about a competition. If you have the bundle, they also \
+compare the test part with the test part of the bundle.
+
+The exit code is 5 if there is a leak, and 1 if there is a risk and no leak.")]
+pub struct LeaksArgs {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    variant: VariantArg,
+    #[command(flatten)]
+    source: SourceArg,
+}
+
+impl LeaksArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let catalog = session.catalog()?;
+        let settings = self.variant.settings(session);
+        let mut directories = Vec::new();
+        directories.extend(self.source.or_setting(session));
+        directories.push(&session.settings.data_dir);
+        let ids = self.selection.ids(session)?;
+        let reports = session.for_each_id(&ids, |id| {
+            Ok(prep_app::leaks(&catalog, &settings, id, &directories)?)
+        });
+        reports.print_json(&session.printer, |id, report| {
+            json!({
+                "id": id,
+                "worst": report.worst(),
+                "items": report.items,
+                "has_few_items": report.has_few_items,
+                "bundle": report.bundle,
+                "findings": report.findings,
+            })
+        })?;
+        for (id, report) in reports.results().filter(|_| !session.printer.json) {
+            session.printer.result(&text(id, report))?;
+        }
+        let worst = reports.results().filter_map(|(_, report)| report.worst());
+        let found = match worst.max() {
+            Some(LeakLevel::Leak) => Exit::Check,
+            Some(LeakLevel::Risk) => Exit::No,
+            Some(LeakLevel::Note) | None => Exit::Success,
+        };
+        Ok(Exit::combine([found, reports.exit()]))
+    }
+}
+
+fn text(id: &str, report: &LeakReport) -> String {
+    let count = |level| {
+        report
+            .findings
+            .iter()
+            .filter(|finding| finding.level == level)
+            .count() as u64
+    };
+    let mut text = format!(
+        "{id}: {}, {}, {}; {}{}{}\n",
+        units::count(count(LeakLevel::Leak), "leak"),
+        units::count(count(LeakLevel::Risk), "risk"),
+        units::count(count(LeakLevel::Note), "note"),
+        units::count(report.items as u64, "test item"),
+        match report.has_few_items {
+            true => ": too few to judge statistics",
+            false => "",
+        },
+        match report.bundle {
+            true => "",
+            false => "; the bundle was not found, so nothing was compared with it",
+        }
+    );
+    for finding in &report.findings {
+        text.push_str(&format!(
+            "  {:<4}  {}: {}\n",
+            finding.level.name(),
+            finding.detector,
+            finding.what
+        ));
+        for line in &finding.evidence {
+            text.push_str(&format!("          {line}\n"));
+        }
+        match &finding.accepted {
+            Some(why) => text.push_str(&format!("        accepted: {why}\n")),
+            None if finding.advice.is_empty() => {}
+            None => text.push_str(&format!("        help: {}\n", finding.advice)),
+        }
+    }
+    text
 }

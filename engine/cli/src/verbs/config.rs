@@ -1,19 +1,21 @@
 //! `prep config`: shows the settings and their origins.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::Verify;
+use clap_complete::Shell;
+use prep_app::{Error, Verify};
+use prep_core::units;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
+use crate::global::named;
+use crate::options::OutputArg;
 use crate::output::table::PrintedTable;
 use crate::prep_toml::ConfigFiles;
-use crate::remote::{RemoteArgs, RemoteSetting, RemoteSettings};
+use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::session::{CliSession, VerbResult};
-use prep_core::units;
 
 /// Show the settings and where each comes from
 #[derive(Debug, Args)]
@@ -109,15 +111,12 @@ impl ConfigArgs {
             .collect();
         let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;
         // Addresses are shown without parts that may be secret.
-        let address = |url: &RemoteSetting<String>| -> Result<RemoteSetting<String>, CliError> {
-            Ok(RemoteSetting {
-                value: prep_remote::Address::parse(&url.value)?.without_secrets(),
-                origin: url.origin.clone(),
-            })
+        let address = |(url, origin): &(String, String)| -> Result<_, CliError> {
+            let shown = prep_remote::Address::parse(url)?.without_secrets();
+            Ok((shown, origin.clone()))
         };
-        let mut push = |name, setting: Option<RemoteSetting<String>>| {
-            let (value, origin) =
-                setting.map_or_else(Default::default, |setting| (setting.value, setting.origin));
+        let mut push = |name, setting: Option<(String, String)>| {
+            let (value, origin) = setting.unwrap_or_default();
             lines.push(Line {
                 name,
                 value,
@@ -125,31 +124,24 @@ impl ConfigArgs {
             });
         };
         push("remote.url", remote.url.as_ref().map(address).transpose()?);
-        let key = remote.signing(places)?.map(|key| RemoteSetting {
-            value: format!("{} {}", key.name(), key.public()),
-            origin: remote
-                .key
-                .as_ref()
-                .map_or_else(|| "the only key".to_owned(), |key| key.origin.clone()),
+        let key = remote.signing(places)?.map(|key| {
+            let origin = remote.key.as_ref().map(|(_, origin)| origin.clone());
+            let origin = origin.unwrap_or_else(|| "the only key".to_owned());
+            (format!("{} {}", key.name(), key.public()), origin)
         });
         push("remote.key", key);
-        for trusted in &remote.trusted {
-            let RemoteSetting { value, origin } = trusted.clone();
-            let value = value.to_string();
-            push("remote.trusted", Some(RemoteSetting { value, origin }));
+        for (trusted, origin) in &remote.trusted {
+            push(
+                "remote.trusted",
+                Some((trusted.to_string(), origin.clone())),
+            );
         }
         for same_as in &remote.same_as {
             push("remote.same_as", Some(address(same_as)?));
         }
-        let mirror = remote.mirror.as_ref().map(|mirror| RemoteSetting {
-            value: mirror.value.to_string(),
-            origin: mirror.origin.clone(),
-        });
-        let usual = || RemoteSetting {
-            value: "false".to_owned(),
-            origin: "default".to_owned(),
-        };
-        push("remote.mirror", Some(mirror.unwrap_or_else(usual)));
+        let mirror = remote.mirror.clone();
+        let (mirror, origin) = mirror.unwrap_or_else(|| (false, "default".to_owned()));
+        push("remote.mirror", Some((mirror.to_string(), origin)));
         push("remote.endpoint", remote.endpoint.clone());
         push("remote.region", remote.region.clone());
         Ok(lines)
@@ -164,4 +156,55 @@ fn skipped(verify: Option<Verify>) -> [&'static str; 2] {
         Some(Verify::Outputs) => ["no", "yes"],
         Some(Verify::Nothing) => ["yes", "yes"],
     }
+}
+
+/// Print shell completions, or write manual pages
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  prep completions bash -o ~/.local/share/bash-completion/completions/prep\n  prep completions zsh -o ~/.zfunc/_prep\n  prep completions man -o ~/.local/share/man/man1\n\nFor `man`, -o names a directory, which gets one page for each verb."
+)]
+pub struct CompletionsArgs {
+    /// bash, zsh, fish, elvish, powershell or man
+    #[arg(value_name = "SHELL", value_parser = named(FORMS), hide_possible_values = true)]
+    form: Form,
+    #[command(flatten)]
+    output: OutputArg,
+}
+
+/// The shell of the completions. `None` for manual pages.
+type Form = Option<Shell>;
+
+const FORMS: [(&str, Form); 6] = [
+    ("bash", Some(Shell::Bash)),
+    ("elvish", Some(Shell::Elvish)),
+    ("fish", Some(Shell::Fish)),
+    ("powershell", Some(Shell::PowerShell)),
+    ("zsh", Some(Shell::Zsh)),
+    ("man", None),
+];
+
+impl CompletionsArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let mut command = (session.command)();
+        match (self.form, self.output.path()) {
+            (Some(shell), _) => {
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut command, "prep", &mut script);
+                let script = String::from_utf8_lossy(&script);
+                self.output.write(session, &script)?;
+            }
+            (None, Some(directory)) => write_pages(command, directory)?,
+            (None, None) => {
+                return Err(CliError::usage("manual pages are several files")
+                    .help("name a directory for them with -o DIR"));
+            }
+        }
+        Ok(Exit::Success)
+    }
+}
+
+fn write_pages(command: clap::Command, directory: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(command, directory))
+        .map_err(|error| Error::writing("write manual pages to", directory, &error))
 }

@@ -4,11 +4,12 @@
 //! separate from the usual data and cache directories.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::Args;
 use prep_app::{
-    Catalog, GradedList, GradingLog, Preparation, PreparationOptions, RememberedOptions, SAMPLES,
-    Settings, Summary, Verify, grade_list,
+    Catalog, Error, GradedList, GradingLog, Preparation, PreparationOptions, RememberedOptions,
+    SAMPLES, SampleBundle, Settings, Summary, Verify, grade_list,
 };
 use prep_core::units;
 use prep_grade::report::CompetitionReport;
@@ -16,12 +17,11 @@ use prep_spec::BASE_VARIANT;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::downloads::{DownloadLimits, Purpose};
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::output::table::PrintedTable;
 use crate::output::{grading, summary};
-use crate::samples;
+use crate::prep_toml::FILE;
+use crate::request::{DownloadLimits, Purpose};
 use crate::session::{CliSession, VerbResult};
 
 /// Prepare and grade sample data that prep contains
@@ -54,7 +54,7 @@ struct Row {
 impl DemoArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let dir = &self.output;
-        samples::unpack(dir)?;
+        unpack(dir)?;
         let session = CliSession {
             settings: Settings {
                 data_dir: dir.join("data"),
@@ -67,7 +67,7 @@ impl DemoArgs {
         let ids: Vec<String> = SAMPLES.iter().map(|sample| sample.id.to_owned()).collect();
         let options = PreparationOptions {
             remembered: RememberedOptions {
-                source: Some(samples::bundles(dir)),
+                source: Some(bundles(dir)),
                 // The published checksums apply to the real bundles only.
                 verify: Some(Verify::Nothing),
                 ..session.remembered.clone()
@@ -84,7 +84,7 @@ impl DemoArgs {
         session.printer.message(sentence(&preparation));
         let list = dir.join("submissions.jsonl");
         let text = submissions(dir, &task.catalog, &session.settings)?;
-        samples::put(&list, text.as_bytes())?;
+        put(&list, text.as_bytes())?;
         let graded = grade_list(
             &session.settings,
             &task.catalog,
@@ -148,7 +148,7 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
         let prepared_sample = grade.map(|grade| prepared.join(&grade.value.sample.value));
         for path in prepared_sample
             .into_iter()
-            .chain(samples::submissions(sample, dir))
+            .chain(sample_submissions(sample, dir))
         {
             let line = json!({ "competition_id": sample.id, "submission_path": path });
             text.push_str(&format!("{line}\n"));
@@ -204,4 +204,105 @@ why the steps ran     cd {dir} && prep why {id} --skip-verification
 a page with pictures  cd {dir} && prep report -o report.html
 with real bundles     prep run ID --source DIR      (DIR/ID.zip, as Kaggle serves it)"
     )
+}
+
+const MARKER_FILE: &str = "prep-demo.txt";
+/// Settings for commands in the demo's directory.
+const SETTINGS: &str = "data_dir = \"data\"\ncache_dir = \"cache\"\nsource = \"bundles\"\n";
+const MARKER_TEXT: &str = "`prep demo` wrote this directory from sample data. You can delete it.\n";
+
+/// Writes all bundles and submissions of the demo to `dir`. Files that already have the right content are not written
+/// again, so that their times do not change.
+///
+/// # Errors
+/// Returns an error if `dir` contains files that are not from a demo, or cannot be written.
+pub fn unpack(dir: &Path) -> Result<(), CliError> {
+    if !dir.join(MARKER_FILE).is_file() {
+        let occupied = match fs::read_dir(dir) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(Error::writing("use the directory", dir, &error).into()),
+        };
+        if occupied {
+            let message = format!("{} is not empty", dir.display());
+            return Err(CliError::new(Exit::Usage, message)
+                .help("name a new or empty directory with --output"));
+        }
+    }
+    put(&dir.join(MARKER_FILE), MARKER_TEXT.as_bytes())?;
+    put(&dir.join(FILE), SETTINGS.as_bytes())?;
+    for sample in SAMPLES {
+        put(
+            &bundles(dir).join(format!("{}.zip", sample.id)),
+            sample.bundle,
+        )?;
+        for (name, content) in sample.submissions {
+            put(&submission(dir, sample.id, name), content.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the directory of bundles.
+pub fn bundles(dir: &Path) -> PathBuf {
+    dir.join("bundles")
+}
+
+/// Returns the paths of a sample's submissions.
+fn sample_submissions(sample: &SampleBundle, dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let names = sample.submissions.iter();
+    names.map(|(name, _)| submission(dir, sample.id, name))
+}
+
+fn submission(dir: &Path, id: &str, name: &str) -> PathBuf {
+    dir.join("submissions").join(id).join(name)
+}
+
+/// Writes a file and creates its parent directories, unless the file already has this content.
+pub fn put(path: &Path, content: &[u8]) -> Result<(), CliError> {
+    if fs::read(path).is_ok_and(|found| found == content) {
+        return Ok(());
+    }
+    let written = match path.parent() {
+        Some(directory) => fs::create_dir_all(directory),
+        None => Ok(()),
+    };
+    written
+        .and_then(|()| fs::write(path, content))
+        .map_err(|error| Error::writing("write", path, &error).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_small_and_belong_to_built_in_competitions() {
+        let catalog = prep_app::Catalog::embedded();
+        assert!(SAMPLES.len() >= 4);
+        for sample in SAMPLES {
+            let entry = catalog.get(sample.id).unwrap();
+            assert!(entry.pipeline().is_ok() && entry.leaderboard.is_some());
+            assert!(sample.bundle.len() < 60_000, "{}", sample.id);
+            assert!(!sample.submissions.is_empty(), "{}", sample.id);
+        }
+    }
+
+    #[test]
+    fn a_demo_unpacks_into_new_empty_and_demo_directories() {
+        let dir = tempfile::tempdir().unwrap();
+        unpack(dir.path()).unwrap();
+        let bundle = bundles(dir.path()).join(format!("{}.zip", SAMPLES[0].id));
+        let time = || fs::metadata(&bundle).unwrap().modified().unwrap();
+        let first = time();
+        unpack(dir.path()).unwrap();
+        assert_eq!(time(), first);
+        fs::write(&bundle, "damaged").unwrap();
+        unpack(dir.path()).unwrap();
+        assert_eq!(fs::read(&bundle).unwrap(), SAMPLES[0].bundle);
+        let nested = dir.path().join("not/there");
+        unpack(&nested).unwrap();
+        assert!(nested.join(MARKER_FILE).is_file());
+        assert!(unpack(&bundle).is_err());
+    }
 }

@@ -8,8 +8,7 @@ use prep_core::units;
 use prep_spec::{BASE_VARIANT, Corrections, known_variants};
 use serde_json::{Value, json};
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::options::VariantArg;
 use crate::output::table::{joined, one_line};
 use crate::session::{CliSession, VerbResult};

@@ -5,7 +5,7 @@ use prep_app::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 use prep_core::units;
 use serde_json::{Value, json};
 
-use crate::exit::Exit;
+use crate::error::Exit;
 use crate::options::VariantArg;
 use crate::output::table::PrintedTable;
 use crate::select::Selection;

@@ -3,23 +3,22 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use prep_app::doctor::{self, CheckResult, Health};
-use prep_app::{Permission, PermissionCheck, Remedy, RememberedOptions};
+use prep_app::doctor::{CheckResult, Health};
+use prep_app::{Permission, PermissionCheck, Remedy, RememberedOptions, doctor};
 use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
-use crate::downloads::{self, DownloadLimits, Purpose};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::interrupt;
+use crate::error::{CliError, Exit};
 use crate::output::table::PrintedTable;
 use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
+use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 use crate::settings::open_files_of;
+use crate::{process, request};
 
 /// Check credentials, rules, disk and directories
 #[derive(Debug, Args)]
@@ -81,14 +80,14 @@ impl Findings {
 
 impl DoctorArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let (_watching, cancel) = interrupt::watched(&session.printer)?;
+        let (_watching, cancel) = process::watched(&session.printer)?;
         let mut findings = Findings::default();
         let ids = match self.selection.is_empty() {
             true => Vec::new(),
             false => self.selection.ids(session)?,
         };
         let purpose = Purpose::request_unless(self.offline);
-        let network = downloads::network(session, &DownloadLimits::default(), purpose);
+        let network = request::network(session, &DownloadLimits::default(), purpose);
         credentials(session, &mut findings);
         if !self.offline {
             self.kaggle(session, &network, &ids, &cancel, &mut findings)?;

@@ -7,9 +7,9 @@ use prep_app::{Export, ExportForm};
 use prep_core::units;
 use serde_json::{Map, Value, json};
 
-use crate::exit::Exit;
-use crate::interrupt;
+use crate::error::Exit;
 use crate::options::{ExpandArgs, VariantArg};
+use crate::process;
 use crate::session::{CliSession, VerbResult};
 
 /// Copy a prepared competition to a directory or tar file
@@ -45,12 +45,12 @@ impl ExportArgs {
         let wanted = Export {
             form: ExportForm::from_target(&self.output)?,
             private: self.private,
-            expand: self.expand.expand(),
+            expand: self.expand.expand_archives.unwrap_or_default(),
             target: self.output.clone(),
         };
         let catalog = session.catalog()?;
         let settings = self.variant.settings(session);
-        let (_watching, cancel) = interrupt::watched(&session.printer)?;
+        let (_watching, cancel) = process::watched(&session.printer)?;
         let exported = prep_app::export(&catalog, &settings, &self.id, &wanted, &cancel)?;
         let json = || {
             let mut copy = Map::from_iter([("id".to_owned(), json!(exported.competition))]);

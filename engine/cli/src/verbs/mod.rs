@@ -1,8 +1,7 @@
-//! The verbs: one file per verb, and a directory for a verb with subcommands.
+//! The verbs: one file per verb, and a directory for a verb with many subcommands.
 
 mod audit;
 mod cache;
-mod completions;
 mod config;
 mod demo;
 mod diff;
@@ -11,9 +10,7 @@ mod doctor;
 mod export;
 mod fetch;
 mod grade;
-mod leaks;
 mod list;
-mod mcp;
 mod pipeline;
 mod plan;
 mod remote;
@@ -22,7 +19,6 @@ mod report;
 mod run;
 mod serve;
 mod summarize;
-mod validate;
 
 use clap::Subcommand;
 
@@ -62,15 +58,15 @@ verbs! {
     }
     "Grade" {
         Grade(grade::GradeArgs),
-        Validate(validate::ValidateArgs),
+        Validate(grade::ValidateArgs),
         Summarize(summarize::SummarizeArgs),
         Serve(serve::ServeArgs),
-        Mcp(mcp::McpArgs),
+        Mcp(serve::McpArgs),
     }
     "Trust" {
         Audit(audit::AuditArgs),
         Diff(diff::DiffArgs),
-        Leaks(leaks::LeaksArgs),
+        Leaks(audit::LeaksArgs),
         Digest(digest::DigestArgs),
         Report(report::ReportArgs),
         Export(export::ExportArgs),
@@ -88,6 +84,6 @@ verbs! {
         Demo(demo::DemoArgs),
         Doctor(doctor::DoctorArgs),
         Config(config::ConfigArgs),
-        Completions(completions::CompletionsArgs),
+        Completions(config::CompletionsArgs),
     }
 }

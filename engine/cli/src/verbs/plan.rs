@@ -6,13 +6,12 @@ use prep_app::{PlannedStep, PreparationOptions, Runs, for_people, reasons};
 use prep_core::{LastRun, Reason};
 use serde_json::{Value, json};
 
-use crate::downloads::{DownloadLimits, Purpose};
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::options::PreparationArgs;
 use crate::output::plan;
 use crate::output::plan::{recalled_names, show_origin, step_table};
 use crate::remote::RemoteArgs;
+use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -88,7 +87,7 @@ impl WhyArgs {
                 .map(|step| as_json(step, last.get(&step.step)))
                 .collect();
             let mut why = json!({ "id": self.id, "variant": self.preparation.variant.variant, "steps": steps });
-            let competition = plan.competitions.first();
+            let competition = plan.all.competitions.first();
             if let Some(borrowed) = competition.and_then(|one| one.borrowed.as_ref()) {
                 why["borrowed"] = json!(borrowed);
             }

@@ -7,8 +7,7 @@ use prep_app::{Removal, RemovalResult, Space, remove};
 use prep_core::units;
 use serde_json::json;
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::output::table::PrintedTable;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};

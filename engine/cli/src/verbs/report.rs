@@ -9,10 +9,9 @@ use prep_core::units;
 use prep_report::{GradedExperiment, ReportSubject};
 use serde_json::json;
 
-use crate::downloads::{DownloadLimits, Purpose};
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::output::file::write_atomically;
+use crate::error::{CliError, Exit};
+use crate::output::printer::write_atomically;
+use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -89,13 +88,13 @@ impl ReportArgs {
                 Some((name, path)) if !Path::new(text).exists() => (name, path),
                 _ => ("experiment", text.as_str()),
             };
-            let report = prep_experiments::GradingReport::read(Path::new(path))
-                .map_err(CliError::of_experiments)?;
+            let runs =
+                prep_experiments::read_report(Path::new(path)).map_err(CliError::of_experiments)?;
             match graded.iter_mut().find(|experiment| experiment.name == name) {
-                Some(experiment) => experiment.reports.push(report),
+                Some(experiment) => experiment.runs.extend(runs),
                 None => graded.push(GradedExperiment {
                     name: name.to_owned(),
-                    reports: vec![report],
+                    runs,
                 }),
             }
         }
@@ -105,8 +104,7 @@ impl ReportArgs {
 
 /// Warns about graded competitions that cannot be shown because they have no pipeline.
 fn warn_about_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedExperiment]) {
-    let reports = graded.iter().flat_map(|experiment| &experiment.reports);
-    let runs = reports.flat_map(|report| &report.runs);
+    let runs = graded.iter().flat_map(|experiment| &experiment.runs);
     let ids: BTreeSet<&str> = runs
         .map(|run| run.competition.as_str())
         .filter(|id| catalog.find(id).is_none())
@@ -136,11 +134,8 @@ fn prepared_or_graded(
     for entry in task.catalog.iter() {
         let was_graded = graded
             .iter()
-            .flat_map(|experiment| &experiment.reports)
-            .any(|report| {
-                let mut runs = report.runs.iter();
-                runs.any(|run| run.competition == entry.id)
-            });
+            .flat_map(|experiment| &experiment.runs)
+            .any(|run| run.competition == entry.id);
         let mut is_prepared = false;
         for directory in &directories {
             is_prepared |= prep_app::manifest(directory, &entry.id)?.is_some();

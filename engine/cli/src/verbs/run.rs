@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use prep_app::{LinkMode, PreparationOptions, RememberedOptions};
 
-use crate::downloads::{DownloadLimits, Purpose};
+use crate::global::link_mode;
 use crate::options::PreparationArgs;
 use crate::output::{plan, summary};
 use crate::remote::RemoteArgs;
+use crate::request::{DownloadLimits, Purpose};
 use crate::select::{Selection, UnitArg};
 use crate::session::{CliSession, VerbResult};
-use crate::values::link_mode;
 
 /// Prepare competitions (only what changed runs)
 #[derive(Debug, Args)]

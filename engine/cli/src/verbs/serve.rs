@@ -1,17 +1,19 @@
 //! `prep serve`: validates submissions over HTTP.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use prep_app::Error;
+use prep_app::{Error, SubmissionDirectory};
 use prep_core::units;
+use prep_mcp::McpOptions;
 use prep_serve::{ServeError, Server, ServerEvent, ServerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::options::{LogArgs, VariantArg};
+use crate::remedy;
 use crate::session::{CliSession, VerbResult};
 
 /// Validate submissions over HTTP, without scores
@@ -122,4 +124,54 @@ fn line(event: &ServerEvent) -> String {
 #[allow(clippy::needless_pass_by_value)] // the signature is that of a function for `map_err`
 fn failed(error: ServeError) -> CliError {
     Error::new(prep_core::Failure::Machine, prep_core::chain(&error)).into()
+}
+
+/// Serve tools for agents: list, describe, validate (MCP)
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep mcp
+  prep mcp --submissions /submissions --data-dir /data
+  claude mcp add prep -- prep mcp
+
+The server speaks the Model Context Protocol on stdin and stdout. Its tools are `list`, `describe` and `validate`; with \
+--scores also `grade`. Use --scores only if agents may see scores during their search. Gradings are logged in DATA/grades.jsonl.")]
+pub struct McpArgs {
+    /// Also offer the tool `grade`, whose answers have scores and medals
+    #[arg(long)]
+    scores: bool,
+    /// Read submissions only below this directory [default: the current one]
+    ///
+    /// Links are not followed, and no file in the data directory or the cache is read.
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = ".",
+        hide_default_value = true
+    )]
+    submissions: PathBuf,
+    #[command(flatten)]
+    variant: VariantArg,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+impl McpArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let settings = &session.settings;
+        let forbidden = vec![settings.data_dir.clone(), settings.store_dir.clone()];
+        let submissions = SubmissionDirectory::new(&self.submissions, forbidden)?;
+        let options = McpOptions {
+            catalog: session.catalog()?,
+            settings: self.variant.settings(session),
+            variant: self.variant.variant.clone(),
+            submissions,
+            scores: self.scores,
+            log: self.log.log(session),
+            words: |one| remedy::words(one).unwrap_or_default(),
+        };
+        prep_mcp::serve(&options, std::io::stdin().lock(), std::io::stdout().lock())
+            .map_err(|error| CliError::new(Exit::Machine, format!("cannot continue: {error}")))?;
+        Ok(Exit::Success)
+    }
 }

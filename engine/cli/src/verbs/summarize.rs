@@ -1,21 +1,20 @@
 //! `prep summarize`: computes leaderboard figures from the grading reports of many runs.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use prep_core::units;
 use prep_experiments::{
-    Choice, Experiment, GradedRun, GradingReport, Group, LeftOut, Set, SkipReason, Take,
-    reports_in, summarise,
+    Choice, Experiment, Group, LeftOut, METRICS, Set, SetSummary, read_report, reports_in,
+    summarise,
 };
+use serde_json::{Map, Value, json};
 
-use prep_core::{chain, units};
-
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::output::experiments;
-use crate::output::table::joined;
+use crate::error::{CliError, Exit};
+use crate::global::at_least_one;
+use crate::output::table::{PrintedTable, joined};
 use crate::session::{CliSession, VerbResult};
-use crate::values::at_least_one;
 
 /// Aggregate grading reports into leaderboard figures
 #[derive(Debug, Args)]
@@ -98,16 +97,16 @@ impl SummarizeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let sets = self.sets()?;
         let choice = Choice {
-            take: match self.take {
-                TakeArg::Last => Take::Last,
-                TakeArg::First => Take::First,
-            },
+            last: self.take == TakeArg::Last,
             number: self.seeds,
             pad: self.pad_missing,
         };
         let mut found = Vec::new();
         for (name, reports) in self.experiments(session)? {
-            let runs = runs(&reports)?;
+            let mut runs = Vec::new();
+            for path in &reports {
+                runs.extend(read_report(path).map_err(CliError::of_experiments)?);
+            }
             let mut one = summarise(&name, &runs, &sets, &choice);
             if !self.set.is_empty() {
                 let is_wanted = |id: &String| sets.iter().any(|set| set.competitions.contains(id));
@@ -117,12 +116,12 @@ impl SummarizeArgs {
         }
         let printer = &session.printer;
         match (printer.json, self.format, self.per_competition) {
-            (true, _, _) => printer.json(&experiments::json(&found))?,
-            (_, Format::Text, false) => printer.table(&experiments::by_set(&found))?,
-            (_, Format::Text, true) => printer.table(&experiments::by_competition(&found))?,
-            (_, Format::Csv, false) => printer.result(&experiments::csv_by_set(&found))?,
-            (_, Format::Csv, true) => printer.result(&experiments::csv_by_competition(&found))?,
-            (_, Format::Markdown, _) => printer.result(&experiments::markdown(&found))?,
+            (true, _, _) => printer.json(&json(&found))?,
+            (_, Format::Text, false) => printer.table(&by_set(&found))?,
+            (_, Format::Text, true) => printer.table(&by_competition(&found))?,
+            (_, Format::Csv, false) => printer.result(&csv_by_set(&found))?,
+            (_, Format::Csv, true) => printer.result(&csv_by_competition(&found))?,
+            (_, Format::Markdown, _) => printer.result(&markdown(&found))?,
         }
         Ok(self.complete(session, &found))
     }
@@ -167,18 +166,14 @@ impl SummarizeArgs {
                 let run_groups = groups.iter().filter(|group| group.experiment == name);
                 let run_groups = run_groups.map(|group| group.run_group.as_str());
                 let mut reports = Vec::new();
-                for (group, found) in
-                    prep_experiments::collect(run_groups, runs).map_err(CliError::of_experiments)?
+                for (group, found) in prep_experiments::reports_of_groups(run_groups, runs)
+                    .map_err(CliError::of_experiments)?
                 {
                     match found {
                         Ok(path) => reports.push(path),
-                        Err(why) => session.printer.warning(format!(
-                            "{name}: the run group {group} is left out: {}",
-                            match why {
-                                SkipReason::Directory => "there is no such directory",
-                                SkipReason::Report => "it has no grading report",
-                            }
-                        )),
+                        Err(why) => session
+                            .printer
+                            .warning(format!("{name}: the run group {group} is left out: {why}")),
                     }
                 }
                 Ok((name.to_owned(), reports))
@@ -224,11 +219,7 @@ impl SummarizeArgs {
                     }
                     Err(error) => error,
                 };
-                let text = format!(
-                    "{}: no figures for `{set}`: {}",
-                    experiment.name,
-                    chain(error)
-                );
+                let text = format!("{}: no figures for `{set}`: {error}", experiment.name);
                 if has_no_figures || !self.set.is_empty() {
                     session.printer.error(&CliError::new(Exit::Input, text));
                     exit = Exit::Input;
@@ -256,15 +247,233 @@ fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     )
 }
 
-/// Returns the runs of all reports, in order.
-fn runs(reports: &[PathBuf]) -> Result<Vec<GradedRun>, CliError> {
-    let mut runs = Vec::new();
-    for path in reports {
-        runs.extend(
-            GradingReport::read(path)
-                .map_err(CliError::of_experiments)?
-                .runs,
+/// Columns in order of importance: heading, and name of the metric.
+const COLUMNS: [(&str, &str); 7] = [
+    ("any medal %", "any_medal_percentage"),
+    ("gold %", "gold_medal_percentage"),
+    ("silver %", "silver_medal_percentage"),
+    ("bronze %", "bronze_medal_percentage"),
+    ("above median %", "above_median_percentage"),
+    ("valid %", "valid_submissions_percentage"),
+    ("submitted %", "submission_exists_percentage"),
+];
+
+/// Returns a table with a row per experiment and set.
+pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
+    let figures = COLUMNS.map(|(heading, _)| format!("  >{heading}"));
+    let header = format!("experiment  set  >seeds{}", figures.concat());
+    let mut table = PrintedTable::with_header(&header).optional(&[
+        "submitted %",
+        "bronze %",
+        "silver %",
+        "gold %",
+        "valid %",
+    ]);
+    for (experiment, set, figures) in rows(experiments) {
+        let mut cells = vec![experiment.to_owned(), set.to_owned()];
+        match figures {
+            None => cells.push("-".to_owned()),
+            Some(figures) => {
+                cells.push(figures.seeds.to_string());
+                cells.extend(
+                    COLUMNS
+                        .iter()
+                        .map(|(_, metric)| format_figure(figures, metric)),
+                );
+            }
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// Returns a CSV with a row per experiment and competition.
+pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
+    let header = "competition  set  experiment  >runs  >valid  >above median  >gold  >silver  >bronze  >score";
+    let mut table = PrintedTable::with_header(header).optional(&["set", "experiment"]);
+    for (experiment, competition) in competitions(experiments) {
+        let score = match (competition.mean_score, competition.score_standard_error) {
+            (Some(mean), Some(error)) => format!("{mean:.5} ± {error:.5}"),
+            (Some(mean), None) => format!("{mean:.5}"),
+            _ => "-".to_owned(),
+        };
+        let mut cells = vec![
+            competition.competition.clone(),
+            competition.complexity.unwrap_or("").to_owned(),
+            experiment.to_owned(),
+        ];
+        let counts = [
+            competition.runs,
+            competition.valid,
+            competition.above_median,
+            competition.gold,
+            competition.silver,
+            competition.bronze,
+        ];
+        cells.extend(counts.iter().map(ToString::to_string));
+        cells.push(score);
+        table.row(cells);
+    }
+    table
+}
+
+/// Returns a CSV with a row per experiment and set. The values are not rounded.
+pub fn csv_by_set(experiments: &[Experiment]) -> String {
+    let mut text = "experiment,set,competitions,seeds,padded".to_owned();
+    for metric in &METRICS {
+        let name = metric.name;
+        let _ = write!(text, ",{name},{name}_standard_error");
+    }
+    text.push('\n');
+    for (experiment, set, figures) in rows(experiments) {
+        let Some(figures) = figures else { continue };
+        let _ = write!(
+            text,
+            "{},{},{},{},{}",
+            cell(experiment),
+            cell(set),
+            figures.competitions,
+            figures.seeds,
+            figures.padded
+        );
+        for (_, estimate) in &figures.estimates {
+            let _ = write!(text, ",{},{}", estimate.mean, estimate.standard_error);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns a table with a row per experiment and competition.
+pub fn csv_by_competition(experiments: &[Experiment]) -> String {
+    let mut text = "experiment,competition,complexity,runs,submissions,valid,above_median,gold,silver,bronze,any_medal,\
+                    mean_score,score_standard_error\n"
+        .to_owned();
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    for (experiment, competition) in competitions(experiments) {
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            cell(experiment),
+            cell(&competition.competition),
+            competition.complexity.unwrap_or(""),
+            competition.runs,
+            competition.submissions,
+            competition.valid,
+            competition.above_median,
+            competition.gold,
+            competition.silver,
+            competition.bronze,
+            competition.any_medal,
+            number(competition.mean_score),
+            number(competition.score_standard_error)
         );
     }
-    Ok(runs)
+    text
+}
+
+/// Returns rows for the leaderboard in the benchmark's README. Cells that only the authors of an experiment can fill in
+/// are empty.
+pub fn markdown(experiments: &[Experiment]) -> String {
+    let mut text = "| Agent | LLM(s) used | Low == Lite (%) | Medium (%) | High (%) | All (%) | Running Time (hours) | \
+                    Date | Known Leakage[^1] | Source Code Available | Grading Reports Available |\n\
+                    |-------|-------------|-----------------|------------|----------|---------|----------------------|\
+                    ------|---------------|----------------------|---------------------------|\n"
+        .to_owned();
+    for experiment in experiments {
+        let cell = |names: &[&str]| {
+            let mut sets = experiment.sets.iter();
+            let figures = sets.find(|(set, _)| names.contains(&set.as_str()));
+            match figures {
+                Some((_, Ok(figures))) => {
+                    let padded = if figures.padded > 0 { "[^3]" } else { "" };
+                    format_figure(figures, "any_medal_percentage") + padded
+                }
+                _ => "-".to_owned(),
+            }
+        };
+        let _ = writeln!(
+            text,
+            "| {} | | {} | {} | {} | {} | | | | | |",
+            experiment.name.replace('|', "\\|"),
+            cell(&["low", "lite"]),
+            cell(&["medium"]),
+            cell(&["high"]),
+            cell(&["all", "split75"])
+        );
+    }
+    text
+}
+
+/// Returns all values as JSON.
+pub fn json(experiments: &[Experiment]) -> Value {
+    let experiments = experiments.iter().map(|experiment| {
+        let sets = experiment.sets.iter().map(|(set, figures)| match figures {
+            Err(error) => json!({ "set": set, "error": error }),
+            Ok(figures) => json!({
+                "set": set,
+                "num_competitions_per_seed": figures.competitions,
+                "num_seeds_averaged": figures.seeds,
+                "padded_runs": figures.padded,
+                "metrics": metrics(figures),
+                "seeds": figures.by_seed.iter().map(|seed| {
+                    let values = METRICS.iter().zip(seed);
+                    let values = values.map(|(metric, value)| (metric.name.to_owned(), json!(value)));
+                    Value::Object(values.collect())
+                }).collect::<Vec<_>>(),
+            }),
+        });
+        json!({
+            "experiment": experiment.name,
+            "sets": sets.collect::<Vec<_>>(),
+            "competitions": experiment.competitions,
+        })
+    });
+    json!({ "experiments": experiments.collect::<Vec<_>>() })
+}
+
+fn metrics(figures: &SetSummary) -> Map<String, Value> {
+    let estimates = figures.estimates.iter();
+    estimates
+        .map(|(name, estimate)| ((*name).to_owned(), json!(estimate)))
+        .collect()
+}
+
+fn rows(experiments: &[Experiment]) -> impl Iterator<Item = (&str, &str, Option<&SetSummary>)> {
+    experiments.iter().flat_map(|experiment| {
+        let sets = experiment.sets.iter();
+        sets.map(|(set, figures)| {
+            (
+                experiment.name.as_str(),
+                set.as_str(),
+                figures.as_ref().ok(),
+            )
+        })
+    })
+}
+
+fn competitions(
+    experiments: &[Experiment],
+) -> impl Iterator<Item = (&str, &prep_experiments::CompetitionSummary)> {
+    experiments.iter().flat_map(|experiment| {
+        let competitions = experiment.competitions.iter();
+        competitions.map(|competition| (experiment.name.as_str(), competition))
+    })
+}
+
+/// Formats a value, for example `62.12 ± 1.52`. A single seed has no standard error.
+fn format_figure(figures: &SetSummary, metric: &str) -> String {
+    match figures.estimate(metric) {
+        None => "-".to_owned(),
+        Some(estimate) if figures.seeds < 2 => format!("{:.2}", estimate.mean),
+        Some(estimate) => format!("{:.2} ± {:.2}", estimate.mean, estimate.standard_error),
+    }
+}
+
+/// Formats a cell of a CSV. Adds quotes if necessary.
+fn cell(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
 }

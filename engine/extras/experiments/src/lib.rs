@@ -6,26 +6,19 @@
 //! standard error.
 //!
 //! ```text
-//! report   reads grading reports of upstream and of `prep`   groups   assigns run groups to experiments
-//! seeds    runs -> seeds; percentages, mean, standard error   summary  one experiment, set by set
-//! sets     sets of competitions
+//! report   reads grading reports of upstream and of `prep`, and the table that assigns run groups to experiments
+//! summary  sets of competitions; runs -> seeds; percentages, mean, standard error; one experiment, set by set
 //! list     lists the submissions in a directory of runs, for grading
 //! ```
 //!
-//! The values equal those of upstream's script, which uses the first seeds. [`Take`] chooses which seeds are used.
+//! The values equal those of upstream's script, which uses the first seeds. [`Choice`] can choose the last ones.
 
-mod error;
-mod groups;
 mod list;
 mod report;
-mod seeds;
-mod sets;
 mod summary;
 
-pub use error::{ExperimentsError, SeedsError};
-pub use groups::{Group, GroupReport, SkipReason, collect, experiments, reports_in};
-pub use list::{ListPlaces, Submission, SubmissionList, list};
-pub use report::{GradedRun, GradingReport, parse};
-pub use seeds::{Choice, Estimate, LeftOut, METRICS, SeedMetric, Seeds, Take, estimate, seeds};
-pub use sets::Set;
+pub use list::{ListPlaces, Submission, list};
+pub use report::{ExperimentsError, GradedRun, parse, read_report};
+pub use report::{Group, GroupReport, experiments, reports_in, reports_of_groups};
+pub use summary::{Choice, Estimate, LeftOut, METRICS, SeedMetric, Set};
 pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise};

@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use prep_formats::json::{JsonValue, WriteOptions};
 use serde_json::Value;
 
-use crate::error::ExperimentsError;
 use crate::report;
+use crate::report::ExperimentsError;
 
 /// A line of the list. It has the same keys as in upstream, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,14 +56,11 @@ impl Default for ListPlaces {
     }
 }
 
-/// The submissions of a run group.
-pub type SubmissionList = Vec<Submission>;
-
 /// Lists the submissions of a run group. `path` is its directory or its `metadata.json`.
 ///
 /// # Errors
 /// Returns an error if the directory or its `metadata.json` cannot be read, or if the metadata are malformed.
-pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, ExperimentsError> {
+pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, ExperimentsError> {
     let metadata = match path.is_dir() {
         true => path.join("metadata.json"),
         false => path.to_owned(),
@@ -97,33 +94,19 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, Experime
 /// Returns the names of the runs that the metadata list, in order.
 fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     let text = report::read(metadata)?;
-    let value: Value = serde_json::from_str(&text).map_err(|source| ExperimentsError::Json {
-        path: metadata.to_owned(),
-        source,
-    })?;
-    match value.get("runs") {
+    match report::parse_json(&text, metadata)?.get("runs") {
         Some(Value::Object(runs)) => Ok(runs.keys().cloned().collect()),
-        _ => Err(ExperimentsError::NoRuns {
-            path: metadata.to_owned(),
-        }),
+        _ => Err(ExperimentsError::new(
+            metadata,
+            "has no `runs`; expected the metadata.json of a run group",
+        )),
     }
 }
 
 fn subdirectories(directory: &Path) -> Result<Vec<String>, ExperimentsError> {
-    let failed = |source| ExperimentsError::Read {
-        path: directory.to_owned(),
-        source,
-    };
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() && name.contains('_') {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
+    let mut entries = report::entries(directory)?;
+    entries.retain(|(name, path)| path.is_dir() && name.contains('_'));
+    Ok(entries.into_iter().map(|(name, _)| name).collect())
 }
 
 /// Removes `.` and repeated separators from a path.
@@ -145,7 +128,7 @@ mod tests {
         std::fs::write(at("b_1/submission/submission.csv"), "").unwrap();
         std::fs::create_dir_all(at("a_2_x/logs")).unwrap();
         std::fs::write(at("a_2_x/logs/agent.log"), "").unwrap();
-        let ids = |list: &SubmissionList| -> Vec<String> {
+        let ids = |list: &[Submission]| -> Vec<String> {
             list.iter().map(|one| one.competition_id.clone()).collect()
         };
         let by_folder = list(dir.path(), &ListPlaces::default()).unwrap();

@@ -1,17 +1,23 @@
 //! Summarizes an experiment: metrics for each set, and counts for each competition.
+//!
+//! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition. If a
+//! competition has more runs, [`Choice::last`] chooses which ones are used. Upstream's script uses the first runs. Upstream's authors
+//! used the last runs for their results, because earlier runs may have failed for technical reasons.
+
+use std::collections::HashMap;
+use std::path::Path;
 
 use serde::Serialize;
 
-use crate::error::SeedsError;
-use crate::report::GradedRun;
-use crate::seeds::{Choice, Estimate, LeftOut, METRICS, Seeds, estimate, seeds};
-use crate::sets::Set;
+use crate::report;
+use crate::report::{ExperimentsError, GradedRun};
 
 /// The summary of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     pub name: String,
-    pub sets: Vec<(String, Result<SetSummary, SeedsError>)>,
+    /// The summary of each set, or the reason why there is none.
+    pub sets: Vec<(String, Result<SetSummary, String>)>,
     /// All competitions with a run, sorted by id.
     pub competitions: Vec<CompetitionSummary>,
 }
@@ -68,7 +74,7 @@ pub struct CompetitionSummary {
 
 /// Summarizes the runs of an experiment. `runs` are sorted by time.
 pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) -> Experiment {
-    let seeds_by_set: Vec<(&Set, Result<Seeds, SeedsError>)> = sets
+    let seeds_by_set: Vec<(&Set, Result<Seeds, String>)> = sets
         .iter()
         .map(|set| (set, seeds(runs, &set.competitions, choice)))
         .collect();
@@ -147,5 +153,311 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
         score_standard_error: score
             .filter(|_| scores.len() > 1)
             .map(|score| score.standard_error),
+    }
+}
+
+/// Options for combining runs into seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Choice {
+    /// Whether the last runs are used if a competition has more runs than there are seeds.
+    pub last: bool,
+    /// The exact number of seeds. `None` for all complete seeds.
+    pub number: Option<usize>,
+    /// Whether the competition with the most runs determines the number of seeds. Missing runs of other competitions
+    /// are then treated as failed.
+    pub pad: bool,
+}
+
+/// The seeds of an experiment for a set.
+#[derive(Debug)]
+struct Seeds {
+    /// The runs of each seed, in the order of the competitions.
+    seeds: Vec<Vec<GradedRun>>,
+    /// Number of missing runs that are treated as failed.
+    padded: usize,
+    /// Runs that are not used. `None` if all runs are used.
+    left_out: Option<LeftOut>,
+}
+
+/// The competitions that limit the number of seeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The largest number of runs of any competition.
+    pub most: usize,
+    /// The competitions that have only as many runs as there are seeds.
+    pub fewest: Vec<String>,
+}
+
+/// Combines runs into seeds for the competitions of a set. `runs` are sorted by time.
+///
+/// # Errors
+/// Returns an error if a competition has no run, or if there are fewer seeds than requested.
+fn seeds(runs: &[GradedRun], competitions: &[String], choice: &Choice) -> Result<Seeds, String> {
+    let mut by_competition: HashMap<&str, Vec<&GradedRun>> = HashMap::new();
+    for run in runs {
+        by_competition
+            .entry(&run.competition)
+            .or_default()
+            .push(run);
+    }
+    let rows: Vec<(&str, &[&GradedRun])> = competitions
+        .iter()
+        .map(|id| {
+            let runs = by_competition.get(id.as_str());
+            (id.as_str(), runs.map(Vec::as_slice).unwrap_or_default())
+        })
+        .collect();
+    let counts = || rows.iter().map(|(_, runs)| runs.len());
+    if counts().max().unwrap_or(0) == 0 {
+        return Err("there is no run of any of the competitions".to_owned());
+    }
+    let there = match choice.pad {
+        true => counts().max().unwrap_or(0),
+        false => counts().min().unwrap_or(0),
+    };
+    if there == 0 {
+        let missing = rows.iter().filter(|(_, runs)| runs.is_empty());
+        let missing: Vec<&str> = missing.map(|(id, _)| *id).collect();
+        return Err(format!("no run of {}", list_names(&missing)));
+    }
+    let number = match choice.number {
+        Some(wanted) if wanted > there => {
+            return Err(format!("{there} complete seeds found, {wanted} requested"));
+        }
+        Some(wanted) => wanted,
+        None => there,
+    };
+    let most = counts().max().unwrap_or(0);
+    let fewest = rows.iter().filter(|(_, runs)| runs.len() == number);
+    let left_out = (choice.number.is_none() && number < most).then(|| LeftOut {
+        most,
+        fewest: fewest.map(|(id, _)| (*id).to_owned()).collect(),
+    });
+    let mut padded = 0;
+    let mut seeds = Vec::with_capacity(number);
+    for seed in 0..number {
+        let runs = rows.iter().map(|(id, runs)| {
+            let skipped = match choice.last {
+                true => runs.len().saturating_sub(number),
+                false => 0,
+            };
+            runs.get(skipped + seed).map_or_else(
+                || {
+                    padded += 1;
+                    GradedRun::failed(id)
+                },
+                |run| (*run).clone(),
+            )
+        });
+        seeds.push(runs.collect());
+    }
+    Ok(Seeds {
+        seeds,
+        padded,
+        left_out,
+    })
+}
+
+/// Lists the first names, and the number of the others.
+fn list_names(names: &[&str]) -> String {
+    const MAX_NAMES: usize = 5;
+    let some: Vec<&str> = names.iter().take(MAX_NAMES).copied().collect();
+    match names.len().checked_sub(MAX_NAMES) {
+        Some(more @ 1..) => format!("{} and {more} more", some.join(", ")),
+        _ => some.join(", "),
+    }
+}
+
+/// A metric: the percentage of a seed's runs with a property.
+#[derive(Debug, Clone, Copy)]
+pub struct SeedMetric {
+    /// Upstream's name of the metric, which is a key in results.
+    pub name: &'static str,
+    /// Returns whether a run has the property.
+    pub counts: fn(&GradedRun) -> bool,
+}
+
+/// All metrics, in the order of upstream's script.
+pub const METRICS: [SeedMetric; 7] = [
+    metric("submission_exists_percentage", |run| run.exists),
+    metric("valid_submissions_percentage", |run| run.valid),
+    metric("above_median_percentage", |run| run.above_median),
+    metric("gold_medal_percentage", |run| run.gold),
+    metric("silver_medal_percentage", |run| run.silver),
+    metric("bronze_medal_percentage", |run| run.bronze),
+    metric("any_medal_percentage", GradedRun::any_medal),
+];
+
+const fn metric(name: &'static str, counts: fn(&GradedRun) -> bool) -> SeedMetric {
+    SeedMetric { name, counts }
+}
+
+impl SeedMetric {
+    /// Returns the percentage of runs with the property.
+    pub fn evaluate(&self, seed: &[GradedRun]) -> f64 {
+        let count = seed.iter().filter(|run| (self.counts)(run)).count();
+        count as f64 / seed.len() as f64 * 100.0
+    }
+}
+
+/// A mean over seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    pub mean: f64,
+    /// Bounds of the 95 % confidence interval, if the mean is distributed normally.
+    pub ci_lower: f64,
+    pub ci_upper: f64,
+    /// Sample standard deviation of the seeds (divisor n - 1), divided by the square root of n. It is 0 for one seed.
+    pub standard_error: f64,
+}
+
+/// Computes the mean of values and its standard error. There must be at least one value.
+fn estimate(values: &[f64]) -> Estimate {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let standard_error = match values.len() {
+        0 | 1 => 0.0,
+        _ => (squares / (n - 1.0)).sqrt() / n.sqrt(),
+    };
+    Estimate {
+        mean,
+        ci_lower: mean - 1.96 * standard_error,
+        ci_upper: mean + 1.96 * standard_error,
+        standard_error,
+    }
+}
+
+/// A set of competitions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    pub name: String,
+    pub competitions: Vec<String>,
+}
+
+impl Set {
+    /// Finds a named set: low, medium, high, all, dev, systemcard. Upstream's file names `split75` and `lite` are also
+    /// valid.
+    pub fn by_name(name: &str) -> Option<Set> {
+        let known = if name == "split75" { "all" } else { name };
+        let ids = prep_splits::set(known)?;
+        Some(Set {
+            name: name.to_owned(),
+            competitions: ids.iter().map(|id| (*id).to_owned()).collect(),
+        })
+    }
+
+    /// Returns the names of all named sets.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        prep_splits::set_names()
+    }
+
+    /// Reads a set from a text file with one id per line.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or contains no id.
+    pub fn read(path: &Path) -> Result<Set, ExperimentsError> {
+        let text = report::read(path)?;
+        let lines = text.lines().map(str::trim);
+        let competitions: Vec<String> = lines
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(str::to_owned)
+            .collect();
+        if competitions.is_empty() {
+            return Err(ExperimentsError::new(path, "names no competition"));
+        }
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        Ok(Set {
+            name: name.to_string_lossy().into_owned(),
+            competitions,
+        })
+    }
+
+    /// Returns the sets that are columns of the leaderboard.
+    pub fn leaderboard() -> Vec<Set> {
+        ["low", "medium", "high", "all"]
+            .into_iter()
+            .filter_map(Set::by_name)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parses runs: `a1 b1 a2` are runs of the competitions a, b and a with the scores 1, 1 and 2.
+    fn runs(text: &str) -> Vec<GradedRun> {
+        text.split_whitespace()
+            .map(|word| GradedRun {
+                score: word[1..].parse().ok(),
+                ..GradedRun::failed(&word[..1])
+            })
+            .collect()
+    }
+
+    fn format_seeds(seeds: &Seeds) -> String {
+        let seeds = seeds.seeds.iter().map(|seed| {
+            let runs = seed.iter().map(|run| match run.score {
+                Some(score) => format!("{}{score}", run.competition),
+                None => format!("{}-", run.competition),
+            });
+            runs.collect::<Vec<_>>().join(" ")
+        });
+        seeds.collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn the_competition_with_the_fewest_runs_limits_the_seeds() {
+        let choice = |last, number, pad| Choice { last, number, pad };
+        let three = "a1 b1 a2 b2 a3";
+        for (text, choice, expected) in [
+            (three, choice(false, None, false), "a1 b1 | a2 b2"),
+            (three, choice(true, None, false), "a2 b1 | a3 b2"),
+            (three, choice(false, Some(1), false), "a1 b1"),
+            (three, choice(true, Some(1), false), "a3 b2"),
+            (three, choice(false, None, true), "a1 b1 | a2 b2 | a3 b-"),
+            (three, choice(true, None, true), "a1 b1 | a2 b2 | a3 b-"),
+            (three, choice(true, Some(2), true), "a2 b1 | a3 b2"),
+            ("a1", choice(true, None, true), "a1 b-"),
+        ] {
+            let found = seeds(&runs(text), &["a".into(), "b".into()], &choice).unwrap();
+            assert_eq!(format_seeds(&found), expected, "{text} {choice:?}");
+            // Unused runs are not reported if the number of seeds was requested or missing runs are filled in.
+            let left_out =
+                (text == three && choice.number.is_none() && !choice.pad).then(|| LeftOut {
+                    most: 3,
+                    fewest: vec!["b".to_owned()],
+                });
+            assert_eq!(found.left_out, left_out, "{text} {choice:?}");
+        }
+    }
+
+    #[test]
+    fn errors_name_missing_competitions_and_seeds() {
+        let set = ["a".to_owned(), "b".to_owned()];
+        let choice = |number, pad| Choice {
+            number,
+            pad,
+            ..Choice::default()
+        };
+        for (text, choice, expected) in [
+            ("a1", choice(None, false), "no run of b"),
+            ("c1", choice(None, false), "there is no run of any"),
+            ("", choice(None, true), "there is no run of any"),
+            (
+                "a1 b1",
+                choice(Some(2), false),
+                "1 complete seeds found, 2 requested",
+            ),
+            (
+                "a1",
+                choice(Some(2), true),
+                "1 complete seeds found, 2 requested",
+            ),
+        ] {
+            let error = seeds(&runs(text), &set, &choice).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 }

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use prep_experiments::{Choice, Experiment, GradedRun, Set, Take, parse, summarise};
+use prep_experiments::{Choice, Experiment, GradedRun, Set, parse, summarise};
 use serde_json::{Value, json};
 
 fn data(name: &str) -> Value {
@@ -41,9 +41,7 @@ fn runs(reports: &Value, experiment: &str) -> Vec<GradedRun> {
             })
         });
         let report = json!({ "competition_reports": entries.collect::<Vec<_>>() });
-        parse(&report.to_string(), Path::new("report.json"))
-            .unwrap()
-            .runs
+        parse(&report.to_string(), Path::new("report.json")).unwrap()
     });
     read.collect()
 }
@@ -60,7 +58,7 @@ fn figures_equal_those_of_upstreams_script() {
     let mut failed = 0;
     for case in cases {
         let choice = Choice {
-            take: Take::First,
+            last: false,
             number: case["seeds"].as_u64().map(|number| number as usize),
             pad: case["pad"].as_bool().unwrap(),
         };
@@ -107,9 +105,9 @@ fn published_reports_give_the_published_row() {
         ("high", "33.33 ± 0.00"),
         ("all", "43.56 ± 0.89"),
     ] {
-        for take in [Take::First, Take::Last] {
+        for last in [false, true] {
             let choice = Choice {
-                take,
+                last,
                 ..Choice::default()
             };
             let found = summary(&reports, "published", set, &choice)

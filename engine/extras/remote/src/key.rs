@@ -3,12 +3,12 @@
 //! A key file contains one line: `prep-key-v1`, the key's name, and its seed in base64. Everybody who can read the file
 //! can sign, so only its owner may read it.
 
-use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::{fmt, fs, io};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;

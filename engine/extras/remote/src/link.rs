@@ -22,8 +22,8 @@ use crate::address::{Address, CloudCredentials};
 use crate::error::RemoteError;
 use crate::key::SigningKey;
 use crate::layout::Area;
-use crate::queue::Queue;
 use crate::remote::{Remote, RemoteSource};
+use crate::send::Queue;
 use crate::trust::{Rejection, TrustedSigner};
 
 /// A message for the user.
@@ -539,7 +539,7 @@ mod tests {
         };
         let old = serde_json::json!({ "digest": content.digest, "bytes": 1, "mirrored": true });
         let place = crate::layout::source("c");
-        let sealed = crate::signed::seal(&key, &place, &old).unwrap();
+        let sealed = crate::trust::seal(&key, &place, &old).unwrap();
         let path = object_store::path::Path::from(place);
         let put = || futures::executor::block_on(store.put(&path, sealed.clone().into())).unwrap();
         put();

@@ -21,7 +21,8 @@ use prep_core::Ranges;
 use tokio::sync::OnceCell;
 
 use crate::error::RemoteError;
-use crate::hashes::{self, BLOCK_BYTES, BlockHashes, REGION_BYTES, RegionHashes};
+use crate::hashes;
+use crate::hashes::{BLOCK_BYTES, BlockHashes, REGION_BYTES, RegionHashes};
 use crate::layout::{REQUEST_BYTES, combine};
 use crate::link::{Inner, Link};
 

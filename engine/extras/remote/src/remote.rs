@@ -14,14 +14,14 @@ use prep_cache::{Content, Digest, LedgerEntry};
 use prep_core::{RateCheck, canonical};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, timeout};
 
 use crate::address::{Address, CloudCredentials};
 use crate::error::{RemoteError, classify, is_forbidden};
 use crate::key::{PublicKey, SigningKey};
-use crate::layout::{self, Area};
-use crate::signed;
+use crate::layout::Area;
 use crate::trust::{Rejection, TrustedSigner};
-use tokio::time::{Instant, timeout};
+use crate::{layout, trust};
 
 /// Maximum length of a record in bytes. Longer records are never written.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
@@ -344,7 +344,7 @@ impl Remote {
         }
         let key = self.key.as_ref();
         let key = key.ok_or_else(|| RemoteError::NoKey { remote: remote() })?;
-        signed::seal(key, name, record).map_err(|error| RemoteError::Failed {
+        trust::seal(key, name, record).map_err(|error| RemoteError::Failed {
             remote: remote(),
             cause: error.to_string(),
         })
@@ -360,7 +360,7 @@ impl Remote {
         };
         let opened = self.collect(got, MAX_RECORD_BYTES).await?;
         Ok(Some(match opened {
-            Some(bytes) => signed::open(&self.trusted, competition, name, &bytes),
+            Some(bytes) => trust::open(&self.trusted, competition, name, &bytes),
             None => Err(Rejection::Malformed),
         }))
     }

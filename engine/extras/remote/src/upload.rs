@@ -13,8 +13,8 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use crate::error::RemoteError;
 use crate::layout::Area;
 use crate::link::{Inner, Link};
-use crate::queue::Job;
 use crate::remote::PutOutcome;
+use crate::send::Job;
 
 /// Number of objects of a result that are sent concurrently.
 const CONCURRENT_OBJECTS: usize = 4;

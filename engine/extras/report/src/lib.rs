@@ -15,23 +15,13 @@
 
 mod collect;
 mod draw;
+pub mod graph;
 mod page;
-mod subject;
 mod text;
-
-pub mod graph {
-    //! Draws the steps of a pipeline.
-
-    mod layers;
-    mod svg;
-
-    pub use layers::{Drawing, DrawnStep};
-    pub use svg::{dot, svg};
-}
 
 use prep_app::{Error, Task};
 
-pub use subject::{GradedExperiment, ReportSubject};
+pub use collect::{GradedExperiment, ReportSubject};
 
 /// Returns the page as HTML. Reads prepared data, but writes nothing.
 ///
@@ -39,5 +29,5 @@ pub use subject::{GradedExperiment, ReportSubject};
 /// Returns an error if a competition is unknown, or if the cache or the data directory cannot be read.
 pub fn html(task: &Task, wanted: &ReportSubject<'_>) -> Result<String, Error> {
     let report = collect::collect(task, wanted)?;
-    page::render(&report)
+    Ok(page::render(&report))
 }

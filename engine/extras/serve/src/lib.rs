@@ -1,10 +1,9 @@
 //! Validates submissions over HTTP, for agents that work inside a container.
 //!
 //! ```text
-//! server    accepts connections, limits clients          routes    requests and their responses
-//! upload    a multipart body -> a file                 answer    JSON in the format of upstream's server
-//! gradings  answers, rules and leaderboards            event     events for the owner of the server
-//! slots     limits of all uploads together             locality  requests of web pages
+//! server       accepts connections                   routes     requests and their responses, as upstream's server
+//! connections  limits of clients and of uploads      upload     a body -> a file, decoded by multipart
+//! grading      answers, rules and leaderboards
 //! ```
 //!
 //! `POST /validate` takes a file in the field `file` and returns `{"result": ...}` with upstream's messages. `GET
@@ -28,17 +27,12 @@
 //! Uploads are written to disk in chunks, into files without a name. The server needs memory for the answers, for a
 //! buffer per client, and for the columns of each submission that is being graded.
 
-mod answer;
 mod connections;
-mod event;
-mod gradings;
-mod locality;
+mod grading;
 mod multipart;
 mod routes;
 mod server;
-mod slots;
 mod upload;
-mod worker;
 
-pub use event::{EventSink, ServerEvent};
+pub use server::{EventSink, ServerEvent};
 pub use server::{ServeError, Server, ServerOptions};

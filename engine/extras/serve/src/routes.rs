@@ -1,25 +1,28 @@
 //! Handles requests.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body_util::Full;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderValue};
+use hyper::header::{
+    ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderValue, ORIGIN,
+};
+use hyper::http::Uri;
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use prep_app::{Error, Submission, SubmissionError, Validation};
-use prep_grade::report::CompetitionReport;
+use prep_grade::report::{CompetitionReport, quoted};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::answer::{self, Answer};
-use crate::connections::Connection;
-use crate::gradings::Gradings;
-use crate::locality;
-use crate::slots::Slot;
-use crate::upload::{self, Limits, Upload, UploadError};
-use crate::worker::{Worker, catch_panic};
+use crate::connections::{Connection, Slot};
+use crate::grading::{Gradings, Worker, catch_panic};
+use crate::upload;
+use crate::upload::{Limits, Upload, UploadError};
 
 /// Maximum time that an upload waits to be graded.
 const MAX_QUEUE_TIME: Duration = Duration::from_secs(300);
@@ -88,8 +91,7 @@ pub(crate) async fn handle(
     request: Request<Incoming>,
 ) -> Handled {
     let (head, mut body) = request.into_parts();
-    let is_foreign =
-        client.is_loopback && !locality::is_local(&head.uri, &head.headers, &shared.host);
+    let is_foreign = client.is_loopback && !is_local(&head.uri, &head.headers, &shared.host);
     let mut handled = match is_foreign {
         true => foreign().into(),
         false => route(shared, client, &head, &mut body).await,
@@ -110,7 +112,7 @@ pub(crate) async fn handle(
 /// Returns the response to a request that a page of another origin may have sent.
 fn foreign() -> Answer {
     let details = "the host and the origin of a request to this machine must be localhost, a loopback address or a name without a dot";
-    answer::error(StatusCode::FORBIDDEN, "Forbidden", details)
+    error_answer(StatusCode::FORBIDDEN, "Forbidden", details)
 }
 
 async fn route(
@@ -125,7 +127,7 @@ async fn route(
         "/grade" if shared.scores => UploadTarget::Report,
         _ => {
             let paths = "the paths are POST /validate and GET /health";
-            return answer::error(StatusCode::NOT_FOUND, "Not Found", paths).into();
+            return error_answer(StatusCode::NOT_FOUND, "Not Found", paths).into();
         }
     };
     const METHODS: &str = "OPTIONS, POST";
@@ -137,8 +139,8 @@ async fn route(
                 Err(handled) => *handled,
             }
         }
-        Method::OPTIONS => answer::allowed(StatusCode::OK, METHODS).into(),
-        _ => answer::allowed(StatusCode::METHOD_NOT_ALLOWED, METHODS).into(),
+        Method::OPTIONS => allowed_answer(StatusCode::OK, METHODS).into(),
+        _ => allowed_answer(StatusCode::METHOD_NOT_ALLOWED, METHODS).into(),
     }
 }
 
@@ -152,9 +154,9 @@ fn decoded(path: &str) -> String {
 fn health(method: &Method) -> Answer {
     const METHODS: &str = "GET, HEAD, OPTIONS";
     match *method {
-        Method::GET | Method::HEAD => answer::running(),
-        Method::OPTIONS => answer::allowed(StatusCode::OK, METHODS),
-        _ => answer::allowed(StatusCode::METHOD_NOT_ALLOWED, METHODS),
+        Method::GET | Method::HEAD => running_answer(),
+        Method::OPTIONS => allowed_answer(StatusCode::OK, METHODS),
+        _ => allowed_answer(StatusCode::METHOD_NOT_ALLOWED, METHODS),
     }
 }
 
@@ -166,7 +168,7 @@ async fn receive(
     body: &mut Incoming,
 ) -> Result<(String, Upload), Box<Handled>> {
     let id = competition(shared, headers).map_err(|details| {
-        let answer = answer::error(StatusCode::BAD_REQUEST, "Bad Request", details);
+        let answer = error_answer(StatusCode::BAD_REQUEST, "Bad Request", details);
         Box::new(answer.into())
     })?;
     let failed = |error: UploadError| Box::new(upload_error(&error));
@@ -196,7 +198,7 @@ async fn slot(shared: &Shared, client: &Client) -> Option<Slot> {
 
 fn busy(details: &str) -> Answer {
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    answer::error(status, "Service Unavailable", details)
+    error_answer(status, "Service Unavailable", details)
 }
 
 /// Waits for a permit, and grades.
@@ -261,7 +263,7 @@ fn upload_error(error: &UploadError) -> Handled {
         | UploadError::Broken(_)
         | UploadError::Multipart(_) => (StatusCode::BAD_REQUEST, "Bad Request"),
     };
-    answer::error(status, name, &prep_failure::chain(error)).into()
+    error_answer(status, name, &prep_failure::chain(error)).into()
 }
 
 impl Shared {
@@ -285,7 +287,7 @@ impl Shared {
             UploadTarget::Report => report(&grading.report(&submission, outcome)),
             UploadTarget::Validation => {
                 let valid = self.competition.is_none().then_some(found.valid);
-                answer::result(&found.message, valid)
+                result_answer(&found.message, valid)
             }
         };
         Handled {
@@ -298,7 +300,7 @@ impl Shared {
 /// Returns upstream's report.
 fn report(report: &CompetitionReport) -> Answer {
     let text = prep_grade::report::pretty(report.to_json()) + "\n";
-    answer::json(StatusCode::OK, text)
+    json_answer(StatusCode::OK, text)
 }
 
 /// Returns the response if the answers cannot be used. Only the owner of the server gets their path and the error.
@@ -314,5 +316,175 @@ fn not_gradable(id: &str, error: &Error) -> Handled {
 
 fn unexpected(details: &str) -> Answer {
     let status = StatusCode::INTERNAL_SERVER_ERROR;
-    answer::error(status, "An unexpected error occurred.", details)
+    error_answer(status, "An unexpected error occurred.", details)
+}
+
+pub(crate) type Answer = Response<Full<Bytes>>;
+
+/// Returns the response `{"status":"running"}`.
+fn running_answer() -> Answer {
+    json_answer(StatusCode::OK, "{\"status\":\"running\"}\n".to_owned())
+}
+
+/// Returns the response `{"result":MESSAGE}`. If the server is for all competitions, it also has `is_valid`.
+fn result_answer(message: &str, valid: Option<bool>) -> Answer {
+    let valid = valid.map_or_else(String::new, |valid| format!("\"is_valid\":{valid},"));
+    json_answer(
+        StatusCode::OK,
+        format!("{{{valid}\"result\":{}}}\n", quoted(message)),
+    )
+}
+
+/// Returns the response `{"details":DETAILS,"error":ERROR}`. Some clients show `details` if there is an `error`.
+fn error_answer(status: StatusCode, error: &str, details: &str) -> Answer {
+    let text = format!(
+        "{{\"details\":{},\"error\":{}}}\n",
+        quoted(details),
+        quoted(error)
+    );
+    json_answer(status, text)
+}
+
+/// Returns the response to `OPTIONS`, or the error 405. Both have the header `Allow`.
+fn allowed_answer(status: StatusCode, methods: &'static str) -> Answer {
+    let mut answer = match status {
+        StatusCode::OK => json_answer(status, String::new()),
+        _ => error_answer(
+            status,
+            "Method Not Allowed",
+            &format!("allowed methods: {methods}"),
+        ),
+    };
+    let headers = answer.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(methods));
+    answer
+}
+
+fn json_answer(status: StatusCode, text: String) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// Returns whether a request to a loopback address has no foreign host. `name` is the host that the server was started
+/// with.
+pub(crate) fn is_local(uri: &Uri, headers: &HeaderMap, name: &str) -> bool {
+    let is_own = |host: &str| is_local_name(host) || host.eq_ignore_ascii_case(name);
+    let mut hosts = headers.get_all(HOST).iter();
+    let mut origins = headers.get_all(ORIGIN).iter();
+    uri.host().is_none_or(is_own)
+        && hosts.all(|host| host.to_str().is_ok_and(|host| is_own(without_port(host))))
+        && origins.all(|origin| {
+            let host = origin
+                .to_str()
+                .ok()
+                .and_then(|origin| origin.split_once("://"));
+            host.is_some_and(|(_, host)| is_own(without_port(host)))
+        })
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => host,
+    }
+}
+
+fn is_local_name(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    match address.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => {
+            let name = host.to_ascii_lowercase();
+            let is_localhost = matches!(&*name, "localhost" | "localhost.");
+            // No public name is without a dot. Names of machines and of containers are.
+            is_localhost || name.ends_with(".localhost") || !(name.is_empty() || name.contains('.'))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+
+    #[test]
+    fn responses_equal_those_of_upstreams_server() {
+        for (answer, expected) in [
+            (running_answer(), "{\"status\":\"running\"}\n"),
+            (
+                result_answer("a \"b\"\né", None),
+                "{\"result\":\"a \\\"b\\\"\\n\\u00e9\"}\n",
+            ),
+            (
+                result_answer("x", Some(true)),
+                "{\"is_valid\":true,\"result\":\"x\"}\n",
+            ),
+            (
+                error_answer(StatusCode::BAD_REQUEST, "e", "d"),
+                "{\"details\":\"d\",\"error\":\"e\"}\n",
+            ),
+        ] {
+            let body = tokio::runtime::Builder::new_current_thread()
+                .build()
+                .unwrap()
+                .block_on(answer.into_body().collect())
+                .unwrap();
+            assert_eq!(body.to_bytes(), expected);
+        }
+    }
+}
+
+#[cfg(test)]
+mod locality_tests {
+    use super::*;
+
+    #[test]
+    fn foreign_hosts_and_origins_are_not_local() {
+        for (uri, host, origin, expected) in [
+            ("/health", None, None, true),
+            ("/health", Some("localhost:5000"), None, true),
+            ("/health", Some("LOCALHOST."), None, true),
+            ("/health", Some("a.localhost:1"), None, true),
+            ("/health", Some("127.0.0.1:5000"), None, true),
+            ("/health", Some("127.9.9.9"), None, true),
+            ("/health", Some("[::1]:5000"), None, true),
+            ("/health", Some("[::ffff:127.0.0.1]"), None, true),
+            ("/health", Some("my.box:5000"), None, true),
+            ("/health", Some("grader:5000"), None, true),
+            ("/health", Some("ai."), None, false),
+            ("/health", Some("evil.example:5000"), None, false),
+            ("/health", Some("localhost.evil.example"), None, false),
+            ("/health", Some("127.0.0.1.evil.example"), None, false),
+            ("/health", Some("10.0.0.1"), None, false),
+            ("/health", Some(""), None, false),
+            ("http://evil.example/health", Some("localhost"), None, false),
+            ("http://localhost/health", Some("localhost"), None, true),
+            (
+                "/health",
+                Some("localhost"),
+                Some("http://localhost:3000"),
+                true,
+            ),
+            (
+                "/health",
+                Some("localhost"),
+                Some("http://evil.example"),
+                false,
+            ),
+            ("/health", Some("localhost"), Some("null"), false),
+            ("/health", None, Some("https://evil.example:5000"), false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in [(HOST, host), (ORIGIN, origin)] {
+                if let Some(value) = value {
+                    headers.insert(name, value.parse().unwrap());
+                }
+            }
+            let found = is_local(&uri.parse().unwrap(), &headers, "my.box");
+            assert_eq!(found, expected, "{uri} {host:?} {origin:?}");
+        }
+    }
 }

@@ -14,13 +14,11 @@ use prep_app::{Catalog, GradingLog, Settings};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::connections::{Connection, Connections};
-use crate::event::{EventSink, ServerEvent};
-use crate::gradings::Gradings;
-use crate::routes::{self, Client, Handled, Shared};
-use crate::slots::{Slots, Space};
+use crate::connections::{Connection, Connections, Slots, Space};
+use crate::grading::{Gradings, Worker};
+use crate::routes;
+use crate::routes::{Client, Handled, Shared};
 use crate::upload::Limits;
-use crate::worker::Worker;
 
 /// Number of threads for connections.
 const THREADS: usize = 2;
@@ -227,5 +225,45 @@ impl Server {
             // A client that disconnects is not an error of the server.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         }
+    }
+}
+
+/// An answered request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerEvent {
+    pub client: SocketAddr,
+    pub request: String,
+    pub status: u16,
+    /// Length of the upload in bytes.
+    pub bytes: Option<u64>,
+    /// Whether the submission is valid. `None` if it was not graded.
+    pub valid: Option<bool>,
+    pub time: Duration,
+    /// An error of the server, which clients do not see.
+    pub trouble: Option<String>,
+}
+
+/// A function that receives events. Several threads call it.
+pub type EventSink = std::sync::Arc<dyn Fn(&ServerEvent) + Send + Sync>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_fails_only_its_own_job_and_is_reported() {
+        let worker = Worker::start().unwrap();
+        let wait =
+            |work: Box<dyn FnOnce() -> usize + Send>| futures::executor::block_on(worker.run(work));
+        assert_eq!(wait(Box::new(|| 1)), Ok(1));
+        assert_eq!(
+            wait(Box::new(|| panic!("as it happens"))),
+            Err("as it happens".to_owned())
+        );
+        assert_eq!(
+            wait(Box::new(|| panic!("row {}", 7))),
+            Err("row 7".to_owned())
+        );
+        assert_eq!(wait(Box::new(|| 2)), Ok(2));
     }
 }

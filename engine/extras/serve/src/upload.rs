@@ -11,8 +11,9 @@ use hyper::body::{Body, Frame, Incoming};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::multipart::{self, Decoder, Event, MultipartError};
-use crate::slots::{Reserved, Slots, Space};
+use crate::connections::{Reserved, Slots, Space};
+use crate::multipart;
+use crate::multipart::{Decoder, Event, MultipartError};
 
 /// Minimum number of bytes per second.
 const MIN_BYTES_PER_SECOND: u64 = 4 << 10;

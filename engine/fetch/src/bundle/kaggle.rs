@@ -1,17 +1,35 @@
-//! A competition's bundle as a source: a file in the data directory, downloaded from Kaggle if it does not exist.
+//! A competition's bundle as a source: a file in the data directory, downloaded from Kaggle if it does not exist. The files that
+//! downloads leave in the data directory:
+//!
+//! ```text
+//! DATA/ID/ID.zip                    the bundle
+//! DATA/ID/ID.part-KEY.zip           some members of the bundle
+//! DATA/ID/ID.part-KEY.zip.files/    these members while they are fetched one by one
+//! DATA/ID/sources/FILE              the file of another source
+//! DATA/ID/*.partial                 an incomplete download, interrupted or running
+//! DATA/ID/*.partial.map             the map of the pieces that the incomplete download contains
+//! DATA/ID/*.partial.holders/        the lease of the downloading process, if several machines share the directory
+//! ```
+//!
+//! The origin of a file is recorded in `DATA/ID/sources/FILE.url`, because a pipeline may change the URL of a file without
+//! changing its name. A file from the old URL is then not used for the new one. A file without a record was put there by the
+//! user, and is used.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use prep_cache::{Content, SourceRecord};
 use prep_core::{Context, Source, SourceState, StepError, Value};
 
 use crate::bundle::local::{LocalBundle, SearchPath};
 use crate::download::Order;
+use crate::error::FetchError;
 use crate::network::{LazyNetwork, Network};
-use crate::resume::partial::{LockOutcome, Partial};
-use crate::wire::item::Item;
+use crate::resume::partial::{LockOutcome, Partial, with_suffix};
+use crate::wire::location::Item;
 
 /// Pause between two checks of a lock that another process has.
 const LOCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -144,5 +162,172 @@ impl Source for KaggleBundle {
 
     fn location(&self) -> Option<PathBuf> {
         self.local.path().map(Path::to_path_buf)
+    }
+}
+
+/// Returns the file name, without `.zip`, of an archive with some members of a bundle. `key` identifies the selection
+/// of members.
+pub(crate) fn part_name(id: &str, key: &str) -> String {
+    format!("{id}.part-{key}")
+}
+
+/// Name of the directory that contains the files of other sources.
+const SOURCES: &str = "sources";
+
+/// Returns the path to which the file of another source is fetched.
+pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
+    data.join(id).join(SOURCES).join(file)
+}
+
+/// Returns the disk space in bytes that an interrupted download uses: of `ID.zip`, or of the file of another source.
+pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
+    let partial = match file {
+        None => data.join(id).join(format!("{id}.zip.partial")),
+        Some(file) => source_path(data, id, &format!("{file}.partial")),
+    };
+    partial.metadata().map_or(0, |file| file.blocks() * 512)
+}
+
+/// Lists the bundle, its parts, incomplete downloads, and the directory of other sources.
+///
+/// # Errors
+/// If the directory `DATA/ID` exists and cannot be listed.
+pub fn bundle_files(data: &Path, id: &str) -> io::Result<Vec<PathBuf>> {
+    let entries = match data.join(id).read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let (bundle, part) = (format!("{id}.zip"), part_name(id, ""));
+    let is_of_bundle = |name: &str| {
+        let suffix = name.strip_prefix(&bundle);
+        name == SOURCES
+            || name.starts_with(&part)
+            || suffix.is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('.'))
+    };
+    let entries = entries.flatten();
+    let files = entries.filter(|entry| is_of_bundle(&entry.file_name().to_string_lossy()));
+    Ok(files.map(|entry| entry.path()).collect())
+}
+
+/// Removes `DATA/ID/ID.zip`, parts of it, and the files of other sources. Files outside of the data directory belong to
+/// the user and are kept.
+pub fn discard(data_dir: &Path, id: &str) {
+    let directory = data_dir.join(id);
+    discard_sources(&directory.join(SOURCES));
+    let Ok(entries) = directory.read_dir() else {
+        return;
+    };
+    let part = part_name(id, "");
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_bundle = name.strip_suffix(".zip").is_some_and(|stem| {
+            stem == id
+                || stem
+                    .strip_prefix(&part)
+                    .is_some_and(|key| !key.contains('.'))
+        });
+        let is_of_part = name.starts_with(&part) && name.ends_with(".zip.files");
+        // Errors are ignored: a file that remains only uses disk space, and the next run removes it.
+        let _ = match (is_bundle, is_of_part) {
+            (true, _) => std::fs::remove_file(entry.path()),
+            (_, true) => std::fs::remove_dir_all(entry.path()),
+            _ => Ok(()),
+        };
+    }
+}
+
+/// Removes the files of other sources. Incomplete downloads are kept, so that they can continue.
+fn discard_sources(directory: &Path) {
+    let Ok(entries) = directory.read_dir() else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_of_download = [".partial", ".partial.map", ".partial.holders"]
+            .iter()
+            .any(|end| name.ends_with(end));
+        if !is_of_download {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    // This call fails, and the directory remains, if it is not empty.
+    let _ = std::fs::remove_dir(directory);
+}
+
+fn origin_path(file: &Path) -> PathBuf {
+    with_suffix(file, ".url")
+}
+
+/// Records the origin of a file that is about to be created.
+pub(crate) fn record_origin(file: &Path, origin: &str) -> Result<(), FetchError> {
+    let path = origin_path(file);
+    if let Some(directory) = path.parent() {
+        prep_cache::create_directory(directory)
+            .map_err(|cause| FetchError::io("create the directory of", &path, cause))?;
+    }
+    fs::write(&path, format!("{origin}\n")).map_err(|cause| FetchError::io("write", &path, cause))
+}
+
+/// Returns whether the record of a file names a different origin.
+pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
+    fs::read_to_string(origin_path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
+}
+
+/// Removes a file and its record.
+pub(crate) fn remove_with_origin(file: &Path) {
+    // Errors are ignored: a file that remains has a record, so it is not used.
+    let _ = fs::remove_file(file);
+    let _ = fs::remove_file(origin_path(file));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_bundle_and_its_parts_are_listed_and_discarded() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = dir.path().join("a");
+        std::fs::create_dir(&directory).unwrap();
+        for name in [
+            "a.zip",
+            "a.part-0123.zip",
+            "a.zip.partial",
+            "b.zip",
+            "prepared.json",
+        ] {
+            std::fs::write(directory.join(name), "").unwrap();
+        }
+        let running = [
+            "y.partial",
+            "y.partial.map",
+            "y.partial.holders/exclusive-1",
+        ];
+        for name in running.into_iter().chain(["x.csv"]) {
+            let path = source_path(dir.path(), "a", name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let mut listed = bundle_files(dir.path(), "a").unwrap();
+        listed.sort();
+        let names = ["a.part-0123.zip", "a.zip", "a.zip.partial", "sources"];
+        assert_eq!(listed, names.map(|name| directory.join(name)));
+        assert!(bundle_files(dir.path(), "missing").unwrap().is_empty());
+        discard(dir.path(), "a");
+        discard(dir.path(), "missing");
+        assert!(!source_path(dir.path(), "a", "x.csv").exists());
+        for name in running {
+            assert!(source_path(dir.path(), "a", name).exists(), "{name}");
+        }
+        let mut left: Vec<_> = directory
+            .read_dir()
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["a.zip.partial", "b.zip", "prepared.json", "sources"]);
     }
 }

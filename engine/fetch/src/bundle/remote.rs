@@ -1,9 +1,9 @@
 //! Lists a bundle on the server without downloading it.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::ops::Range;
+use std::{fmt, io};
 
 use parking_lot::Mutex;
 use prep_core::{Cancel, RateCheck};
@@ -12,15 +12,12 @@ use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipDirectory, ZipEntry, ZipError};
 use tokio::time::sleep;
 
-use crate::download::first::{FirstRequest, SessionEnd, SessionStop};
-use crate::error::FetchError;
+use crate::download::FirstRequest;
+use crate::error::{FetchError, Stop, Trouble};
 use crate::network::Network;
-use crate::trouble::Trouble;
-use crate::wire::answer::Answer;
-use crate::wire::body::Body;
+use crate::wire::answer::{Answer, Body};
 use crate::wire::identity::Identity;
-use crate::wire::item::Item;
-use crate::wire::location::Location;
+use crate::wire::location::{Item, Location};
 use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::Shared;
 
@@ -240,9 +237,9 @@ async fn fetch(
                 let object = answer.object.clone();
                 read(shared, answer).await.map(|bytes| (object, bytes))
             }
-            Err(SessionStop::Error(error)) => return Err(error),
-            Err(SessionStop::End(SessionEnd::StartOver(trouble))) => Err(trouble),
-            Err(SessionStop::End(_)) => return Err(FetchError::KeepsChanging { times: 1 }),
+            Err(Stop::Trouble(trouble, _)) => Err(trouble),
+            Err(Stop::Fatal(error) | Stop::Absent(error)) => return Err(error),
+            Err(_) => return Err(FetchError::KeepsChanging { times: 1 }),
         };
         let trouble = match answer {
             Ok(done) => return Ok(done),

@@ -5,7 +5,8 @@
 //! of the bundle as the same file.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
@@ -15,13 +16,13 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipEntry};
 use sha2::Sha256;
 
-use super::downloaded;
-use crate::bundle::downloaded::source_path;
-use crate::bundle::kaggle::{fetch_file, lock};
+use crate::bundle::kaggle::{
+    differs_from_origin, fetch_file, lock, record_origin, remove_with_origin, source_path,
+};
 use crate::bundle::local::{BundleChecksums, FileLabel, LocalBundle, SearchPath};
 use crate::error::FetchError;
 use crate::network::LazyNetwork;
-use crate::wire::item::Item;
+use crate::wire::location::Item;
 
 /// Length of the part of a URL's digest that is in a record's name.
 const URL_DIGEST_LENGTH: usize = 12;
@@ -145,8 +146,8 @@ impl WebFile {
     /// Returns whether the file at the target comes from elsewhere, for example because the pipeline had a different URL.
     fn is_foreign(&self) -> bool {
         let named = self.member.as_deref().map(WebFile::origin_of_member);
-        downloaded::differs(&self.target, &self.url)
-            && named.is_none_or(|named| downloaded::differs(&self.target, &named))
+        differs_from_origin(&self.target, &self.url)
+            && named.is_none_or(|named| differs_from_origin(&self.target, &named))
     }
 
     /// Returns whether the downloaded file is used. A file of the user comes first if a wrong checksum is an error.
@@ -229,11 +230,11 @@ impl WebFile {
     /// Removes a file of a different origin, and records the origin of the new file.
     fn prepare_target(&self, origin: &str) -> Result<(), FetchError> {
         if self.is_foreign() {
-            downloaded::remove(&self.target);
+            remove_with_origin(&self.target);
         }
         match self.target.exists() {
             true => Ok(()),
-            false => downloaded::record(&self.target, origin),
+            false => record_origin(&self.target, origin),
         }
     }
 
@@ -288,7 +289,7 @@ impl Source for WebFile {
         {
             // The file was just created and has the wrong checksum. After any other failure, such as a full disk, it is
             // complete and stays.
-            downloaded::remove(&self.target);
+            remove_with_origin(&self.target);
         }
         value
     }

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::credentials::{CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin};
-use crate::secret::Secret;
+use crate::credentials::{
+    CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin, Secret,
+};
 
 /// The environment variables and directories of the process. The caller provides them, because this library does not
 /// read the environment.

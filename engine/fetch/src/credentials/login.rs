@@ -4,19 +4,18 @@
 //! Kaggle's tools and prep may use the file at the same time. A refresh token remains valid after its use, so two
 //! processes may both renew the access token. The file is replaced atomically, so no reader sees an incomplete file.
 
-use std::fmt;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use std::{fmt, io};
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
-use crate::credentials::find;
-use crate::secret::Secret;
+use crate::credentials::{Secret, find};
 
 /// An access token is renewed if it expires within this time. So it remains valid during the request, even if the local
 /// clock is slow by some minutes.

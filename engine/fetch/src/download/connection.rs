@@ -16,14 +16,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
-use super::first::Order;
-use crate::error::FetchError;
-use crate::trouble::Trouble;
-use crate::wire::answer::{Answer, AnswerFailure, RangeRequest, describe_expected};
-use crate::wire::api;
-use crate::wire::body::Body;
+use crate::download::Order;
+use crate::error::{FetchError, Stop, Trouble};
+use crate::wire::answer::{Answer, Body, RangeRequest, describe_expected};
 use crate::wire::identity::Identity;
 use crate::wire::location::{Expected, Location};
+use crate::wire::queries::address;
 use crate::wire::shared::Shared;
 
 /// The object and location of a request.
@@ -46,7 +44,7 @@ pub(crate) async fn connection(
     request: Request<'_>,
     range: &Range<u64>,
     mut ready: Option<ReadyAnswer>,
-) -> Result<(), AnswerFailure> {
+) -> Result<(), Stop> {
     let start = ready
         .as_ref()
         .map_or(range.start, |(answer, _)| answer.range.start);
@@ -66,23 +64,25 @@ pub(crate) async fn connection(
                 let began = Instant::now();
                 let answer = range_request.send(shared).await?;
                 if !rate.add(0, began.elapsed()) {
-                    return Err(AnswerFailure::Trouble(Trouble::Slow {
+                    return Err(Trouble::Slow {
                         host: answer.host,
                         offset: cursor.offset,
                         bytes: rate.bytes(),
                         time: rate.period(),
-                    }));
+                    }
+                    .into());
                 }
                 request.has_served.store(true, Ordering::Relaxed);
                 (answer, permit)
             }
             // The answer to a request for the entire file ended early.
             (None, None) => {
-                return Err(AnswerFailure::Trouble(Trouble::Short {
+                return Err(Trouble::Short {
                     host,
                     offset: cursor.offset,
                     missing: range.end.saturating_sub(cursor.offset),
-                }));
+                }
+                .into());
             }
         };
         host.clone_from(&answer.host);
@@ -122,7 +122,7 @@ impl<'a> SessionAddress<'a> {
     /// Prepares the address for another connection. Requests a new address if the last one was rejected.
     pub(crate) async fn prepare(&mut self, order: &Order) -> Result<(), FetchError> {
         if self.location.is_none() {
-            *self.location = Some(api::address(&order.shared, &order.item).await?);
+            *self.location = Some(address(&order.shared, &order.item).await?);
         }
         self.is_tried = !self.has_served.load(Ordering::Relaxed);
         Ok(())
@@ -181,7 +181,7 @@ pub(crate) async fn receive(
     cursor: &mut Cursor<'_>,
     rate: &mut RateCheck,
     answer: Answer,
-) -> Result<(), AnswerFailure> {
+) -> Result<(), Stop> {
     let total = cursor.total;
     let expected = answer.expected;
     let mut body = Body::new(answer);
@@ -190,7 +190,7 @@ pub(crate) async fn receive(
             && expected == Expected::Zip
             && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk))
         {
-            return Err(AnswerFailure::Refused(FetchError::NotZip {
+            return Err(Stop::Fatal(FetchError::NotZip {
                 host: body.host().to_owned(),
                 got: format!("{}, {}", FileType::detect(&chunk), units::bytes(total)),
                 expected: describe_expected(expected, None),

@@ -1,24 +1,29 @@
 //! Downloads one file: runs sessions until one completes, then verifies the digests.
 
 mod connection;
-pub(crate) mod first;
-mod pace;
 mod session;
-mod stored;
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use prep_cache::Digest;
+use prep_core::Progress;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipError};
+use session::Session;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::sleep;
 
-use crate::error::FetchError;
-use crate::resume::hashing::Digests;
-use crate::trouble::Trouble;
+use crate::error::{FetchError, Stop, Trouble};
+use crate::free_space;
+use crate::resume::partial::{Digests, Partial, Wanted};
+use crate::resume::pieces::max_bytes;
+use crate::wire::answer::{Answer, RangeRequest};
 use crate::wire::identity::Identity;
+use crate::wire::location::{Item, Location};
+use crate::wire::queries::address;
 use crate::wire::retry::{Retry, RetryAction};
-use first::SessionEnd;
-use session::Session;
-
-pub(crate) use first::Order;
+use crate::wire::shared::Shared;
 
 /// Number of times that the object on the server may be replaced before a download fails.
 const MAX_REPLACEMENTS: u32 = 3;
@@ -36,27 +41,25 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
     loop {
         let bytes = &order.progress.bytes;
         bytes.store(0, std::sync::atomic::Ordering::Relaxed);
-        match Session::run(order, &mut location, ranges).await? {
-            SessionEnd::Complete(None, _) => return Ok(None),
-            SessionEnd::Complete(Some(digests), object) => {
-                match verify_digests(order, &digests, &object)? {
-                    None => return Ok(Some(digests)),
-                    Some(expected) => {
-                        order.partial.clear()?;
-                        damaged += 1;
-                        if damaged >= MAX_DAMAGED {
-                            return Err(FetchError::Damaged {
-                                item: order.item.to_string(),
-                                found: digests.md5,
-                                expected,
-                                attempts: damaged,
-                                server_sent_md5: object.md5.is_some(),
-                            });
-                        }
+        match Session::run(order, &mut location, ranges).await {
+            Ok((None, _)) => return Ok(None),
+            Ok((Some(digests), object)) => match verify_digests(order, &digests, &object)? {
+                None => return Ok(Some(digests)),
+                Some(expected) => {
+                    order.partial.clear()?;
+                    damaged += 1;
+                    if damaged >= MAX_DAMAGED {
+                        return Err(FetchError::Damaged {
+                            item: order.item.to_string(),
+                            found: digests.md5,
+                            expected,
+                            attempts: damaged,
+                            server_sent_md5: object.md5.is_some(),
+                        });
                     }
                 }
-            }
-            SessionEnd::Changed => {
+            },
+            Err(Stop::Changed) => {
                 order.partial.clear()?;
                 replaced += 1;
                 if replaced >= MAX_REPLACEMENTS {
@@ -65,11 +68,12 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                 // The validators may depend on the server that answers. A single request needs none.
                 ranges &= replaced < MAX_REPLACEMENTS - 1 || order.ranges.is_some();
             }
-            SessionEnd::NoValidator => {
+            Err(Stop::NoValidator) => {
                 order.partial.clear()?;
                 ranges = false;
             }
-            SessionEnd::StartOver(cause) => {
+            Err(Stop::Fatal(error) | Stop::Absent(error)) => return Err(error),
+            Err(Stop::Trouble(cause, _)) => {
                 order.partial.clear()?;
                 let kept = || {
                     "this server does not support ranges, so each attempt starts from the beginning"
@@ -122,5 +126,128 @@ fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
             })
         }
         _ => Ok(()),
+    }
+}
+
+/// A request whose answer identifies the object on the server.
+pub(crate) struct FirstRequest<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) item: &'a Item,
+    /// The location of the item. `None` if it has to be requested.
+    pub(crate) location: &'a mut Option<Location>,
+}
+
+impl FirstRequest<'_> {
+    /// Requests `range` until the server sends an answer. If the object is `known`, a different object ends the
+    /// session. Failures are counted in `retry`. The caller continues to use this counter.
+    pub(crate) async fn answer(
+        &mut self,
+        range: Range<u64>,
+        known: Option<&Identity>,
+        retry: &mut Retry,
+    ) -> Result<(Answer, OwnedSemaphorePermit), Stop> {
+        let FirstRequest { shared, item, .. } = *self;
+        loop {
+            let permit = shared.permit().await?;
+            let location = match &*self.location {
+                Some(location) => location.clone(),
+                None => self.location.insert(address(shared, item).await?).clone(),
+            };
+            let request = RangeRequest {
+                location: &location,
+                range: range.clone(),
+                expected: known,
+            };
+            let trouble = match request.send(shared).await {
+                Ok(answer) => return Ok((answer, permit)),
+                Err(Stop::Trouble(trouble, _)) => trouble,
+                Err(stop) => return Err(stop),
+            };
+            drop(permit);
+            let kept = || "no data was lost; run again to continue".into();
+            match retry.next(&shared.options, trouble, kept)? {
+                RetryAction::After(pause) => sleep(pause).await,
+                RetryAction::NewAddress => {
+                    *self.location = None;
+                    shared.addresses.forget(&item.key());
+                }
+                RetryAction::WithoutRanges(trouble) => return Err(trouble.into()),
+            }
+        }
+    }
+}
+
+/// The source and the target of a download.
+#[derive(Clone)]
+pub(crate) struct Order {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) item: Item,
+    /// The published MD5 in hexadecimal. If it is `None`, any content is accepted.
+    pub(crate) md5: Option<String>,
+    pub(crate) partial: Arc<Partial>,
+    /// The ranges to fetch. If it is `None`, the entire file is fetched.
+    pub(crate) ranges: Option<Vec<Range<u64>>>,
+    pub(crate) progress: Arc<Progress>,
+}
+
+impl Order {
+    /// Creates the order of an entire file without a published MD5.
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        item: Item,
+        partial: &Arc<Partial>,
+        progress: &Arc<Progress>,
+    ) -> Order {
+        Order {
+            shared: Arc::clone(shared),
+            item,
+            md5: None,
+            partial: Arc::clone(partial),
+            ranges: None,
+            progress: Arc::clone(progress),
+        }
+    }
+
+    /// Returns the part of the file to fetch.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            source: Digest::of_bytes(self.item.key().as_bytes()),
+            ranges: self.ranges.as_deref(),
+        }
+    }
+
+    /// Returns the disk space in bytes that the download needs. Members of a part are counted twice, because they are
+    /// copied at the end.
+    pub(crate) fn needed(&self, object: &Identity) -> u64 {
+        match &self.ranges {
+            None => object.total,
+            Some(ranges) => ranges.iter().fold(0, |sum: u64, range| {
+                sum.saturating_add(range.end.saturating_sub(range.start).saturating_mul(2))
+            }),
+        }
+    }
+
+    /// Returns an error if the file is so long that its piece map would not fit into memory. This check is needed for
+    /// parts of a bundle, whose required disk space does not depend on the length of the entire file.
+    pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
+        match object.total <= max_bytes(self.shared.options.piece.max(1)) {
+            true => Ok(()),
+            false => Err(FetchError::TooLong {
+                item: self.item.to_string(),
+                bytes: object.total,
+            }),
+        }
+    }
+
+    /// Returns an error if the disk has fewer than `needed` free bytes.
+    pub(crate) fn require_space(&self, needed: u64) -> Result<(), FetchError> {
+        match free_space(&self.partial.path) {
+            Some(free) if free < needed => Err(FetchError::NoSpace {
+                path: self.partial.path.clone(),
+                needed,
+                free,
+            }),
+            _ => Ok(()),
+        }
     }
 }

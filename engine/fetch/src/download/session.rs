@@ -11,27 +11,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use prep_core::units;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, interval, sleep_until};
 
-use super::connection::SessionAddress;
-use super::first::Order;
-use crate::download::connection::{Chunk, Sink};
-use crate::download::connection::{ReadyAnswer, Request, connection};
-use crate::download::first::{FirstRequest, SessionEnd, SessionResult, SessionStop};
-use crate::download::pace::Pace;
-use crate::download::stored::StoredPieces;
-use crate::error::FetchError;
+use crate::download::connection::{
+    Chunk, CompletePiece, ReadyAnswer, Request, SessionAddress, Sink, connection,
+};
+use crate::download::{FirstRequest, Order};
+use crate::error::{FetchError, Stop, Trouble};
 use crate::resume::partial;
-use crate::resume::partial::State;
-use crate::resume::pieces::Pieces;
-use crate::trouble::Trouble;
-use crate::wire::answer::{AnswerFailure, ENTIRE};
+use crate::resume::partial::{DigestProgress, Digester, Digests, State};
+use crate::resume::pieces::{Map, Pieces};
+use crate::wire::answer::ENTIRE;
 use crate::wire::identity::Identity;
 use crate::wire::location::Location;
 use crate::wire::retry::{Retry, RetryAction};
-use prep_core::units;
 
 /// Interval between two adjustments of the number of connections.
 const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
@@ -44,7 +40,7 @@ struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
     address: u64,
-    result: Result<(), AnswerFailure>,
+    result: Result<(), Stop>,
 }
 
 pub(crate) struct Session<'a> {
@@ -68,23 +64,12 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Continues the download of an earlier session, or starts a new one. If `ranges` is false, requests the entire
-    /// file.
+    /// file. Returns the object, with its digests if the entire object was fetched.
     pub(crate) async fn run(
         order: &'a Order,
         location: &'a mut Option<Location>,
         ranges: bool,
-    ) -> Result<SessionEnd, FetchError> {
-        match Self::drive(order, location, ranges).await {
-            Ok(end) | Err(SessionStop::End(end)) => Ok(end),
-            Err(SessionStop::Error(error)) => Err(error),
-        }
-    }
-
-    async fn drive(
-        order: &'a Order,
-        location: &'a mut Option<Location>,
-        ranges: bool,
-    ) -> SessionResult<SessionEnd> {
+    ) -> Result<(Option<Digests>, Identity), Stop> {
         let mut request = FirstRequest {
             shared: &order.shared,
             item: &order.item,
@@ -135,21 +120,21 @@ impl<'a> Session<'a> {
         let end = session.serve(receiver).await;
         // All connections must have ended before the file is truncated or renamed.
         session.connections.shutdown().await;
-        end
+        Ok((end?, session.object))
     }
 
-    async fn serve(&mut self, mut chunks: Receiver<Chunk>) -> SessionResult<SessionEnd> {
+    async fn serve(&mut self, mut chunks: Receiver<Chunk>) -> Result<Option<Digests>, Stop> {
         let mut ticks = interval(ADJUSTMENT_INTERVAL);
         let mut before = 0;
         loop {
             if self.stored.has_ranges() {
-                return Ok(SessionEnd::Complete(None, Box::new(self.object.clone())));
+                return Ok(None);
             }
             self.connect().await?;
             let pause = self.pause.unwrap_or_else(Instant::now);
             let can_follow = self.stored.can_follow();
             if self.whole && self.connections.is_empty() && !can_follow {
-                return Ok(SessionEnd::StartOver(self.lost_bytes()));
+                return Err(self.lost_bytes().into());
             }
             tokio::select! {
                 Some(chunk) = chunks.recv() => self.write(&chunk)?,
@@ -168,7 +153,7 @@ impl<'a> Session<'a> {
                 }
                 // This yields before each piece, so that a task that watches for Ctrl-C can run.
                 () = yield_now(), if can_follow => if let Some(digests) = self.stored.follow()? {
-                    return Ok(SessionEnd::Complete(Some(digests), Box::new(self.object.clone())));
+                    return Ok(Some(digests));
                 },
                 _ = ticks.tick() => {
                     let received = self.sink.received.load(Ordering::Relaxed);
@@ -183,7 +168,7 @@ impl<'a> Session<'a> {
     }
 
     /// Starts connections for missing pieces, up to the current limit of connections.
-    async fn connect(&mut self) -> SessionResult<()> {
+    async fn connect(&mut self) -> Result<(), Stop> {
         if self.whole || self.pause.is_some() {
             return Ok(());
         }
@@ -245,19 +230,16 @@ impl<'a> Session<'a> {
     }
 
     /// Handles the end of a connection.
-    fn handle_connection_end(&mut self, ended: ConnectionEnd) -> SessionResult<()> {
+    fn handle_connection_end(&mut self, ended: ConnectionEnd) -> Result<(), Stop> {
         self.stored.pieces.give_back(&ended.range);
         self.address.end_connection(ended.address);
         let trouble = match ended.result {
             Ok(()) => return Ok(()),
-            Err(AnswerFailure::Changed) => return Err(SessionStop::End(SessionEnd::Changed)),
-            Err(AnswerFailure::Refused(error)) => {
+            Err(Stop::Trouble(trouble, _)) if !self.whole => trouble,
+            Err(Stop::Fatal(error)) => {
                 return Err(error.needing(self.stored.pieces.missing_bytes()).into());
             }
-            Err(AnswerFailure::Trouble(trouble)) if self.whole => {
-                return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
-            }
-            Err(AnswerFailure::Trouble(trouble)) => trouble,
+            Err(stop) => return Err(stop),
         };
         if matches!(trouble, Trouble::Address { .. }) {
             if !self.address.reject(ended.address, self.order) {
@@ -276,9 +258,7 @@ impl<'a> Session<'a> {
         match self.retry.next(&self.order.shared.options, trouble, kept)? {
             RetryAction::After(pause) => self.pause = Some(Instant::now() + pause),
             RetryAction::NewAddress => {}
-            RetryAction::WithoutRanges(trouble) => {
-                return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
-            }
+            RetryAction::WithoutRanges(trouble) => return Err(trouble.into()),
         }
         Ok(())
     }
@@ -302,7 +282,7 @@ impl Start {
         retry: &mut Retry,
         object: Identity,
         mut state: State,
-    ) -> SessionResult<Start> {
+    ) -> Result<Start, Stop> {
         let first = match state.pieces.take(order.shared.options.range) {
             Some(range) => {
                 let ready = request.answer(range.clone(), Some(&object), retry).await?;
@@ -325,7 +305,7 @@ impl Start {
         request: &mut FirstRequest<'_>,
         retry: &mut Retry,
         ranges: bool,
-    ) -> SessionResult<Start> {
+    ) -> Result<Start, Stop> {
         let range = match ranges {
             true => first_range(order, order.shared.options.range),
             false => ENTIRE,
@@ -339,7 +319,7 @@ impl Start {
             let host = answer.host.clone();
             return Err(match order.ranges {
                 Some(_) => FetchError::NoValidator { host }.into(),
-                None => SessionStop::End(SessionEnd::NoValidator),
+                None => Stop::NoValidator,
             });
         }
         check_md5(order, &object)?;
@@ -395,5 +375,202 @@ fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
             })
         }
         _ => Ok(()),
+    }
+}
+
+/// Number of times that pieces may be read back with different bytes than were written.
+const MAX_REREADS: u32 = 3;
+
+pub(crate) struct StoredPieces<'a> {
+    order: &'a Order,
+    pub(crate) pieces: Pieces,
+    map: Map,
+    /// `None` if the order has ranges.
+    digester: Option<Digester>,
+    rereads: u32,
+}
+
+impl<'a> StoredPieces<'a> {
+    /// Continues with the pieces of an earlier session of the object with `total` bytes.
+    pub(crate) fn new(order: &'a Order, total: u64, state: State) -> StoredPieces<'a> {
+        let digester = order.ranges.is_none().then(|| {
+            let file = Arc::clone(&order.partial.file);
+            Digester::new(file, total, state.size, &state.records)
+        });
+        StoredPieces {
+            order,
+            pieces: state.pieces,
+            map: state.map,
+            digester,
+            rereads: 0,
+        }
+    }
+
+    /// Returns whether all ranges of the order are on the disk. Always `false` for an entire file, which is complete
+    /// when it has digests.
+    pub(crate) fn has_ranges(&self) -> bool {
+        self.digester.is_none() && self.pieces.is_complete()
+    }
+
+    /// Returns whether the next piece can be added to the digests.
+    pub(crate) fn can_follow(&self) -> bool {
+        self.digester.as_ref().is_some_and(Digester::is_ready)
+    }
+
+    /// Writes a chunk to the partial file. Returns whether it completed a piece.
+    pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<bool, FetchError> {
+        let written = self.order.partial.write(&chunk.bytes, chunk.offset);
+        written.map_err(|error| error.needing(self.pieces.missing_bytes()))?;
+        if let Some(piece) = chunk.completes {
+            self.record(piece)?;
+        }
+        Ok(chunk.completes.is_some())
+    }
+
+    /// Records that a piece was written.
+    fn record(&mut self, written: CompletePiece) -> Result<(), FetchError> {
+        let CompletePiece { piece, crc } = written;
+        let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
+        let number =
+            u32::try_from(piece).map_err(|_| error(std::io::ErrorKind::FileTooLarge.into()))?;
+        self.map.append(number, crc).map_err(error)?;
+        self.pieces.set_done(piece);
+        if let Some(digester) = &mut self.digester {
+            digester.add_piece(piece, crc);
+        }
+        let bytes = self.pieces.range(piece);
+        self.order.progress.add_bytes(bytes.end - bytes.start);
+        Ok(())
+    }
+
+    /// Adds the next piece to the digests. A piece whose bytes on disk do not match its CRC becomes missing again.
+    /// Returns `None` unless the digests are complete.
+    pub(crate) fn follow(&mut self) -> Result<Option<Digests>, FetchError> {
+        let Some(digester) = &mut self.digester else {
+            return Ok(None);
+        };
+        let failed = |cause| FetchError::io("read", &self.order.partial.path, cause);
+        match digester.process_next_piece().map_err(failed)? {
+            Some(DigestProgress::Digests(digests)) => Ok(Some(digests)),
+            Some(DigestProgress::Bad(piece)) => self.reread(piece).map(|()| None),
+            None => Ok(None),
+        }
+    }
+
+    fn reread(&mut self, piece: usize) -> Result<(), FetchError> {
+        let range = self.pieces.range(piece);
+        self.rereads += 1;
+        if self.rereads > MAX_REREADS && self.pieces.missing_bytes() == 0 {
+            let path = self.order.partial.path.clone();
+            let offset = range.start;
+            return Err(FetchError::Disk { path, offset });
+        }
+        self.pieces.set_missing(piece);
+        let bytes = range.end - range.start;
+        self.order
+            .progress
+            .bytes
+            .fetch_sub(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Minimum ratio of the throughput after an increase to the throughput before it.
+const MIN_THROUGHPUT_RATIO: f64 = 1.05;
+
+/// Number of ticks after an unsuccessful increase before the next one.
+const HOLD_TICKS: u32 = 20;
+
+#[derive(Debug)]
+pub(crate) struct Pace {
+    connections: usize,
+    max_connections: usize,
+    /// Number of connections and throughput before the last increase.
+    before: Option<(usize, f64)>,
+    hold: u32,
+}
+
+impl Pace {
+    pub(crate) fn new(first: usize, max_connections: usize) -> Pace {
+        let max_connections = max_connections.max(1);
+        Pace {
+            connections: first.clamp(1, max_connections),
+            max_connections,
+            before: None,
+            hold: 0,
+        }
+    }
+
+    /// Returns the number of connections to use now.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections
+    }
+
+    /// Reports a tick in which all connections were busy and `bytes` bytes arrived.
+    pub(crate) fn tick(&mut self, bytes: u64) {
+        #[allow(clippy::cast_precision_loss, reason = "a throughput, not a count")]
+        let rate = bytes as f64;
+        if self.hold > 0 {
+            self.hold -= 1;
+            return;
+        }
+        match self.before.take() {
+            Some((connections, earlier)) if rate < earlier * MIN_THROUGHPUT_RATIO => {
+                self.connections = connections;
+                self.hold = HOLD_TICKS;
+            }
+            _ if self.connections < self.max_connections => {
+                self.before = Some((self.connections, rate));
+                let more = (self.connections / 2).max(1);
+                self.connections = (self.connections + more).min(self.max_connections);
+            }
+            _ => {}
+        }
+    }
+
+    /// Halves the number of connections, because the server is overloaded or limits connections.
+    pub(crate) fn slow_down(&mut self) {
+        self.connections = (self.connections / 2).max(1);
+        self.before = None;
+        self.hold = HOLD_TICKS;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn final_connections(rate: impl Fn(usize) -> u64) -> usize {
+        let mut pace = Pace::new(4, 32);
+        for _ in 0..15 {
+            pace.tick(rate(pace.connections()));
+        }
+        pace.connections()
+    }
+
+    #[test]
+    fn connections_increase_only_while_the_throughput_rises() {
+        // In these cases, each connection is throttled; the line is saturated from the start; the line is saturated by
+        // ten connections.
+        assert_eq!(
+            final_connections(|connections| connections as u64 * 1000),
+            32
+        );
+        assert_eq!(final_connections(|_| 1000), 4);
+        assert_eq!(
+            final_connections(|connections| connections.min(10) as u64 * 1000),
+            13
+        );
+    }
+
+    #[test]
+    fn an_overloaded_server_gets_fewer_connections() {
+        let mut pace = Pace::new(8, 32);
+        for expected in [4, 2, 1, 1] {
+            pace.slow_down();
+            assert_eq!(pace.connections(), expected);
+        }
+        pace.tick(1_000_000);
+        assert_eq!(pace.connections(), 1);
     }
 }

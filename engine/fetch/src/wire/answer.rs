@@ -2,18 +2,19 @@
 
 use std::ops::Range;
 
-use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, IF_RANGE, LOCATION, RANGE};
+use bytes::Bytes;
+use prep_core::{RateCheck, units};
+use reqwest::header::{CONTENT_RANGE, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Response, StatusCode};
 
-use super::location::Message;
-use super::send::send;
-use crate::error::FetchError;
-use crate::trouble::Trouble;
-use crate::wire::api::{self, CallError, MAX_REDIRECTS};
+use crate::error::{FetchError, Stop, Trouble};
+use crate::wire::ask::{MAX_REDIRECTS, authorize};
+use crate::wire::body::{
+    Position, beginning_of, chunk, encoding, is_html, is_temporary, trouble_of,
+};
 use crate::wire::identity::{Identity, Sameness, content_range};
-use crate::wire::location::{Expected, Location, follow, host};
-use crate::wire::shared::Shared;
-use prep_core::units;
+use crate::wire::location::{Expected, Location, Message, follow, host};
+use crate::wire::shared::{Shared, send};
 
 /// An answer whose bytes can be used.
 #[derive(Debug)]
@@ -30,29 +31,6 @@ pub(crate) struct Answer {
     pub(crate) is_complete: bool,
 }
 
-/// The reason why there is no usable answer.
-#[derive(Debug)]
-pub(crate) enum AnswerFailure {
-    /// The request can be repeated.
-    Trouble(Trouble),
-    /// The object on the server has changed or no longer exists.
-    Changed,
-    /// The request cannot succeed.
-    Refused(FetchError),
-}
-
-impl From<Trouble> for AnswerFailure {
-    fn from(trouble: Trouble) -> AnswerFailure {
-        AnswerFailure::Trouble(trouble)
-    }
-}
-
-impl From<FetchError> for AnswerFailure {
-    fn from(error: FetchError) -> AnswerFailure {
-        AnswerFailure::Refused(error)
-    }
-}
-
 /// A request for some bytes of an object.
 pub(crate) struct RangeRequest<'a> {
     pub(crate) location: &'a Location,
@@ -67,14 +45,14 @@ pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 
 impl RangeRequest<'_> {
     /// Sends the request, follows redirects and verifies the answer.
-    pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, AnswerFailure> {
+    pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, Stop> {
         // An answer could not prove that it belongs to the same object, so no second range is requested.
         if self
             .expected
             .is_some_and(|object| !object.can_be_verified())
         {
             let host = self.location.host();
-            return Err(AnswerFailure::Refused(FetchError::NoValidator { host }));
+            return Err(Stop::Fatal(FetchError::NoValidator { host }));
         }
         let mut message = self.location.message.clone();
         // The object store must not receive anything but the signature.
@@ -85,7 +63,7 @@ impl RangeRequest<'_> {
                 request = request.header(RANGE, header(&self.range));
             }
             if with_credentials {
-                request = authorized(shared, request).await?;
+                (request, _) = authorize(shared, request, None).await?;
             }
             if let Some(etag) = self.expected.and_then(Identity::strong_etag) {
                 request = request.header(IF_RANGE, etag);
@@ -100,7 +78,7 @@ impl RangeRequest<'_> {
             }
             return self.classify(shared, response, host(&message.url)).await;
         }
-        Err(AnswerFailure::Refused(FetchError::Redirect {
+        Err(Stop::Fatal(FetchError::Redirect {
             from: self.location.host(),
             to: host(&message.url),
             reason: "there are too many redirects",
@@ -112,15 +90,15 @@ impl RangeRequest<'_> {
         shared: &Shared,
         response: Response,
         host: String,
-    ) -> Result<Answer, AnswerFailure> {
+    ) -> Result<Answer, Stop> {
         let status = response.status();
         let code = status.as_u16();
         let kind = self.location.expected;
-        if status.is_success() && kind != Expected::Page && api::is_html(&response) {
+        if status.is_success() && kind != Expected::Page && is_html(&response) {
             let length = response.content_length();
-            let body = api::beginning_of(shared, response, &host).await;
+            let body = beginning_of(shared, response, &host).await;
             let length = length.unwrap_or(body.len() as u64);
-            return Err(AnswerFailure::Refused(FetchError::NotZip {
+            return Err(Stop::Fatal(FetchError::NotZip {
                 host,
                 got: format!("HTML, {}", units::bytes(length)),
                 expected: describe_expected(kind, self.expected),
@@ -129,17 +107,12 @@ impl RangeRequest<'_> {
         if status.is_success()
             && let Some(encoding) = encoding(response.headers())
         {
-            return Err(AnswerFailure::Refused(FetchError::Encoded {
-                host,
-                encoding,
-            }));
+            return Err(Stop::Fatal(FetchError::Encoded { host, encoding }));
         }
         match status {
             StatusCode::PARTIAL_CONTENT => self.part(response, host),
             StatusCode::OK => self.whole(response, host),
-            StatusCode::RANGE_NOT_SATISFIABLE if self.expected.is_some() => {
-                Err(AnswerFailure::Changed)
-            }
+            StatusCode::RANGE_NOT_SATISFIABLE if self.expected.is_some() => Err(Stop::Changed),
             // A new address may help: object stores answer requests with an expired address with any of these status codes.
             StatusCode::BAD_REQUEST
             | StatusCode::UNAUTHORIZED
@@ -150,18 +123,16 @@ impl RangeRequest<'_> {
             {
                 Err(Trouble::Address { host, code }.into())
             }
-            StatusCode::NOT_FOUND | StatusCode::GONE => {
-                Err(AnswerFailure::Refused(FetchError::NoFile {
-                    path: self.location.message.url.path().to_owned(),
-                    host,
-                    code,
-                }))
-            }
-            _ if api::is_temporary(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
-                Err(api::trouble_of(&response, host).into())
+            StatusCode::NOT_FOUND | StatusCode::GONE => Err(Stop::Fatal(FetchError::NoFile {
+                path: self.location.message.url.path().to_owned(),
+                host,
+                code,
+            })),
+            _ if is_temporary(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
+                Err(trouble_of(&response, host).into())
             }
             // The body is not shown, because it may quote the signed request.
-            _ => Err(AnswerFailure::Refused(FetchError::Refused {
+            _ => Err(Stop::Fatal(FetchError::Refused {
                 host,
                 code,
                 message: String::new(),
@@ -175,11 +146,11 @@ impl RangeRequest<'_> {
         expected.is_some_and(|expected| expected.compare(object) != Sameness::Same)
     }
 
-    fn part(&self, response: Response, host: String) -> Result<Answer, AnswerFailure> {
+    fn part(&self, response: Response, host: String) -> Result<Answer, Stop> {
         let requested = &self.range;
         let other = |what: String| {
             let host = host.clone();
-            AnswerFailure::Trouble(Trouble::OtherRange { host, what })
+            Trouble::OtherRange { host, what }.into()
         };
         let Some((range, total)) = content_range(response.headers()) else {
             let value = response.headers().get(CONTENT_RANGE);
@@ -190,7 +161,7 @@ impl RangeRequest<'_> {
         };
         let object = Identity::from_headers(response.headers(), total);
         if self.is_other(&object) {
-            return Err(AnswerFailure::Changed);
+            return Err(Stop::Changed);
         }
         if range.start != requested.start || range.end > requested.end {
             return Err(other(format!(
@@ -217,13 +188,13 @@ impl RangeRequest<'_> {
         }
     }
 
-    fn whole(&self, response: Response, host: String) -> Result<Answer, AnswerFailure> {
+    fn whole(&self, response: Response, host: String) -> Result<Answer, Stop> {
         let Some(total) = response.content_length() else {
-            return Err(AnswerFailure::Refused(FetchError::NoLength { host }));
+            return Err(Stop::Fatal(FetchError::NoLength { host }));
         };
         let object = Identity::from_headers(response.headers(), total);
         match self.expected {
-            Some(_) if self.is_other(&object) => Err(AnswerFailure::Changed),
+            Some(_) if self.is_other(&object) => Err(Stop::Changed),
             Some(_) => Err(Trouble::RangeIgnored { host }.into()),
             None => Ok(Answer {
                 response,
@@ -237,34 +208,9 @@ impl RangeRequest<'_> {
     }
 }
 
-/// Adds credentials to a request, if it goes to the API.
-async fn authorized(
-    shared: &Shared,
-    request: reqwest::RequestBuilder,
-) -> Result<reqwest::RequestBuilder, AnswerFailure> {
-    match api::authorize(shared, request, None).await {
-        Ok((request, _)) => Ok(request),
-        Err(CallError::Trouble(trouble, _)) => Err(trouble.into()),
-        Err(CallError::Fatal(error) | CallError::Absent(error)) => Err(error.into()),
-    }
-}
-
 /// Returns the value of the `Range` header.
 fn header(range: &Range<u64>) -> String {
     format!("bytes={}-{}", range.start, range.end.saturating_sub(1))
-}
-
-/// Maximum length of a header's value in a message.
-const MAX_SHOWN_VALUE: usize = 40;
-
-/// Returns the content encoding of an answer, for messages. `None` if the body contains the object's own bytes.
-pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
-    let value = headers.get(CONTENT_ENCODING)?;
-    let value = String::from_utf8_lossy(value.as_bytes());
-    let value = value.trim();
-    let is_plain = value.is_empty() || value.eq_ignore_ascii_case("identity");
-    let shown = value.chars().filter(char::is_ascii_graphic);
-    (!is_plain).then(|| shown.take(MAX_SHOWN_VALUE).collect())
 }
 
 pub(crate) fn describe_expected(kind: Expected, expected: Option<&Identity>) -> String {
@@ -276,5 +222,61 @@ pub(crate) fn describe_expected(kind: Expected, expected: Option<&Identity>) -> 
     match expected {
         Some(object) => format!("{what}, {}", units::bytes(object.total)),
         None => what.into(),
+    }
+}
+
+/// The body of an answer with a file. Verifies that exactly the announced number of bytes arrives.
+pub(crate) struct Body {
+    response: Response,
+    host: String,
+    offset: u64,
+    end: u64,
+}
+
+impl Body {
+    pub(crate) fn new(answer: Answer) -> Body {
+        Body {
+            response: answer.response,
+            host: answer.host,
+            offset: answer.range.start,
+            end: answer.range.end,
+        }
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Returns the next bytes, after waiting for the rate limit. `None` after the announced number of bytes.
+    pub(crate) async fn next(
+        &mut self,
+        shared: &Shared,
+        rate: &mut RateCheck,
+    ) -> Result<Option<Bytes>, Trouble> {
+        let missing = self.end.saturating_sub(self.offset);
+        let position = Position {
+            host: &self.host,
+            offset: self.offset,
+        };
+        let Some(chunk) = chunk(&mut self.response, rate, position).await? else {
+            return match missing {
+                0 => Ok(None),
+                missing => Err(Trouble::Short {
+                    host: self.host.clone(),
+                    offset: self.offset,
+                    missing,
+                }),
+            };
+        };
+        let bytes = chunk.len() as u64;
+        if bytes > missing {
+            return Err(Trouble::OtherRange {
+                host: self.host.clone(),
+                what: "more bytes than it announced".into(),
+            });
+        }
+        shared.rate.take(bytes).await;
+        self.offset += bytes;
+        Ok(Some(chunk))
     }
 }

@@ -1,13 +1,16 @@
 //! Reads the bytes of answers. All bodies are read by [`chunk`], so a server that stops sending, or sends too slowly,
 //! never blocks a request.
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use prep_core::RateCheck;
-use reqwest::Response;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, timeout};
 
-use crate::trouble::{self, Trouble};
-use crate::wire::answer::Answer;
+use crate::error::{Trouble, transport_cause};
+use crate::wire::retry;
 use crate::wire::shared::Shared;
 
 /// The sender and the position of a body, for messages.
@@ -57,64 +60,117 @@ pub(crate) async fn chunk(
         Ok(Err(error)) => Err(Trouble::Broken {
             host: host(),
             offset,
-            cause: trouble::cause(error),
+            cause: transport_cause(error),
         }),
         Err(_) => Err(too_slow(bytes)),
     }
 }
 
-/// The body of an answer with a file. Verifies that exactly the announced number of bytes arrives.
-pub(crate) struct Body {
-    response: Response,
-    host: String,
-    offset: u64,
-    end: u64,
+/// Maximum number of bytes that are read of a response that is not a file.
+const MAX_TEXT_BYTES: usize = 4 << 20;
+
+/// Returns whether the status may be temporary.
+pub(crate) fn is_temporary(status: StatusCode) -> bool {
+    let code = status.as_u16();
+    matches!(code, 408 | 425 | 429) || status.is_server_error() && code != 501
 }
 
-impl Body {
-    pub(crate) fn new(answer: Answer) -> Body {
-        Body {
-            response: answer.response,
-            host: answer.host,
-            offset: answer.range.start,
-            end: answer.range.end,
-        }
-    }
+pub(crate) fn is_html(answer: &Response) -> bool {
+    is_of_type(answer, "text/html")
+}
 
-    pub(crate) fn host(&self) -> &str {
-        &self.host
-    }
+pub(crate) fn is_of_type(answer: &Response, media_type: &str) -> bool {
+    let found = answer.headers().get(CONTENT_TYPE);
+    found
+        .and_then(|found| found.to_str().ok())
+        .is_some_and(|found| found.to_ascii_lowercase().starts_with(media_type))
+}
 
-    /// Returns the next bytes, after waiting for the rate limit. `None` after the announced number of bytes.
-    pub(crate) async fn next(
-        &mut self,
-        shared: &Shared,
-        rate: &mut RateCheck,
-    ) -> Result<Option<Bytes>, Trouble> {
-        let missing = self.end.saturating_sub(self.offset);
-        let position = Position {
-            host: &self.host,
-            offset: self.offset,
-        };
-        let Some(chunk) = chunk(&mut self.response, rate, position).await? else {
-            return match missing {
-                0 => Ok(None),
-                missing => Err(Trouble::Short {
-                    host: self.host.clone(),
-                    offset: self.offset,
-                    missing,
-                }),
-            };
-        };
-        let bytes = chunk.len() as u64;
-        if bytes > missing {
-            return Err(Trouble::OtherRange {
-                host: self.host.clone(),
-                what: "more bytes than it announced".into(),
-            });
-        }
-        shared.rate.take(bytes).await;
-        self.offset += bytes;
-        Ok(Some(chunk))
+/// Returns the failure for an answer with a temporary status, with the pause that the server requests.
+pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
+    let value = answer.headers().get(RETRY_AFTER);
+    let value = value.and_then(|value| value.to_str().ok());
+    Trouble::Status {
+        host,
+        code: answer.status().as_u16(),
+        retry_after: value.and_then(|value| retry::retry_after(value, SystemTime::now())),
     }
+}
+
+/// Reads a body as text, at most [`MAX_TEXT_BYTES`], for at most the stall timeout. The timeout covers the entire text.
+/// Otherwise a server that sends a byte now and then could block the download for weeks.
+///
+/// # Errors
+/// If the text does not arrive completely in time.
+pub(crate) async fn text_of(
+    shared: &Shared,
+    answer: Response,
+    host: &str,
+) -> Result<String, Trouble> {
+    match read_text(shared, answer, host).await {
+        (text, None) => Ok(text),
+        (_, Some(trouble)) => Err(trouble),
+    }
+}
+
+/// Same as [`text_of`], but returns the part that arrived if the text is incomplete. It may still be useful in a message.
+pub(crate) async fn beginning_of(shared: &Shared, answer: Response, host: &str) -> String {
+    read_text(shared, answer, host).await.0
+}
+
+/// Returns the first bytes of a body. Empty if the body is empty.
+///
+/// # Errors
+/// If no byte arrives within the stall timeout.
+pub(crate) async fn first_bytes(
+    shared: &Shared,
+    mut answer: Response,
+    host: &str,
+) -> Result<Bytes, Trouble> {
+    let mut rate = RateCheck::new(shared.options.stall);
+    let position = Position { host, offset: 0 };
+    Ok(chunk(&mut answer, &mut rate, position)
+        .await?
+        .unwrap_or_default())
+}
+
+async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String, Option<Trouble>) {
+    let time = shared.options.stall;
+    let mut bytes = Vec::new();
+    let reading = async {
+        let mut rate = RateCheck::new(time);
+        while bytes.len() < MAX_TEXT_BYTES {
+            let offset = bytes.len() as u64;
+            let position = Position { host, offset };
+            match chunk(&mut answer, &mut rate, position).await? {
+                Some(chunk) => bytes.extend_from_slice(&chunk),
+                None => break,
+            }
+        }
+        Ok(())
+    };
+    let ended = timeout(time, reading).await;
+    let trouble = match ended {
+        Ok(ended) => ended.err(),
+        Err(_) => Some(Trouble::Slow {
+            host: host.to_owned(),
+            offset: 0,
+            bytes: bytes.len() as u64,
+            time,
+        }),
+    };
+    (String::from_utf8_lossy(&bytes).into_owned(), trouble)
+}
+
+/// Maximum length of a header's value in a message.
+const MAX_SHOWN_VALUE: usize = 40;
+
+/// Returns the content encoding of an answer, for messages. `None` if the body contains the object's own bytes.
+pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_ENCODING)?;
+    let value = String::from_utf8_lossy(value.as_bytes());
+    let value = value.trim();
+    let is_plain = value.is_empty() || value.eq_ignore_ascii_case("identity");
+    let shown = value.chars().filter(char::is_ascii_graphic);
+    (!is_plain).then(|| shown.take(MAX_SHOWN_VALUE).collect())
 }

@@ -4,11 +4,12 @@
 //! validators (a weak ETag, `Last-Modified`) can only prove that the object changed. Therefore a comparison has three
 //! results. If it is unknown whether two answers belong together, they are never combined into one file.
 
+use std::ops::Range;
+
 use base64::Engine as _;
 use prep_cache::hex;
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// The properties by which versions of an object are distinguished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

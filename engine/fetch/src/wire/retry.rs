@@ -11,10 +11,8 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-use crate::error::FetchError;
-use crate::options::DownloadOptions;
-use crate::trouble::Trouble;
-use crate::waiting::WaitReport;
+use crate::error::{FetchError, Trouble};
+use crate::options::{DownloadOptions, WaitReport};
 
 /// Number of rejected new addresses in a row after which the request fails.
 const MAX_NEW_ADDRESSES: u32 = 3;
@@ -127,7 +125,7 @@ impl Retry {
                 let until = wait + later_pauses(self.failures, options);
                 let until = time_left.map_or(until, |time_left| until.min(time_left));
                 if let Some(waiting) = WaitReport::new(&trouble, wait, until) {
-                    options.watcher.report(&waiting);
+                    (options.watcher)(&waiting);
                 }
                 Ok(RetryAction::After(wait))
             }

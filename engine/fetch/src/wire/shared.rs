@@ -1,22 +1,27 @@
-//! State that all downloads of a process have in common: HTTP client, runtime, and limits on connections and rate.
+//! State that all downloads of a process have in common (HTTP client, runtime, and limits on connections and rate), and the
+//! function that sends all requests.
+//!
+//! It remembers which hosts have answered. A download waits for minutes for a host that answered before, because networks
+//! come back. A host that has never answered usually does not exist, or there is no network, so requests to it fail soon.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use reqwest::Client;
 use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder, Response, Url};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout};
 
-use super::location::Addresses;
-use super::retry::RateLimit;
 use crate::credentials::FoundCredentials;
-use crate::error::FetchError;
-use crate::options::DownloadOptions;
-use crate::wire::api::endpoint::Endpoint;
-use crate::wire::contacts::Contacts;
+use crate::error::{FetchError, Trouble, transport_cause};
+use crate::options::{DownloadOptions, REPORT_SILENCE_AFTER, WaitReport};
+use crate::wire::calls::Endpoint;
+use crate::wire::location::{Addresses, host};
+use crate::wire::retry::RateLimit;
 
 /// Timeout for opening a connection. It is short, so that an unreachable host is reported soon and the other protocol
 /// is tried.
@@ -156,4 +161,99 @@ fn client(options: &DownloadOptions) -> Result<Client, String> {
         builder.no_proxy()
     };
     builder.build().map_err(|error| error.to_string())
+}
+
+/// Sends a request and waits for the header of the answer, for at most the stall timeout. Reports silence that lasts
+/// some seconds. `url` is that of the request, and `offset` is the offset of the requested bytes, for messages.
+pub(crate) async fn send(
+    shared: &Shared,
+    request: RequestBuilder,
+    url: &Url,
+    offset: u64,
+) -> Result<Response, Trouble> {
+    let time = shared.options.stall;
+    let host = host(url);
+    let began = Instant::now();
+    let answer = timeout(time, request.send());
+    let report = async {
+        sleep(REPORT_SILENCE_AFTER).await;
+        let host = host.clone();
+        (shared.options.watcher)(&WaitReport::Silence { host, until: time });
+        std::future::pending::<()>().await;
+    };
+    let answer = tokio::select! {
+        answer = answer => Some(answer),
+        () = report => None,
+    };
+    let failed = |host: &str| shared.contacts.record_failure(host, began);
+    match answer {
+        Some(Ok(Ok(answer))) => {
+            shared.contacts.record_answer(&host);
+            Ok(answer)
+        }
+        Some(Ok(Err(error))) => Err(Trouble::Unreachable {
+            unanswered: failed(&host),
+            host,
+            cause: transport_cause(error),
+        }),
+        Some(Err(_)) | None => Err(Trouble::Stalled {
+            unanswered: failed(&host),
+            host,
+            offset,
+            time,
+        }),
+    }
+}
+
+/// The hosts to which requests were sent.
+#[derive(Debug, Default)]
+pub(crate) struct Contacts(Mutex<HashMap<String, Contact>>);
+
+#[derive(Debug, Clone, Copy)]
+enum Contact {
+    Answered,
+    /// The host never answered. The first request to it was sent at this time.
+    Unanswered(Instant),
+}
+
+impl Contacts {
+    /// Records that a host answered, with any status.
+    pub(crate) fn record_answer(&self, host: &str) {
+        let mut contacts = self.0.lock();
+        if !matches!(contacts.get(host), Some(Contact::Answered)) {
+            contacts.insert(host.to_owned(), Contact::Answered);
+        }
+    }
+
+    /// Records that a host did not answer a request that was sent at `began`. Returns the time since the first request
+    /// to the host, if it never answered.
+    pub(crate) fn record_failure(&self, host: &str, began: Instant) -> Option<Duration> {
+        let mut contacts = self.0.lock();
+        match contacts
+            .entry(host.to_owned())
+            .or_insert(Contact::Unanswered(began))
+        {
+            Contact::Answered => None,
+            Contact::Unanswered(first) => Some(first.elapsed()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_hosts_that_never_answered_have_a_time() {
+        let contacts = Contacts::default();
+        let minute = Duration::from_secs(60);
+        let first = Instant::now().checked_sub(minute).unwrap();
+        assert!(contacts.record_failure("a", first) >= Some(minute));
+        // A later request does not restart the time.
+        assert!(contacts.record_failure("a", Instant::now()) >= Some(minute));
+        contacts.record_answer("b");
+        assert_eq!(contacts.record_failure("b", first), None);
+        contacts.record_answer("a");
+        assert_eq!(contacts.record_failure("a", first), None);
+    }
 }

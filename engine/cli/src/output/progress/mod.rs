@@ -4,7 +4,7 @@
 //! On a narrow terminal, lines first omit amounts, then shorten the name of the competition, and last the name of the
 //! step.
 
-mod state;
+pub mod state;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{IsTerminal, Write as _};
@@ -17,9 +17,9 @@ use prep_core::{Event, Reporter};
 use prep_remote::Link;
 use terminal_size::{Width, terminal_size_of};
 
+use crate::output::printer::Ticker;
 use crate::output::printer::{MessageLevel, Printer, printable};
 use crate::output::table::shortened;
-use crate::output::ticker::Ticker;
 use state::{MAX_LINES, State};
 
 /// A progress display. A thread redraws it until it is dropped.

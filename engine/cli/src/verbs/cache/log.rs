@@ -1,14 +1,14 @@
 //! `prep cache log`: shows the last runs and their steps.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use clap::Args;
 use prep_app::{LoggedRun, LoggedStep, RunEnd, RunResult, local_time, logged_runs, reasons};
 use prep_core::{StepOutcome, units};
 use serde_json::json;
-use std::collections::BTreeSet;
-use std::time::Duration;
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
 use crate::output::table::{PrintedTable, joined};
 use crate::session::{CliSession, VerbResult};
 

@@ -1,18 +1,22 @@
 //! `prep cache stat | verify | log | gc`: inspects, verifies and cleans the cache.
 
 mod log;
-mod rerun;
+
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use prep_app::{Difference, Rerun, RerunPlace, RerunResult, RerunStep};
 use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
 use prep_core::{chain, units};
 use serde_json::{Value, json};
 
 use self::log::RunLogArgs;
-use self::rerun::RerunArgs;
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::{CliError, Exit};
+use crate::options::PreparationArgs;
 use crate::output::table::PrintedTable;
+use crate::process;
+use crate::remote::RemoteArgs;
+use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
 /// Inspect, verify and clean the cache
@@ -274,4 +278,168 @@ fn gc_text(report: &GcReport, dry_run: bool) -> String {
         units::count(report.kept.files, "object"),
         units::bytes(report.kept.bytes),
     )
+}
+
+/// Options of `--rerun`.
+#[derive(Debug, Args)]
+pub struct RerunArgs {
+    /// Run the steps of competitions again, and compare the results
+    #[arg(long)]
+    pub rerun: bool,
+    /// Directory for the results of a rerun [default: in the cache]
+    #[arg(long, value_name = "DIR", requires = "rerun")]
+    scratch: Option<PathBuf>,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    preparation: PreparationArgs,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+impl RerunArgs {
+    /// Checks that no competition is selected, because a selection has an effect only with `--rerun`.
+    ///
+    /// # Errors
+    /// Returns an error if a competition is selected.
+    pub fn reject_selection(&self) -> Result<(), CliError> {
+        match self.selection.is_empty() {
+            true => Ok(()),
+            false => Err(
+                CliError::usage("competitions can only be selected with --rerun")
+                    .help("without --rerun, the entire cache is verified"),
+            ),
+        }
+    }
+
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let session = &session.linked(&self.remote)?;
+        let task = session.local_task(&self.preparation)?;
+        let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
+        let ids = self.selection.ids_or(session, prepared)?;
+        let scratch = match &self.scratch {
+            Some(directory) => directory.clone(),
+            None => session.settings.temp_dir(),
+        };
+        let (_watching, cancel) = process::watched(&session.printer)?;
+        let done = |rerun: &Rerun| session.printer.message(line(rerun));
+        let all = prep_app::rerun(&task, &ids, &scratch, &cancel, &done)?;
+        let json = || {
+            json!({
+                "competitions": all,
+                "equal": sum(&all, is_equal),
+                "differs": sum(&all, differs),
+                "unrecorded": sum(&all, is_unrecorded),
+                "failed": sum(&all, is_without_result),
+            })
+        };
+        session.printer.show(json, || text(&all))?;
+        Ok(exit(&all))
+    }
+}
+
+fn is_equal(result: &RerunResult) -> bool {
+    *result == RerunResult::Equal
+}
+
+fn differs(result: &RerunResult) -> bool {
+    matches!(result, RerunResult::Differs { .. })
+}
+
+fn is_unrecorded(result: &RerunResult) -> bool {
+    *result == RerunResult::Unrecorded
+}
+
+fn is_without_result(result: &RerunResult) -> bool {
+    matches!(
+        result,
+        RerunResult::Failed { .. } | RerunResult::Skipped { .. }
+    )
+}
+
+fn sum(all: &[Rerun], wanted: fn(&RerunResult) -> bool) -> usize {
+    all.iter().map(|rerun| rerun.count(wanted)).sum()
+}
+
+/// Summarizes the rerun of a competition, for example `spaceship-titanic: 14 steps equal, 1 differs`.
+fn line(rerun: &Rerun) -> String {
+    let steps = |wanted: fn(&RerunResult) -> bool| rerun.count(wanted);
+    let mut text = format!(
+        "{}: {} equal",
+        rerun.id,
+        units::count(steps(is_equal) as u64, "step")
+    );
+    for (count, state) in [
+        (steps(differs), "differ"),
+        (steps(is_unrecorded), "not in the cache"),
+        (steps(is_without_result), "could not run"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {state}"));
+        }
+    }
+    text
+}
+
+/// Lists all steps whose results are not equal, and the totals.
+fn text(all: &[Rerun]) -> String {
+    let mut text = String::new();
+    for rerun in all {
+        for step in &rerun.steps {
+            text.push_str(&step_text(&rerun.id, step));
+        }
+    }
+    let differing = sum(all, differs);
+    let compared = sum(all, is_equal) + differing;
+    text.push_str(&format!(
+        "{} compared, {differing} differ\n",
+        units::count(compared as u64, "step")
+    ));
+    text
+}
+
+fn step_text(id: &str, step: &RerunStep) -> String {
+    let name = format!("{id}/{}", step.step);
+    match &step.result {
+        RerunResult::Equal => String::new(),
+        RerunResult::Differs { differences } => {
+            let lines = differences
+                .iter()
+                .map(|difference| difference_text(&name, difference));
+            lines.collect()
+        }
+        RerunResult::Unrecorded => format!("not in the cache: {name}\n"),
+        RerunResult::Failed { message, .. } => format!("could not run: {name}: {message}\n"),
+        RerunResult::Skipped { because } => {
+            format!("could not run: {name}, because `{because}` did not run\n")
+        }
+    }
+}
+
+fn difference_text(name: &str, difference: &Difference) -> String {
+    let place = match difference.recorded_in {
+        RerunPlace::Cache => "cache",
+        RerunPlace::Remote => "remote",
+    };
+    let digest = |digest: Option<prep_cache::Digest>| {
+        digest.map_or_else(|| "nothing".to_owned(), |digest| digest.to_string())
+    };
+    format!(
+        "differs: {name}: output `{}`: {place} {}, rerun {}\n",
+        difference.output,
+        digest(difference.recorded),
+        digest(difference.made)
+    )
+}
+
+/// Returns the exit code. A difference takes precedence over steps that could not run.
+fn exit(all: &[Rerun]) -> Exit {
+    if sum(all, differs) > 0 {
+        return Exit::No;
+    }
+    let steps = all.iter().flat_map(|rerun| &rerun.steps);
+    Exit::combine(steps.filter_map(|step| match &step.result {
+        RerunResult::Failed { failure, .. } => Some(Exit::from_failure(*failure)),
+        _ => None,
+    }))
 }

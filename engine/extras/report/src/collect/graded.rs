@@ -4,7 +4,7 @@ use prep_experiments::{Choice, Experiment, GradedRun, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Corrections};
 
-use crate::subject::GradedExperiment;
+use crate::collect::GradedExperiment;
 
 /// A graded submission.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ pub fn scores(
     leaderboard: Option<&Leaderboard>,
 ) -> Vec<SubmissionScore> {
     let runs = graded.iter().flat_map(|graded| {
-        let runs = graded.reports.iter().flat_map(|report| &report.runs);
+        let runs = graded.runs.iter();
         runs.map(move |run| (graded, run))
     });
     let runs = runs.filter(|(_, run)| run.competition == id && was_graded_with(run, variant));
@@ -108,7 +108,7 @@ fn minute_of(time: &str) -> String {
 pub fn experiments(graded: &[GradedExperiment]) -> Experiments {
     let mut run: Vec<String> = graded
         .iter()
-        .flat_map(|graded| graded.reports.iter().flat_map(|report| &report.runs))
+        .flat_map(|graded| &graded.runs)
         .map(|run| run.competition.clone())
         .collect();
     run.sort();
@@ -121,14 +121,9 @@ pub fn experiments(graded: &[GradedExperiment]) -> Experiments {
             competitions: run,
         });
     }
-    let all = graded.iter().map(|graded| {
-        let runs = graded
-            .reports
-            .iter()
-            .flat_map(|report| report.runs.iter().cloned());
-        let runs: Vec<GradedRun> = runs.collect();
-        summarise(&graded.name, &runs, &sets, &Choice::default())
-    });
+    let all = graded
+        .iter()
+        .map(|graded| summarise(&graded.name, &graded.runs, &sets, &Choice::default()));
     Experiments {
         all: all.collect(),
         sets: sets.iter().map(|set| set.name.clone()).collect(),

@@ -1,14 +1,16 @@
 //! Collects the images of `public`: their sizes, and a few thumbnails. Includes images inside zip archives.
 
-use std::fs::{self, File};
+use std::fs;
+use std::fs::File;
 use std::io::{BufReader, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use png::{ColorType, Encoder};
+use prep_contents::DecodingLimits;
+use prep_contents::pixels::Pixels;
 use prep_formats::image::{ImageHeader, is_image_name};
-use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipEntry};
-
-use super::thumbnail::{self, Thumbnail};
 
 /// Maximum number of images per directory whose size is read.
 const MAX_SIZES: usize = 150;
@@ -39,9 +41,28 @@ pub struct ImageSize {
 }
 
 /// The location of an image: a file, or a member of a zip archive.
-enum Image {
-    File(PathBuf),
-    Member(PathBuf, ZipEntry),
+struct Image {
+    path: PathBuf,
+    member: Option<ZipEntry>,
+}
+
+impl Image {
+    fn open(&self) -> Option<Box<dyn Read + '_>> {
+        let file = File::open(&self.path).ok()?;
+        Some(match &self.member {
+            None => Box::new(file),
+            Some(entry) => Box::new(entry.open(file).ok()?),
+        })
+    }
+
+    /// Returns the path relative to `public`.
+    fn name(&self, public: &Path) -> Option<String> {
+        let path = self.path.strip_prefix(public).ok()?.to_string_lossy();
+        Some(match &self.member {
+            None => path.into_owned(),
+            Some(entry) => format!("{path}/{}", entry.path),
+        })
+    }
 }
 
 /// Reads the images below a directory. `bytes` limits the total size of the thumbnails.
@@ -94,7 +115,7 @@ fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
         } else if name.ends_with(".zip") {
             groups.push((name, members(&path)));
         } else if is_image_name(&name) {
-            top_level_images.push(Image::File(path));
+            top_level_images.push(Image { path, member: None });
         }
     }
     groups.push(("public/".to_owned(), top_level_images));
@@ -118,7 +139,7 @@ fn walk(directory: &Path, images: &mut Vec<Image>) {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if is_image_name(&name) {
-            images.push(Image::File(path));
+            images.push(Image { path, member: None });
         } else if !name.contains('.') && path.is_dir() {
             walk(&path, images);
         }
@@ -136,18 +157,15 @@ fn members(archive: &Path) -> Vec<Image> {
         .into_iter()
         .filter(|entry| !entry.is_directory && is_image_name(&entry.path));
     entries
-        .map(|entry| Image::Member(archive.to_owned(), entry))
+        .map(|entry| Image {
+            path: archive.to_owned(),
+            member: Some(entry),
+        })
         .collect()
 }
 
 fn size(image: &Image) -> Option<ImageSize> {
-    let header = match image {
-        Image::File(path) => ImageHeader::read(BufReader::new(File::open(path).ok()?)),
-        Image::Member(archive, entry) => {
-            ImageHeader::read(BufReader::new(entry.open(File::open(archive).ok()?).ok()?))
-        }
-    };
-    let header = header.ok()?;
+    let header = ImageHeader::read(BufReader::new(image.open()?)).ok()?;
     Some(ImageSize {
         width: header.width,
         height: header.height,
@@ -156,29 +174,129 @@ fn size(image: &Image) -> Option<ImageSize> {
 
 fn thumbnail(public: &Path, image: &Image) -> Option<Thumbnail> {
     let mut bytes = Vec::new();
-    let path = match image {
-        Image::File(path) => {
-            let file = File::open(path).ok()?;
-            file.take(MAX_IMAGE_BYTES + 1)
-                .read_to_end(&mut bytes)
-                .ok()?;
-            path.strip_prefix(public)
-                .ok()?
-                .to_string_lossy()
-                .into_owned()
-        }
-        Image::Member(archive, entry) => {
-            let member = entry.open(File::open(archive).ok()?).ok()?;
-            member
-                .take(MAX_IMAGE_BYTES + 1)
-                .read_to_end(&mut bytes)
-                .ok()?;
-            let archive = archive.file_name().unwrap_or_default().to_string_lossy();
-            format!("{archive}/{}", entry.path)
-        }
+    let mut content = image.open()?.take(MAX_IMAGE_BYTES + 1);
+    content.read_to_end(&mut bytes).ok()?;
+    let is_small = bytes.len() as u64 <= MAX_IMAGE_BYTES;
+    create_thumbnail(image.name(public)?, &bytes).filter(|_| is_small)
+}
+
+/// Maximum length of the longer side of a thumbnail, in pixels.
+const MAX_SIDE: usize = 72;
+
+/// Maximum number of pixels of an image. Larger images have no thumbnail.
+const MAX_PIXELS: u64 = 60_000_000;
+
+/// A thumbnail, as a PNG file.
+pub struct Thumbnail {
+    /// Path relative to `public`.
+    pub path: String,
+    /// Size of the image.
+    pub image: ImageSize,
+    /// Size of the thumbnail.
+    pub size: ImageSize,
+    pub png: Vec<u8>,
+}
+
+/// Creates the thumbnail of an image. Each pixel is the mean of the pixels that it covers. Returns `None` if the image cannot
+/// be decoded.
+fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
+    let limits = DecodingLimits {
+        pixels: MAX_PIXELS,
+        ..DecodingLimits::default()
     };
-    if bytes.len() as u64 > MAX_IMAGE_BYTES {
-        return None;
+    let image = Pixels::decode(bytes, &limits).ok()?;
+    let longer = image.width.max(image.height);
+    let scale = |side: usize| match longer > MAX_SIDE {
+        true => (side * MAX_SIDE / longer).max(1),
+        false => side,
+    };
+    let (width, height) = (scale(image.width), scale(image.height));
+    let mut pixels = Vec::with_capacity(width * height * 3);
+    for y in 0..height {
+        let rows = covered(y, height, image.height);
+        for x in 0..width {
+            let columns = covered(x, width, image.width);
+            pixels.extend(mean(&image, columns, rows.clone()));
+        }
     }
-    thumbnail::thumbnail(&path, &bytes)
+    let size = |width, height| {
+        Some(ImageSize {
+            width: u32::try_from(width).ok()?,
+            height: u32::try_from(height).ok()?,
+        })
+    };
+    let small = size(width, height)?;
+    Some(Thumbnail {
+        path,
+        image: size(image.width, image.height)?,
+        png: encode(small, &pixels)?,
+        size: small,
+    })
+}
+
+/// Returns the mean colour of some pixels. The two lowest bits of a channel are invisible in a thumbnail, but they double the
+/// size of the file, so they are 0.
+fn mean(image: &Pixels, columns: Range<usize>, rows: Range<usize>) -> [u8; 3] {
+    let (mut sum, mut count) = ([0_u64; 3], 0_u64);
+    let stride = image.stride();
+    for y in rows {
+        let row = y * image.width;
+        let row = (row + columns.start) * stride..(row + columns.end) * stride;
+        let row = image.bytes.get(row).unwrap_or_default();
+        for pixel in row.chunks_exact(stride.max(1)) {
+            // Samples are big-endian, so the first byte is the most significant one. Grey images have one sample.
+            let sample = |number: usize| pixel.get(number * image.sample).or(pixel.first());
+            let is_grey = pixel.len() < 3 * image.sample;
+            for (number, sum) in sum.iter_mut().enumerate() {
+                let number = if is_grey { 0 } else { number };
+                *sum += u64::from(sample(number).copied().unwrap_or_default());
+            }
+            count += 1;
+        }
+    }
+    sum.map(|sum| u8::try_from(sum / count.max(1)).unwrap_or(u8::MAX) & 0xfc)
+}
+
+fn encode(size: ImageSize, pixels: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut encoder = Encoder::new(&mut out, size.width, size.height);
+    encoder.set_color(ColorType::Rgb);
+    encoder.set_compression(png::Compression::High);
+    let mut writer = encoder.write_header().ok()?;
+    writer.write_image_data(pixels).ok()?;
+    writer.finish().ok()?;
+    Some(out)
+}
+
+/// Returns the range of the `large` pixels that pixel `at` of `small` pixels covers.
+fn covered(at: usize, small: usize, large: usize) -> Range<usize> {
+    let edge = |at: usize| at * large / small;
+    edge(at)..edge(at + 1).max(edge(at) + 1).min(large)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thumbnail_is_small_and_has_the_mean_colours() {
+        let size = |width, height| ImageSize { width, height };
+        let pixels = (0..288 * 144).flat_map(|at| match at % 2 {
+            0 => [0, 100, 200],
+            _ => [200, 100, 0],
+        });
+        let bytes = encode(size(288, 144), &pixels.collect::<Vec<u8>>()).unwrap();
+        let thumbnail = |bytes: &[u8]| create_thumbnail("a.png".to_owned(), bytes);
+        let found = thumbnail(&bytes).unwrap();
+        assert_eq!((found.size, found.image), (size(72, 36), size(288, 144)));
+        let small = Pixels::decode(&found.png, &DecodingLimits::default()).unwrap();
+        let (pixels, _) = small.bytes.as_chunks::<3>();
+        assert!(
+            pixels.iter().all(|pixel| *pixel == [100; 3]),
+            "{:?}",
+            &pixels[..2]
+        );
+        assert!(thumbnail(b"no image").is_none());
+        assert!(thumbnail(&bytes[..bytes.len() / 2]).is_none());
+    }
 }

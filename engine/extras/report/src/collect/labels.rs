@@ -12,7 +12,8 @@ use prep_formats::pandas::{CellValue, Frame, FrameColumn};
 use prep_spec::Pipeline;
 use serde_json::Value;
 
-use super::csv::{self, PublicTable};
+use crate::collect::tables;
+use crate::collect::tables::PublicTable;
 
 /// Maximum number of labels per competition that are drawn.
 const MAX_LABELS: usize = 4;
@@ -38,8 +39,7 @@ pub enum Spread {
     Classes(Vec<Shares>),
     /// A histogram with bins of equal width from `low` to `high`.
     Numbers {
-        low: f64,
-        high: f64,
+        range: (f64, f64),
         bins: Vec<Shares>,
     },
 }
@@ -49,7 +49,7 @@ pub enum Spread {
 pub struct Shares {
     pub name: String,
     pub train: Option<f64>,
-    pub test: f64,
+    pub test: Option<f64>,
 }
 
 /// Returns the labels of a prepared competition. The list is empty if the answers are not a table, or if they are free
@@ -60,7 +60,7 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     };
     let answers = &grade.value.answers.value;
     let sample = &grade.value.sample.value;
-    let Some((answers, _)) = csv::frame(&prepared.join(answers)) else {
+    let Some((answers, _)) = tables::frame(&prepared.join(answers)) else {
         return Vec::new();
     };
     let mut names = Vec::new();
@@ -204,10 +204,9 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
     };
     let mut order: Vec<(&String, f64)> = train.iter().map(|(name, count)| (name, *count)).collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let shown = if order.len() <= MAX_CLASS_VALUES {
-        MAX_CLASS_VALUES
-    } else {
-        MAX_CLASSES
+    let shown = match order.len() <= MAX_CLASS_VALUES {
+        true => MAX_CLASS_VALUES,
+        false => MAX_CLASSES,
     };
     let mut classes = Vec::new();
     let (mut seen_train, mut seen_test) = (0.0, 0.0);
@@ -216,9 +215,9 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
         seen_train += count;
         seen_test += in_test;
         classes.push(Shares {
-            name: super::samples::shortened(name),
+            name: tables::shortened(name),
             train: Some(count / train_total),
-            test: in_test / test_total,
+            test: Some(in_test / test_total),
         });
     }
     let (rest_train, rest_test) = (train_total - seen_train, test_total - seen_test);
@@ -230,7 +229,7 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
         classes.push(Shares {
             name,
             train: Some(rest_train / train_total),
-            test: rest_test / test_total,
+            test: Some(rest_test / test_total),
         });
     }
     Some(Spread::Classes(classes))
@@ -247,7 +246,7 @@ fn unnamed_classes(test: &BTreeMap<String, f64>, test_total: f64) -> Option<Spre
         .map(|(at, count)| Shares {
             name: format!("class {}", at + 1),
             train: None,
-            test: count / test_total,
+            test: Some(count / test_total),
         });
     let classes: Vec<Shares> = classes.collect();
     (classes.len() > 1).then_some(Spread::Classes(classes))
@@ -267,14 +266,7 @@ fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
     let shares = |values: &[f64]| {
         let mut bins = vec![0.0; BINS];
         for value in values {
-            #[allow(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                clippy::cast_precision_loss
-            )]
-            let at =
-                ((value - low) / (high - low) * BINS as f64).clamp(0.0, BINS as f64 - 1.0) as usize;
-            if let Some(bin) = bins.get_mut(at) {
+            if let Some(bin) = bins.get_mut(bin_of(*value, (low, high), BINS)) {
                 *bin += 1.0;
             }
         }
@@ -286,13 +278,23 @@ fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
     let bins = shares(test).enumerate().map(|(at, test)| Shares {
         name: String::new(),
         train: train.as_ref().and_then(|train| train.get(at).copied()),
-        test,
+        test: Some(test),
     });
     Some(Spread::Numbers {
-        low,
-        high,
+        range: (low, high),
         bins: bins.collect(),
     })
+}
+
+/// Returns the bin of a value, if `count` bins of equal width cover the range from `low` to `high`.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss
+)]
+pub fn bin_of(value: f64, (low, high): (f64, f64), count: usize) -> usize {
+    let count = count as f64;
+    ((value - low) / (high - low) * count).clamp(0.0, count - 1.0) as usize
 }
 
 #[cfg(test)]
@@ -322,7 +324,7 @@ mod tests {
         };
         let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "not in train"]);
-        assert_eq!((classes[2].train, classes[2].test), (Some(0.0), 0.5));
+        assert_eq!((classes[2].train, classes[2].test), (Some(0.0), Some(0.5)));
     }
 
     #[test]
@@ -334,7 +336,7 @@ mod tests {
         let Spread::Classes(classes) = found.spread else {
             panic!("classes");
         };
-        assert_eq!((classes[0].train, classes[0].test), (Some(0.75), 0.5));
+        assert_eq!((classes[0].train, classes[0].test), (Some(0.75), Some(0.5)));
     }
 
     #[test]
@@ -345,11 +347,11 @@ mod tests {
         let train = table(&format!("id,y,z\n{rows}"));
         let answers = frame(&format!("id,y,z\n{rows}"));
         let found = label("y", &answers, &[&train]).unwrap();
-        let Spread::Numbers { low, high, bins } = found.spread else {
+        let Spread::Numbers { range, bins } = found.spread else {
             panic!("numbers");
         };
-        assert_eq!((low, high), (0.5, 49.5));
-        let sum: f64 = bins.iter().map(|bin| bin.test).sum();
+        assert_eq!(range, (0.5, 49.5));
+        let sum: f64 = bins.iter().filter_map(|bin| bin.test).sum();
         assert!((sum - 1.0).abs() < 1e-9);
         assert!(label("z", &answers, &[&train]).is_none());
     }

@@ -1,31 +1,44 @@
 //! Collects the content of the page from the data directory, the cache and grading reports.
 
-mod csv;
 mod graded;
 mod images;
 mod labels;
-mod samples;
-mod steps;
-mod thumbnail;
+mod tables;
 
-use prep_app::{Comparability, Error, Plan, PreparedData, PreparedState, Task};
-use prep_cache::Store;
+use prep_app::{Comparability, Error, Plan, PreparedData, PreparedState, Runs, Task, reasons};
+use prep_cache::{Digest, Store};
+use prep_experiments::GradedRun;
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Pipeline, variant_directory};
 use prep_steps::Manifest;
 
 use crate::graph::Drawing;
-use crate::subject::{GradedExperiment, ReportSubject};
 
-pub use csv::{OutputComparison, OutputFile, PublicTable};
 pub use graded::{Experiments, SubmissionScore};
 pub use images::{ImageSize, Images};
-pub use labels::{LabelChart, Shares, Spread};
-pub use samples::FileSample;
-pub use steps::StepRow;
+pub use labels::{LabelChart, Shares, Spread, bin_of};
+pub use tables::{FileSample, OutputComparison, OutputFile, PublicTable};
 
 /// Maximum size of all thumbnails, in bytes. It keeps a page of all competitions below 10 MB.
 const MAX_THUMBNAIL_BYTES: usize = 3_000_000;
+
+/// The competitions, the variant and the gradings that a report is about.
+pub struct ReportSubject<'a> {
+    /// Competitions, in the order of the page.
+    pub ids: &'a [String],
+    /// The variant to show. `None` for all prepared variants.
+    pub variant: Option<&'a str>,
+    /// Grading reports.
+    pub graded: &'a [GradedExperiment],
+}
+
+/// The graded runs of one experiment.
+#[derive(Debug, Clone)]
+pub struct GradedExperiment {
+    pub name: String,
+    /// The runs of its reports, sorted by time.
+    pub runs: Vec<GradedRun>,
+}
 
 /// The content of the page.
 pub struct PageContent {
@@ -160,7 +173,7 @@ fn competition(
         _ => FileContents::default(),
     };
     let drawing = match &plan {
-        Some(plan) => Some(Drawing::new(&plan.graph, &plan.graph.order()?)),
+        Some(plan) => Some(Drawing::new(&plan.all.graph, &plan.all.graph.order()?)),
         None => None,
     };
     let leaderboard = prep_app::leaderboard(entry).ok();
@@ -183,10 +196,10 @@ fn competition(
             .as_ref()
             .and_then(|pipeline| pipeline.bundle.md5.clone()),
         files: manifest.as_ref().map_or_else(Vec::new, |manifest| {
-            csv::files(manifest, pipeline.as_ref(), entry)
+            tables::files(manifest, pipeline.as_ref(), entry)
         }),
         steps: match &plan {
-            Some(plan) => steps::steps(plan, id, store)?,
+            Some(plan) => steps(plan, id, store)?,
             None => Vec::new(),
         },
         prepared_at,
@@ -214,8 +227,8 @@ impl FileContents {
         pipeline: &Pipeline,
         thumbnails: usize,
     ) -> FileContents {
-        let tables = csv::tables(prepared, manifest);
-        let samples = samples::samples(prepared, manifest, &tables);
+        let tables = tables::tables(prepared, manifest);
+        let samples = tables::samples(prepared, manifest, &tables);
         let labels = labels::labels(prepared, pipeline, &tables);
         let images = images::images(&prepared.join("public"), thumbnails);
         FileContents {
@@ -231,4 +244,58 @@ fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
     let mut task = task.clone();
     variant.clone_into(&mut task.options.variant);
     Plan::preview(&task, &[id.to_owned()])
+}
+
+/// One step of a pipeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRow {
+    pub name: String,
+    pub kind: &'static str,
+    /// Time at which the result was computed, in seconds since 1970. `None` for steps without a result.
+    pub when: Option<i64>,
+    pub millis: Option<u64>,
+    /// The reason why the step last ran, as text.
+    pub why: Option<String>,
+    /// The reason why the step would run now. `None` if it is up to date, or if another step's result
+    /// decides whether it runs.
+    pub now: Option<String>,
+}
+
+/// Returns the steps of a competition, with their last runs into the data directory of the plan.
+///
+/// # Errors
+/// Returns an error if the history cannot be read.
+pub fn steps(plan: &Plan, id: &str, store: &Store) -> Result<Vec<StepRow>, Error> {
+    let history = plan.history(id)?;
+    let last = plan.last_runs(id)?;
+    let planned = plan.steps(id)?.into_iter();
+    let steps = planned.map(|step| {
+        let recorded = history.steps.get(&step.step);
+        let made = recorded.and_then(|recorded| creation(store, &recorded.key));
+        let why = last.get(&step.step);
+        let why = why.map(|last| match &last.reason {
+            Some(reason) => reasons::short(reason),
+            None => "its result was found in the cache or the remote".to_owned(),
+        });
+        let now = match (step.runs, &step.reason) {
+            (Runs::No | Runs::Maybe, _) | (_, None) => None,
+            (Runs::Yes, Some(reason)) => Some(reasons::short(reason)),
+        };
+        StepRow {
+            kind: step.kind,
+            when: made.map(|(when, _)| when),
+            millis: made.map(|(_, millis)| millis),
+            why,
+            now,
+            name: step.step,
+        }
+    });
+    Ok(steps.collect())
+}
+
+/// Returns the time at which a result was computed in seconds since 1970, and the duration of the step in milliseconds.
+fn creation(store: &Store, key: &Digest) -> Option<(i64, u64)> {
+    // If an entry is unreadable, its time is unknown. The next run computes the result again.
+    let entry = store.lookup(key).ok().flatten()?;
+    Some((i64::try_from(entry.created).ok()?, entry.millis))
 }

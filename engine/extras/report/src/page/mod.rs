@@ -5,13 +5,13 @@
 //! browser.
 
 mod competition;
-mod experiments;
 mod overview;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use prep_app::Error;
+use prep_experiments::{Estimate, Experiment};
 
-use crate::collect::PageContent;
+use crate::collect::{Experiments, PageContent};
+use crate::draw;
 use crate::text::visible;
 
 const STYLE: &str = include_str!("style.css");
@@ -23,16 +23,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 const MAX_OPEN: usize = 3;
 
 /// Returns the page as HTML.
-///
-/// # Errors
-/// Returns an error if a picture cannot be drawn.
-pub fn render(report: &PageContent) -> Result<String, Error> {
-    let experiments = experiments::section(&report.experiments)?;
+pub fn render(report: &PageContent) -> String {
     let all_open = report.competitions.len() <= MAX_OPEN;
-    let mut sections = Vec::with_capacity(report.competitions.len());
-    for (at, competition) in report.competitions.iter().enumerate() {
-        sections.push(competition::section(competition, all_open || at == 0)?);
-    }
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -49,8 +41,10 @@ pub fn render(report: &PageContent) -> Result<String, Error> {
                 (overview::header(report))
                 main {
                     (overview::table(report))
-                    (experiments)
-                    @for section in &sections { (section) }
+                    (experiments(&report.experiments))
+                    @for (at, competition) in report.competitions.iter().enumerate() {
+                        (competition::section(competition, all_open || at == 0))
+                    }
                 }
                 footer {
                     "Made by prep, " (report.now) ". Fractions of test labels come from the answers: do not show this page to agents."
@@ -58,7 +52,7 @@ pub fn render(report: &PageContent) -> Result<String, Error> {
             }
         }
     };
-    Ok(visible(&page.into_string()))
+    visible(&page.into_string())
 }
 
 /// A column of a table: its heading, and whether it has numbers.
@@ -98,11 +92,87 @@ pub fn table(caption: &str, columns: &[PageColumn<'_>], rows: &[Vec<Markup>]) ->
 }
 
 /// Returns a picture with a caption.
-pub fn figure(svg: &str, caption: &Markup) -> Markup {
-    html! { figure { (PreEscaped(svg)) figcaption { (caption) } } }
+pub fn figure(picture: &Markup, caption: &Markup) -> Markup {
+    html! { figure { (picture) figcaption { (caption) } } }
 }
 
 /// Returns an entry of a legend. `color` is `train`, `test` or `third`.
 pub fn legend(color: &str, words: &Markup) -> Markup {
     html! { span.keyed { span.key.(color) {} " " (words) } }
+}
+
+const MEDALS: &str = "any_medal_percentage";
+const METRICS: [(&str, &str); 6] = [
+    (MEDALS, "Any medal"),
+    ("gold_medal_percentage", "Gold"),
+    ("silver_medal_percentage", "Silver"),
+    ("bronze_medal_percentage", "Bronze"),
+    ("above_median_percentage", "Above median"),
+    ("valid_submissions_percentage", "Valid"),
+];
+
+/// Returns the section of experiments: a table, and a picture for each set. It is empty if there are no grading reports.
+fn experiments(experiments: &Experiments) -> Markup {
+    if experiments.all.is_empty() {
+        return html! {};
+    }
+    let medals = |set: &str| -> Vec<(&str, Option<Estimate>)> {
+        let all = experiments.all.iter();
+        all.map(|one| (one.name.as_str(), estimate(one, set, MEDALS)))
+            .collect()
+    };
+    // All pictures have the same scale, so that sets can be compared.
+    let reached = experiments.sets.iter().flat_map(|set| medals(set));
+    let reached = reached.filter_map(|(_, estimate)| estimate);
+    let most = reached
+        .map(|one| one.mean + one.standard_error)
+        .fold(5.0, f64::max);
+    let mut columns = vec![text("Experiment"), text("Set"), number("Seeds")];
+    columns.extend(METRICS.map(|(_, heading)| number(heading)));
+    let all = experiments.all.iter();
+    let rows: Vec<Vec<Markup>> = all
+        .flat_map(|experiment| experiments.sets.iter().map(move |set| row(experiment, set)))
+        .collect();
+    html! {
+        section id="experiments" {
+            h2 { "Experiments" }
+            p { "Percent of competitions, mean over seeds ± one standard error." }
+            div.figures {
+                @for set in &experiments.sets {
+                    (figure(
+                        &draw::experiments(&format!("Any medal, {set}"), &medals(set), most),
+                        &html! { "Competitions with a medal: " strong { (set) } },
+                    ))
+                }
+            }
+            (table("Experiments by set", &columns, &rows))
+        }
+    }
+}
+
+fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
+    let mut cells = vec![html! { (experiment.name) }, html! { (set) }];
+    let found = experiment.sets.iter().find(|(name, _)| name == set);
+    match found.map(|(_, summary)| summary) {
+        Some(Ok(summary)) => {
+            cells.push(html! { (summary.seeds) });
+            cells.extend(METRICS.iter().map(|(metric, _)| match summary.estimate(metric) {
+                // A single seed has no standard error.
+                Some(estimate) if summary.seeds > 1 => html! {
+                    (format!("{:.1}", estimate.mean)) " " small { (format!("± {:.1}", estimate.standard_error)) }
+                },
+                Some(estimate) => html! { (format!("{:.1}", estimate.mean)) },
+                None => html! {},
+            }));
+        }
+        Some(Err(error)) => cells.extend([html! { "0" }, html! { (error) }]),
+        None => {}
+    }
+    cells.resize_with(3 + METRICS.len(), || html! {});
+    cells
+}
+
+fn estimate(experiment: &Experiment, set: &str, metric: &str) -> Option<Estimate> {
+    let (_, summary) = experiment.sets.iter().find(|(name, _)| name == set)?;
+    summary.as_ref().ok()?.estimate(metric)
 }

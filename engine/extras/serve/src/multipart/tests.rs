@@ -1,4 +1,4 @@
-use super::*;
+use crate::multipart::*;
 
 /// Decodes a body in chunks of `chunk` bytes. Returns the first file in the field `file`, or `None` if there is no file
 /// or the body is invalid.

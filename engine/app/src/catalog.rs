@@ -1,0 +1,583 @@
+//! The catalog of competitions: the built-in ones, and those in the user's directory of pipelines.
+//!
+//! The module `benchmark` has upstream's metadata of its competitions.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use prep_core::{Failure, Remedy};
+use prep_spec::{BASE_VARIANT, Corrections, Pipeline};
+use prep_steps::PublishedChecksums;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// A competition's files that are embedded in the binary.
+pub struct Embedded {
+    id: &'static str,
+    pipeline: Option<&'static str>,
+    description: Option<&'static str>,
+    leaderboard: Option<&'static str>,
+    checksums: Option<&'static str>,
+}
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// Sizes of the bundles in gigabytes, as upstream's authors list them.
+const SIZES: &str = include_str!("../data/sizes.csv");
+
+/// One competition's files. A file may be missing, for example the pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogEntry {
+    pub id: String,
+    /// The path of `pipeline.yaml` that messages show.
+    pub file_name: String,
+    /// The directory of the pipeline's file. `None` if it is built in.
+    pub directory: Option<PathBuf>,
+    pub pipeline: Option<Cow<'static, str>>,
+    pub description: Option<Cow<'static, str>>,
+    pub leaderboard: Option<Cow<'static, str>>,
+    pub checksums: Option<Cow<'static, str>>,
+}
+
+/// All competitions by id.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    entries: BTreeMap<String, CatalogEntry>,
+}
+
+/// Minimum length of a part of an id for which [`Catalog::suggestion`] suggests the id.
+const MIN_PART_LENGTH: usize = 4;
+
+/// Longer texts are not compared with ids, because the comparison takes time for each byte.
+const MAX_ID_BYTES: usize = 200;
+
+impl Catalog {
+    /// Returns the built-in competitions, and those in the directory of pipelines that the settings name.
+    ///
+    /// # Errors
+    /// Returns an error if the directory of pipelines cannot be read or contains no pipeline.
+    pub fn open(settings: &Settings) -> Result<Catalog, Error> {
+        let mut catalog = Catalog::embedded();
+        if let Some(directory) = &settings.pipelines {
+            catalog.add_directory(directory)?;
+        }
+        Ok(catalog)
+    }
+
+    /// Returns the built-in competitions.
+    pub fn embedded() -> Catalog {
+        let own = |text: Option<&'static str>| text.map(Cow::Borrowed);
+        let entries = EMBEDDED.iter().map(|embedded| CatalogEntry {
+            id: embedded.id.to_owned(),
+            file_name: format!("pipelines/{}/pipeline.yaml", embedded.id),
+            directory: None,
+            pipeline: own(embedded.pipeline),
+            description: own(embedded.description),
+            leaderboard: own(embedded.leaderboard),
+            checksums: own(embedded.checksums),
+        });
+        Catalog {
+            entries: entries.map(|entry| (entry.id.clone(), entry)).collect(),
+        }
+    }
+
+    /// Adds a competition for each subdirectory of `dir` that contains a `pipeline.yaml`. It replaces a built-in
+    /// competition with the same id entirely, including its leaderboard, checksums and description.
+    ///
+    /// # Errors
+    /// Returns an error if the directory cannot be read or contains no pipeline.
+    pub fn add_directory(&mut self, dir: &Path) -> Result<(), Error> {
+        let failed =
+            |error: std::io::Error| Error::reading("read the directory of pipelines", dir, &error);
+        let mut found = false;
+        for directory in std::fs::read_dir(dir).map_err(failed)? {
+            let directory = directory.map_err(failed)?.path();
+            let (Some(id), path) = (directory.file_name(), directory.join("pipeline.yaml")) else {
+                continue;
+            };
+            let pipeline = match std::fs::read_to_string(&path) {
+                Err(error) if is_missing(&error) => continue,
+                read => read.map_err(|error| Error::reading_pipeline(&path, &error))?,
+            };
+            let pipeline = Cow::Owned(pipeline);
+            found = true;
+            let id = id.to_string_lossy().into_owned();
+            let entry = CatalogEntry::entry_of_directory(id.clone(), &path, &directory, pipeline)?;
+            self.entries.insert(id, entry);
+        }
+        if found {
+            return Ok(());
+        }
+        let is_competition = dir.join("pipeline.yaml").is_file();
+        let parent = dir.parent().filter(|_| is_competition);
+        let parent = parent.map(|parent| parent.display().to_string());
+        let error = Error::request(format!("{} contains no pipeline", dir.display()));
+        Err(error.help(Remedy::NamePipelines { parent }))
+    }
+
+    /// Returns all competitions, sorted by id.
+    pub fn iter(&self) -> impl Iterator<Item = &CatalogEntry> {
+        self.entries.values()
+    }
+
+    /// Returns the ids of the competitions that only the user's directory of pipelines has.
+    pub fn own_ids(&self) -> Vec<String> {
+        let own = self.iter().filter(|entry| entry.own_files().is_none());
+        own.map(|entry| entry.id.clone()).collect()
+    }
+
+    /// Returns the competition with this id, if it exists.
+    pub fn find(&self, id: &str) -> Option<&CatalogEntry> {
+        self.entries.get(id)
+    }
+
+    /// Returns the competition with this id.
+    ///
+    /// # Errors
+    /// Returns an error if there is no competition with this id. The error suggests a similar one.
+    pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
+        self.entries.get(id).ok_or_else(|| {
+            let error = Error::request(format!("there is no competition `{id}`"));
+            match self.suggestion(id) {
+                Some(near) => error.suggest(Some(near)),
+                None => error.help(Remedy::ListCompetitions),
+            }
+        })
+    }
+
+    /// Checks that at least one competition has each correction that `variant` names.
+    ///
+    /// # Errors
+    /// Returns an error if no competition has one of the corrections. The error lists the known corrections.
+    pub fn require_variant(&self, variant: &str) -> Result<(), Error> {
+        let corrections = Corrections::parse(variant).map_err(Error::request)?;
+        let Corrections::Some(named) = corrections else {
+            return Ok(());
+        };
+        let texts = self.iter().filter_map(|entry| entry.pipeline.as_deref());
+        // A file with a syntax error has no corrections; its own competition reports the error.
+        let known: BTreeSet<String> = texts
+            .flat_map(|text| prep_spec::corrections(text).unwrap_or_default())
+            .collect();
+        let Some(unknown) = named.iter().find(|name| !known.contains(*name)) else {
+            return Ok(());
+        };
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let message = format!("no competition has the correction `{unknown}`");
+        Err(Error::request(message).help(format!("the corrections are {}", known.join(", "))))
+    }
+
+    /// Returns the id to suggest in place of an unknown `id`. Recognizes spelling mistakes, and parts of an id that
+    /// occur in only one id.
+    pub fn suggestion(&self, id: &str) -> Option<&str> {
+        if id.len() > MAX_ID_BYTES {
+            return None;
+        }
+        let ids = || self.entries.keys().map(String::as_str);
+        let part = id.to_lowercase();
+        let only = || {
+            let mut having = ids().filter(|id| id.to_lowercase().contains(&part));
+            having.next().filter(|_| having.next().is_none())
+        };
+        prep_spec::nearest(id, ids())
+            .or_else(|| (part.len() >= MIN_PART_LENGTH).then(only).flatten())
+    }
+}
+
+impl CatalogEntry {
+    /// Creates the entry of a user's competition from the pipeline's text and the other files in its directory.
+    ///
+    /// # Errors
+    /// Returns an error if a file of the directory exists but cannot be read.
+    pub(crate) fn entry_of_directory(
+        id: String,
+        file: &Path,
+        directory: &Path,
+        pipeline: Cow<'static, str>,
+    ) -> Result<CatalogEntry, Error> {
+        Ok(CatalogEntry {
+            id,
+            file_name: file.display().to_string(),
+            directory: Some(directory.to_owned()),
+            pipeline: Some(pipeline),
+            description: read(&directory.join("description.md"))?,
+            leaderboard: read(&directory.join("leaderboard.csv"))?,
+            checksums: read(&directory.join("checksums.json"))?,
+        })
+    }
+
+    /// Creates the entry of a pipeline that has no other files.
+    pub(crate) fn of_text(id: &str, file_name: &str, text: String) -> CatalogEntry {
+        CatalogEntry {
+            id: id.to_owned(),
+            file_name: file_name.to_owned(),
+            directory: None,
+            pipeline: Some(text.into()),
+            description: None,
+            leaderboard: None,
+            checksums: None,
+        }
+    }
+
+    /// Returns the text of the pipeline.
+    ///
+    /// # Errors
+    /// Returns an error if the competition has no pipeline.
+    pub fn pipeline(&self) -> Result<&str, Error> {
+        self.pipeline.as_deref().ok_or_else(|| {
+            Error::new(
+                Failure::Pipeline,
+                format!("competition `{}` has no pipeline yet", self.id),
+            )
+            .help(Remedy::NamePipelines { parent: None })
+        })
+    }
+
+    /// Returns the names of the files that differ from those of the built-in competition with the same id. Returns
+    /// `None` if there is no such built-in competition.
+    pub fn own_files(&self) -> Option<Vec<&'static str>> {
+        let built_in = EMBEDDED.iter().find(|embedded| embedded.id == self.id)?;
+        let files = [
+            ("pipeline.yaml", &self.pipeline, built_in.pipeline),
+            ("description.md", &self.description, built_in.description),
+            ("leaderboard.csv", &self.leaderboard, built_in.leaderboard),
+            ("checksums.json", &self.checksums, built_in.checksums),
+        ];
+        let own = files
+            .into_iter()
+            .filter(|(_, own, built_in)| own.as_deref() != *built_in);
+        Some(own.map(|(name, ..)| name).collect())
+    }
+
+    /// Parses and checks the pipeline, but does not plan its queries.
+    ///
+    /// # Errors
+    /// Returns an error if the competition has no pipeline, or if the pipeline has mistakes.
+    pub fn load(&self, variant: &str) -> Result<Pipeline, Error> {
+        let (text, vocabulary) = (self.pipeline()?, prep_steps::vocabulary());
+        let pipeline = prep_spec::load(vocabulary, &self.id, &self.file_name, text, variant)?;
+        Ok(pipeline)
+    }
+
+    /// Returns the published checksums, if there are any.
+    ///
+    /// # Errors
+    /// Returns an error if `checksums.json` has mistakes.
+    pub fn published_checksums(&self) -> Result<Option<PublishedChecksums>, Error> {
+        let parse = |text: &str| {
+            serde_json::from_str(text).map_err(|error| {
+                let message = format!("checksums.json of `{}`: {error}", self.id);
+                Error::new(Failure::Pipeline, message)
+            })
+        };
+        self.checksums.as_deref().map(parse).transpose()
+    }
+
+    /// Returns the names of the sets that contain the competition.
+    pub fn sets(&self) -> impl Iterator<Item = &'static str> {
+        prep_splits::sets_of(&self.id)
+    }
+
+    /// Returns Kaggle's name of the competition: the name in the pipeline, otherwise the id.
+    pub fn kaggle(&self) -> String {
+        let pipeline = self.load(prep_spec::BASE_VARIANT).ok();
+        pipeline.map_or_else(|| self.id.clone(), |pipeline| pipeline.bundle.kaggle)
+    }
+
+    /// Returns the bundle's size in bytes, if upstream publishes it.
+    pub fn size(&self) -> Option<u64> {
+        SIZES.lines().find_map(|line| {
+            let gigabytes: f64 = line
+                .strip_prefix(&self.id)?
+                .strip_prefix(',')?
+                .parse()
+                .ok()?;
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            // Sizes are constants, positive and small.
+            Some((gigabytes * 1e9).round() as u64)
+        })
+    }
+}
+
+/// Reads a text file. Returns `None` if it does not exist.
+fn read(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(Cow::Owned(text))),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(Error::reading("read", path, &error)),
+    }
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
+/// A small bundle with made-up data for the demo, which has the layout of a real competition's bundle, and submissions to
+/// grade.
+pub struct SampleBundle {
+    pub id: &'static str,
+    pub bundle: &'static [u8],
+    /// Names and contents of the submissions.
+    pub submissions: &'static [(&'static str, &'static str)],
+}
+
+include!(concat!(env!("OUT_DIR"), "/samples.rs"));
+
+/// Sets that have a different name or content than in the benchmark.
+const SCORED: &str = "scored";
+const ALL: &str = "all";
+
+/// Returns the ids of a set. `all` contains all competitions, unlike the benchmark's list `all`, which contains only
+/// the scored ones.
+///
+/// # Errors
+/// Returns an error if there is no such set. The error suggests a similar name, or lists all names.
+pub fn competition_set(name: &str) -> Result<Vec<&'static str>, Error> {
+    let lists: &[&str] = match name {
+        SCORED => &["all"],
+        ALL => &["all", "dev"],
+        other => &[other],
+    };
+    let found = lists.iter().filter_map(|list| prep_splits::set(list));
+    let found: Vec<&str> = found.flatten().copied().collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let names: Vec<&str> = prep_splits::set_names().chain([SCORED]).collect();
+    let near = prep_spec::nearest(name, names.iter().copied());
+    let error = Error::request(format!("there is no set `{name}`"));
+    let error = error.help(format!("the sets are {}", names.join(", ")));
+    Err(error.suggest(near))
+}
+
+/// Upstream's metadata of its 82 competitions, sorted by id.
+const TABLE: &str = include_str!("../data/benchmark.csv");
+
+/// Upstream's files that list competitions. Each line has the file's name, and the set or the single competition that
+/// it lists.
+const LISTS: &str = include_str!("../data/lists.csv");
+
+/// Upstream's metadata of one competition. Paths are relative to `prepared`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompetitionDefinition {
+    pub id: &'static str,
+    pub name: &'static str,
+    /// `code` for competitions whose submissions were notebooks, otherwise `simple`.
+    pub kind: &'static str,
+    /// Upstream's name of the metric.
+    pub metric: &'static str,
+    pub answers: &'static str,
+    pub sample_submission: &'static str,
+    /// A submission with the best score.
+    pub gold_submission: &'static str,
+}
+
+/// Returns the definitions of all competitions of the benchmark, sorted by id.
+pub fn definitions() -> impl Iterator<Item = CompetitionDefinition> {
+    TABLE.lines().skip(1).filter_map(|line| {
+        let mut cells = line.split(',');
+        let mut cell = || cells.next();
+        Some(CompetitionDefinition {
+            id: cell()?,
+            name: cell()?,
+            kind: cell()?,
+            metric: cell()?,
+            answers: cell()?,
+            sample_submission: cell()?,
+            gold_submission: cell()?,
+        })
+    })
+}
+
+/// Returns the definition of the competition with this id.
+pub fn definition(id: &str) -> Option<CompetitionDefinition> {
+    definitions().find(|definition| definition.id == id)
+}
+
+/// Returns the metadata and files of a competition for programs that were written for upstream. The metadata of a
+/// benchmark competition are upstream's; those of other competitions come from the pipeline. Returns `None` for a
+/// pipeline without grading.
+pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
+    let (name, facts) = match definition(&entry.id) {
+        Some(definition) => {
+            let facts = json!({
+                "name": definition.name,
+                "competition_type": definition.kind,
+                "metric": definition.metric,
+                "answers": definition.answers,
+                "sample_submission": definition.sample_submission,
+                "gold_submission": definition.gold_submission,
+                "benchmark": true,
+            });
+            (definition.name.to_owned(), facts)
+        }
+        None => pipeline_metadata(&entry.load(BASE_VARIANT).ok()?)?,
+    };
+    let description = match entry.description.as_deref() {
+        Some(text) if !text.trim().is_empty() => text.to_owned(),
+        _ => format!("# {name}\n"),
+    };
+    let checksums = entry.checksums.as_deref();
+    let checksums = checksums.and_then(|text| serde_json::from_str(text).ok());
+    let files = json!({
+        "description": description,
+        "leaderboard": entry.leaderboard.as_deref().unwrap_or("score\n"),
+        "checksums": checksums.unwrap_or_else(|| json!({})),
+    });
+    let mut all = facts;
+    if let (Some(all), Value::Object(files)) = (all.as_object_mut(), files) {
+        all.extend(files);
+    }
+    Some(all)
+}
+
+fn pipeline_metadata(pipeline: &Pipeline) -> Option<(String, Value)> {
+    let grade = &pipeline.grade.as_ref()?.value;
+    let answers = &grade.answers.value;
+    let mut outputs = pipeline.public.iter().map(|output| &output.path.value);
+    let is_sample =
+        |path: &&String| path.to_lowercase().contains("sample") && path.ends_with(".csv");
+    let sample = outputs.find(is_sample);
+    let sample = sample.map_or("sample_submission.csv", String::as_str);
+    let metric = grade.rules.get("metric").and_then(Value::as_str);
+    let facts = json!({
+        "name": pipeline.name,
+        "competition_type": "simple",
+        "metric": metric.unwrap_or("score"),
+        "answers": answers,
+        "sample_submission": format!("public/{sample}"),
+        "gold_submission": answers,
+        "benchmark": false,
+    });
+    Some((pipeline.name.clone(), facts))
+}
+
+/// Returns upstream's lists of competitions: the name of each file, and its ids in order.
+pub fn lists() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    LISTS.lines().skip(1).filter_map(|line| {
+        let (name, listed) = line.split_once(',')?;
+        let mut ids = match prep_splits::set(listed) {
+            Some(set) => set.to_vec(),
+            None => vec![listed],
+        };
+        // Upstream sorts the list of all competitions by id. Its other lists have a manual order.
+        if listed == "all" {
+            ids.sort_unstable();
+        }
+        Some((name, ids))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Blame;
+
+    #[test]
+    fn all_competitions_are_built_in_with_leaderboard_and_size() {
+        let catalog = Catalog::embedded();
+        let ids: Vec<&str> = ["all", "dev"]
+            .iter()
+            .filter_map(|set| prep_splits::set(set))
+            .flatten()
+            .copied()
+            .collect();
+        assert_eq!(ids.len(), 82);
+        for id in ids {
+            let entry = catalog.get(id).unwrap();
+            assert!(entry.leaderboard.is_some(), "{id}");
+            assert_eq!(
+                entry.size().is_none(),
+                prep_splits::sets_of(id).any(|set| set == "dev"),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn misspelled_and_partial_ids_get_a_suggestion() {
+        let error = Catalog::embedded()
+            .get("spooky-author-identificaton")
+            .unwrap_err();
+        assert_eq!(error.blame, Blame::Request);
+        assert_eq!(
+            error.help,
+            Some("did you mean `spooky-author-identification`?".into())
+        );
+        let catalog = Catalog::embedded();
+        assert_eq!(catalog.suggestion("Titanic"), Some("spaceship-titanic"));
+        assert_eq!(catalog.suggestion("herbarium"), None, "three ids match");
+        assert_eq!(
+            catalog.suggestion("dog"),
+            None,
+            "too short for a suggestion"
+        );
+    }
+
+    #[test]
+    fn a_directory_adds_competitions_and_replaces_built_in_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut catalog = Catalog::embedded();
+        assert!(catalog.clone().add_directory(dir.path()).is_err());
+        for id in ["new", "AI4Code"] {
+            std::fs::create_dir(dir.path().join(id)).unwrap();
+            std::fs::write(dir.path().join(id).join("pipeline.yaml"), "name: X").unwrap();
+        }
+        std::fs::write(dir.path().join("README"), "").unwrap();
+        catalog.add_directory(dir.path()).unwrap();
+        assert_eq!(catalog.get("new").unwrap().leaderboard, None);
+        let replaced = catalog.get("AI4Code").unwrap();
+        assert_eq!(replaced.pipeline.as_deref(), Some("name: X"));
+        let others = [
+            &replaced.leaderboard,
+            &replaced.checksums,
+            &replaced.description,
+        ];
+        assert_eq!(others, [&None; 3]);
+        let inside = catalog.add_directory(&dir.path().join("new")).unwrap_err();
+        let parent = Some(dir.path().display().to_string());
+        assert_eq!(inside.help, Some(Remedy::NamePipelines { parent }));
+    }
+}
+
+#[cfg(test)]
+mod benchmark_tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn lists_contain_known_competitions() {
+        let names: Vec<&str> = lists().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), 7);
+        for (name, ids) in lists() {
+            assert!(!ids.is_empty(), "{name}");
+            for id in ids {
+                assert!(definition(id).is_some(), "{name}: {id}");
+            }
+        }
+    }
+
+    #[test]
+    fn definitions_have_the_answer_paths_of_the_pipelines() {
+        let catalog = Catalog::embedded();
+        assert_eq!(definitions().count(), 82);
+        assert!(definitions().is_sorted_by_key(|definition| definition.id));
+        for definition in definitions() {
+            let entry = catalog.get(definition.id).unwrap();
+            assert!(entry.description.is_some() && entry.checksums.is_some());
+            let Ok(pipeline) = entry.load(prep_spec::BASE_VARIANT) else {
+                continue;
+            };
+            let grade = pipeline.grade.unwrap();
+            assert_eq!(
+                grade.value.answers.value, definition.answers,
+                "{}",
+                definition.id
+            );
+        }
+    }
+}

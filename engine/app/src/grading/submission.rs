@@ -1,0 +1,704 @@
+//! Opens submissions: the only place where the file of a submission is opened.
+//!
+//! A [`Submission`] is an open file with a name for people. It is validated, graded and hashed from this one file, and
+//! never opened again by name. So another process that replaces the file under that name has no effect, and the digest
+//! in a report is that of the graded bytes.
+//!
+//! A file of at most [`MAX_MEMORY_BYTES`] is read into memory once. A larger file is read several times, and its
+//! metadata are compared at the end. So a change in the middle is an error.
+//!
+//! ```text
+//! directory   opens submissions below one directory, for callers who may not read other files
+//! ```
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use prep_digests::{Sha256, digest_of_reader};
+use prep_grade::table::submission::MAX_BYTES;
+use prep_grade::{GradeOutcome, Refusal, RefusalKind};
+use rustix::fs::{CWD, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use crate::error::Error;
+
+/// Maximum length of a file that is read into memory, in bytes.
+const MAX_MEMORY_BYTES: u64 = 16 << 20;
+
+/// Number of attempts to read a file that other processes change.
+const MAX_ATTEMPTS: usize = 5;
+
+/// A submission: an open file, and the name of the file for people.
+#[derive(Debug)]
+pub struct Submission {
+    name: String,
+    format: SubmissionFormat,
+    content: SubmissionContent,
+}
+
+/// The format of a submission, according to the name of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SubmissionFormat {
+    Csv,
+    /// A typed frame (`*.frame`), which the Python packages write.
+    Frame,
+}
+
+#[derive(Debug)]
+pub(super) enum SubmissionContent {
+    Memory(Vec<u8>),
+    /// A file that other processes may change, and its state when it was opened.
+    File(File, FileState),
+    /// A file without a name, which no other process can open.
+    Private(File),
+}
+
+/// Why a file is not graded.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmissionError {
+    /// There is no file with this name.
+    #[error("there is no such file")]
+    Missing,
+    /// The name belongs to something else than a regular file. For a [`SubmissionDirectory`], also to a link, or to a
+    /// file that can only be reached through a link.
+    #[error("it is not a regular file; links, directories and devices are not read")]
+    NotAFile,
+    /// The name of the file does not end in `.csv`.
+    #[error("its name does not end in .csv")]
+    NotCsv,
+    /// The path leaves the directory of submissions.
+    #[error("it is not below the directory of submissions")]
+    Outside,
+    /// The path leads into a directory with answers: a data directory or the cache.
+    #[error("it is in the data directory or in the cache, where submissions are not read")]
+    Forbidden,
+    /// The file has several names, and the others may be outside of the directory of submissions.
+    #[error("the file has several names (hard links), so it may belong to another directory")]
+    Linked,
+    /// Other processes changed the file while it was read.
+    #[error("the file changed while it was read")]
+    Changed,
+    /// The file cannot be read.
+    #[error("cannot read `{name}`")]
+    Read {
+        /// The name of the file.
+        name: String,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The file is not a typed frame.
+    #[error("{0}")]
+    Frame(String),
+}
+
+impl SubmissionError {
+    /// Returns the outcome of grading a file that could not be opened or read. `None` if there is no submission.
+    pub fn outcome(&self) -> Option<GradeOutcome> {
+        match self {
+            SubmissionError::Missing | SubmissionError::NotAFile | SubmissionError::NotCsv => None,
+            other => {
+                let message = prep_core::chain(other);
+                let refusal = Refusal::new(RefusalKind::Unreadable, message);
+                Some(GradeOutcome::Invalid(refusal))
+            }
+        }
+    }
+}
+
+impl Submission {
+    /// Opens a CSV. Links are followed.
+    ///
+    /// # Errors
+    /// Returns an error if the path is not a regular file whose name ends in `.csv`, or if the file cannot be read.
+    pub fn open(path: &Path) -> Result<Submission, SubmissionError> {
+        let submission = Submission::open_table(path)?;
+        match submission.format {
+            SubmissionFormat::Csv => Ok(submission),
+            SubmissionFormat::Frame => Err(SubmissionError::NotCsv),
+        }
+    }
+
+    /// Opens a CSV or a typed frame (`*.frame`). Links are followed.
+    ///
+    /// # Errors
+    /// Same as [`open`](Self::open), but typed frames are accepted.
+    pub fn open_table(path: &Path) -> Result<Submission, SubmissionError> {
+        let name = path.to_string_lossy();
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SubmissionError::Missing,
+            _ => read_error(&name, error),
+        };
+        // Opening a device can have side effects. `NONBLOCK` matters if the path becomes a pipe after this check.
+        if !path.metadata().map_err(failed)?.is_file() {
+            return Err(SubmissionError::NotAFile);
+        }
+        let format = format_of(path).ok_or(SubmissionError::NotCsv)?;
+        let file = rustix::fs::open(path, read_flags(), Mode::empty())
+            .map_err(|error| failed(error.into()))?;
+        Submission::of_file(&name, format, File::from(file))
+    }
+
+    /// Takes a file that no other process can open, such as an upload. The content is a CSV, whatever the name is.
+    pub fn of_private_file(name: &str, file: File) -> Submission {
+        Submission {
+            name: name.to_owned(),
+            format: SubmissionFormat::Csv,
+            content: SubmissionContent::Private(file),
+        }
+    }
+
+    fn of_file(
+        name: &str,
+        format: SubmissionFormat,
+        file: File,
+    ) -> Result<Submission, SubmissionError> {
+        let content = match read_content(file) {
+            Ok(content) => content?,
+            Err(error) => return Err(read_error(name, error)),
+        };
+        Ok(Submission {
+            name: name.to_owned(),
+            format,
+            content,
+        })
+    }
+
+    /// Returns the name of the file for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn format(&self) -> SubmissionFormat {
+        self.format
+    }
+
+    pub(super) fn content(&self) -> &SubmissionContent {
+        &self.content
+    }
+
+    /// Returns all bytes.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or if it changed.
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, SubmissionError> {
+        let bytes = match &self.content {
+            SubmissionContent::Memory(bytes) => Ok(bytes.clone()),
+            SubmissionContent::File(file, _) | SubmissionContent::Private(file) => {
+                let mut bytes = Vec::new();
+                let mut reader = PositionedReader { file, offset: 0 };
+                let read = reader.by_ref().take(MAX_BYTES).read_to_end(&mut bytes);
+                read.map(|_| bytes)
+            }
+        };
+        let bytes = bytes.map_err(|error| self.read_error(error))?;
+        self.require_unchanged()?;
+        Ok(bytes)
+    }
+
+    /// Returns the digest of the content. `None` if the file is longer than the longest submission that is graded.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or if it changed after it was opened. So the digest is that of the
+    /// bytes that were graded before.
+    pub(super) fn digest(&self) -> Result<Option<Sha256>, SubmissionError> {
+        let digest = match &self.content {
+            SubmissionContent::Memory(bytes) => return Ok(Some(Sha256::of_bytes(bytes))),
+            SubmissionContent::File(file, _) | SubmissionContent::Private(file) => {
+                digest_of_open_file(file)
+            }
+        };
+        let digest = digest.map_err(|error| self.read_error(error))?;
+        self.require_unchanged()?;
+        Ok(digest)
+    }
+
+    /// Returns an error if another process changed the file after it was opened.
+    pub(super) fn require_unchanged(&self) -> Result<(), SubmissionError> {
+        let SubmissionContent::File(file, opened) = &self.content else {
+            return Ok(());
+        };
+        match FileState::of(file) {
+            Ok(now) if now == *opened => Ok(()),
+            Ok(_) => Err(SubmissionError::Changed),
+            Err(error) => Err(self.read_error(error)),
+        }
+    }
+
+    pub(super) fn read_error(&self, error: io::Error) -> SubmissionError {
+        read_error(&self.name, error)
+    }
+}
+
+/// Metadata that change if the content of a file changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileState {
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl FileState {
+    fn of(file: &File) -> io::Result<FileState> {
+        let metadata = file.metadata()?;
+        Ok(FileState {
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+}
+
+/// Reads at its own offset, so that several readers can share a file.
+struct PositionedReader<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl Read for PositionedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
+
+fn read_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
+}
+
+fn read_error(name: &str, source: io::Error) -> SubmissionError {
+    SubmissionError::Read {
+        name: name.to_owned(),
+        source,
+    }
+}
+
+/// Returns the format of a submission. `None` if the name has another suffix.
+fn format_of(path: &Path) -> Option<SubmissionFormat> {
+    let suffix = path.extension()?;
+    match suffix.eq_ignore_ascii_case("csv") {
+        true => Some(SubmissionFormat::Csv),
+        false => (suffix == OsStr::new("frame")).then_some(SubmissionFormat::Frame),
+    }
+}
+
+/// Reads a short file into memory. Repeats this if the file changes in between, up to [`MAX_ATTEMPTS`] times.
+fn read_content(file: File) -> io::Result<Result<SubmissionContent, SubmissionError>> {
+    for _ in 0..MAX_ATTEMPTS {
+        if !file.metadata()?.is_file() {
+            return Ok(Err(SubmissionError::NotAFile));
+        }
+        let state = FileState::of(&file)?;
+        if state.bytes > MAX_MEMORY_BYTES {
+            return Ok(Ok(SubmissionContent::File(file, state)));
+        }
+        let mut bytes = Vec::new();
+        let reader = PositionedReader {
+            file: &file,
+            offset: 0,
+        };
+        reader.take(MAX_MEMORY_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 == state.bytes && FileState::of(&file)? == state {
+            return Ok(Ok(SubmissionContent::Memory(bytes)));
+        }
+    }
+    Ok(Err(SubmissionError::Changed))
+}
+
+/// Returns the digest of a file, from its beginning. `None` if the file is longer than the longest submission.
+fn digest_of_open_file(file: &File) -> io::Result<Option<Sha256>> {
+    if file.metadata()?.len() > MAX_BYTES {
+        return Ok(None);
+    }
+    let mut reader = PositionedReader { file, offset: 0 }.take(MAX_BYTES);
+    let (digest, _) = digest_of_reader(&mut reader)?;
+    Ok(Some(digest))
+}
+
+/// A directory of submissions. Files outside of it are not read, nor are files in the forbidden directories.
+#[derive(Debug, Clone)]
+pub struct SubmissionDirectory {
+    /// The directory, without links.
+    root: PathBuf,
+    /// The directory as the caller named it. Absolute paths of submissions may begin with it.
+    named: PathBuf,
+    /// Data directories and caches.
+    forbidden: Vec<PathBuf>,
+}
+
+/// Identifies a directory, whatever path leads to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct DirectoryId(u64, u64);
+
+impl SubmissionDirectory {
+    /// Resolves the directory `named`. `forbidden` are directories from which no submission is read, even if they are
+    /// below `named`.
+    ///
+    /// # Errors
+    /// Returns an error if `named` is not a directory, or if it is in a forbidden directory.
+    pub fn new(named: &Path, forbidden: Vec<PathBuf>) -> Result<SubmissionDirectory, Error> {
+        let failed = |error: &io::Error| Error::reading("use the directory", named, error);
+        let root = named.canonicalize().map_err(|error| failed(&error))?;
+        if !root.is_dir() {
+            return Err(failed(&io::ErrorKind::NotADirectory.into()));
+        }
+        let directory = SubmissionDirectory {
+            named: std::path::absolute(named).map_err(|error| failed(&error))?,
+            root,
+            forbidden,
+        };
+        match directory.open_parent(&[]) {
+            Ok(_) => Ok(directory),
+            Err(SubmissionError::Forbidden) => {
+                let message = format!(
+                    "submissions cannot be in {}, which is in the data directory or the cache",
+                    named.display()
+                );
+                Err(Error::request(message).help("name a directory that contains only submissions"))
+            }
+            Err(error) => {
+                let message = format!("cannot use the directory {}: {error}", named.display());
+                Err(Error::request(message))
+            }
+        }
+    }
+
+    /// Returns the path of the directory, without links.
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Opens a CSV. A relative path is relative to this directory.
+    ///
+    /// # Errors
+    /// Returns an error if the file is not a regular file below this directory, if it has several names, if its name
+    /// does not end in `.csv`, or if it cannot be read. The error does not show whether a file outside exists.
+    pub fn open(&self, path: &str) -> Result<Submission, SubmissionError> {
+        let components = self.components(Path::new(path))?;
+        let Some((last, parents)) = components.split_last() else {
+            return Err(SubmissionError::NotAFile);
+        };
+        let parent = self.open_parent(parents)?;
+        let file = rustix::fs::openat(
+            &parent,
+            last,
+            read_flags() | OFlags::NOFOLLOW,
+            Mode::empty(),
+        );
+        let file = file.map_err(|errno| open_error(path, errno))?;
+        let found = rustix::fs::fstat(&file).map_err(|errno| read_error(path, errno.into()))?;
+        let file = File::from(file);
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err(SubmissionError::NotAFile);
+        }
+        if found.st_nlink != 1 {
+            return Err(SubmissionError::Linked);
+        }
+        match format_of(Path::new(last)) {
+            Some(SubmissionFormat::Csv) => Submission::of_file(path, SubmissionFormat::Csv, file),
+            _ => Err(SubmissionError::NotCsv),
+        }
+    }
+
+    /// Returns the components of a path below this directory. `..` removes the previous component, which is exact
+    /// because no component is a link.
+    fn components(&self, path: &Path) -> Result<Vec<OsString>, SubmissionError> {
+        let inner = match path.is_absolute() {
+            true => [&self.root, &self.named]
+                .into_iter()
+                .find_map(|root| path.strip_prefix(root).ok())
+                .ok_or(SubmissionError::Outside)?,
+            false => path,
+        };
+        let mut components = Vec::new();
+        for component in inner.components() {
+            match component {
+                Component::Normal(name) => components.push(name.to_owned()),
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    components.pop().ok_or(SubmissionError::Outside)?;
+                }
+                Component::RootDir | Component::Prefix(_) => return Err(SubmissionError::Outside),
+            }
+        }
+        Ok(components)
+    }
+
+    /// Opens the directory with these components below this one.
+    fn open_parent(&self, components: &[OsString]) -> Result<OwnedFd, SubmissionError> {
+        let forbidden: Vec<DirectoryId> = self.forbidden.iter().filter_map(directory_id).collect();
+        let mut directory = open_directory(CWD, OsStr::new("/"))?;
+        let root = self
+            .root
+            .components()
+            .filter_map(|component| match component {
+                Component::Normal(name) => Some(name),
+                _ => None,
+            });
+        for name in root.chain(components.iter().map(OsString::as_os_str)) {
+            directory = open_directory(&directory, name)?;
+            let found =
+                rustix::fs::fstat(&directory).map_err(|errno| open_error(&shown(name), errno))?;
+            if forbidden.contains(&DirectoryId::of(&found)) {
+                return Err(SubmissionError::Forbidden);
+            }
+        }
+        Ok(directory)
+    }
+}
+
+impl DirectoryId {
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::cast_sign_loss,
+        reason = "the types of device numbers differ between systems"
+    )]
+    fn of(found: &Stat) -> DirectoryId {
+        DirectoryId(found.st_dev as u64, found.st_ino as u64)
+    }
+}
+
+/// Identifies a directory that exists. Links are followed.
+fn directory_id(path: impl AsRef<Path>) -> Option<DirectoryId> {
+    let found = rustix::fs::stat(path.as_ref()).ok()?;
+    Some(DirectoryId::of(&found))
+}
+
+/// Opens a directory for resolving names in it.
+fn open_directory(
+    parent: impl std::os::fd::AsFd,
+    name: &OsStr,
+) -> Result<OwnedFd, SubmissionError> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // On Linux, this needs no permission to list the directory.
+    #[cfg(target_os = "linux")]
+    let flags = flags | OFlags::PATH;
+    let opened = rustix::fs::openat(parent, name, flags, Mode::empty());
+    opened.map_err(|errno| open_error(&shown(name), errno))
+}
+
+fn open_error(name: &str, errno: Errno) -> SubmissionError {
+    match errno {
+        Errno::NOENT | Errno::NAMETOOLONG | Errno::INVAL => SubmissionError::Missing,
+        // A link, a directory component that is a link or a file, and a socket.
+        Errno::LOOP | Errno::NOTDIR | Errno::NXIO => SubmissionError::NotAFile,
+        other => read_error(name, other.into()),
+    }
+}
+
+fn shown(name: &OsStr) -> String {
+    name.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek, SeekFrom, Write};
+
+    #[test]
+    fn only_regular_files_with_the_suffix_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("a.csv"), "id\n1\n").unwrap();
+        std::fs::write(path("a.CSV"), "id\n1\n").unwrap();
+        std::fs::write(path("a.frame"), "{}\n").unwrap();
+        std::fs::write(path("a.txt"), "id\n1\n").unwrap();
+        std::fs::create_dir(path("directory.csv")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            path("pipe.csv"),
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR | Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        std::os::unix::fs::symlink("a.csv", path("link.csv")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path("zero.csv")).unwrap();
+        for (name, expected) in [
+            ("a.csv", ""),
+            ("a.CSV", ""),
+            ("link.csv", ""),
+            ("a.frame", "NotCsv"),
+            ("a.txt", "NotCsv"),
+            ("directory.csv", "NotAFile"),
+            ("pipe.csv", "NotAFile"),
+            ("zero.csv", "NotAFile"),
+            ("none.csv", "Missing"),
+            ("a.csv/none.csv", "Missing"),
+        ] {
+            let found = match Submission::open(&path(name)) {
+                Ok(_) => String::new(),
+                Err(error) => format!("{error:?}"),
+            };
+            assert_eq!(found, expected, "{name}");
+        }
+        assert!(Submission::open_table(&path("a.frame")).is_ok());
+    }
+
+    #[test]
+    fn short_files_are_read_once_and_long_files_must_not_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.csv");
+        std::fs::write(&path, "id\n1\n").unwrap();
+        let short = Submission::open(&path).unwrap();
+        std::fs::write(&path, "id\n2\n").unwrap();
+        let expected = Some(Sha256::of_bytes(b"id\n1\n"));
+        assert_eq!(short.digest().unwrap(), expected);
+        let mut file = File::create(&path).unwrap();
+        file.set_len(MAX_MEMORY_BYTES + 1).unwrap();
+        let long = Submission::open(&path).unwrap();
+        assert!(long.digest().unwrap().is_some());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        file.seek(SeekFrom::Start(9)).unwrap();
+        file.write_all(b"x").unwrap();
+        assert!(matches!(long.digest(), Err(SubmissionError::Changed)));
+        // Hashing a sparse file of this length would take hours.
+        file.set_len(1 << 42).unwrap();
+        let huge = Submission::open(&path).unwrap();
+        assert_eq!(huge.digest().unwrap(), None);
+    }
+}
+
+#[cfg(test)]
+mod directory_tests {
+    use super::*;
+    use rustix::fs::RenameFlags;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const SECRET: &[u8] = b"secret,key\n1,2\n";
+    const OWN: &[u8] = b"id\n1\n";
+
+    struct World {
+        dir: tempfile::TempDir,
+        submissions: SubmissionDirectory,
+    }
+
+    impl World {
+        fn new() -> World {
+            let dir = tempfile::tempdir().unwrap();
+            let path = |name: &str| dir.path().join(name);
+            for name in ["work/inner", "work/data/private", "secrets"] {
+                std::fs::create_dir_all(path(name)).unwrap();
+            }
+            for name in ["work/a.csv", "work/inner/a.csv", "work/a.txt"] {
+                std::fs::write(path(name), OWN).unwrap();
+            }
+            for name in ["secrets/a.csv", "work/data/private/a.csv"] {
+                std::fs::write(path(name), SECRET).unwrap();
+            }
+            std::fs::hard_link(path("secrets/a.csv"), path("work/hard.csv")).unwrap();
+            for (target, name) in [
+                ("../secrets/a.csv", "work/out.csv"),
+                ("a.csv", "work/in.csv"),
+                ("../secrets", "work/linked"),
+                ("data", "work/alias"),
+            ] {
+                std::os::unix::fs::symlink(target, path(name)).unwrap();
+            }
+            let forbidden = vec![path("work/data"), path("no-cache")];
+            let submissions = SubmissionDirectory::new(&path("work"), forbidden).unwrap();
+            World { dir, submissions }
+        }
+
+        fn open(&self, path: &str) -> String {
+            match self.submissions.open(path) {
+                Ok(submission) => {
+                    assert_eq!(submission.bytes().unwrap(), OWN, "{path}");
+                    String::new()
+                }
+                Err(error) => format!("{error:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn only_regular_files_below_the_directory_are_opened() {
+        let world = World::new();
+        let absolute = |name: &str| world.dir.path().join(name).to_str().unwrap().to_owned();
+        for (path, expected) in [
+            ("a.csv", ""),
+            ("./inner//a.csv", ""),
+            ("inner/../a.csv", ""),
+            (&*absolute("work/a.csv"), ""),
+            (&*absolute("secrets/a.csv"), "Outside"),
+            (&*absolute("work/../secrets/a.csv"), "Outside"),
+            ("../secrets/a.csv", "Outside"),
+            ("inner/../../secrets/a.csv", "Outside"),
+            ("/dev/stdin", "Outside"),
+            ("out.csv", "NotAFile"),
+            ("in.csv", "NotAFile"),
+            ("linked/a.csv", "NotAFile"),
+            ("hard.csv", "Linked"),
+            ("data/private/a.csv", "Forbidden"),
+            ("inner/../data/private/a.csv", "Forbidden"),
+            ("alias/private/a.csv", "NotAFile"),
+            ("a.txt", "NotCsv"),
+            ("inner", "NotAFile"),
+            ("", "NotAFile"),
+            ("none.csv", "Missing"),
+            ("none/a.csv", "Missing"),
+            ("a.csv\0", "Missing"),
+            (&"x".repeat(5000), "Missing"),
+        ] {
+            assert_eq!(world.open(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn directory_must_not_be_in_a_forbidden_one() {
+        let world = World::new();
+        let path = |name: &str| world.dir.path().join(name);
+        let forbidden = || vec![path("work/data")];
+        for name in ["work/data", "work/data/private", "work/alias/private"] {
+            let error = SubmissionDirectory::new(&path(name), forbidden()).unwrap_err();
+            assert!(
+                error.message.contains("data directory"),
+                "{}",
+                error.message
+            );
+        }
+        assert!(SubmissionDirectory::new(&path("work/a.csv"), forbidden()).is_err());
+        assert!(SubmissionDirectory::new(&path("work/inner"), forbidden()).is_ok());
+    }
+
+    /// Another process exchanges a file, a directory and the root for links, again and again.
+    #[test]
+    fn exchanged_files_never_lead_outside() {
+        for (name, target) in [
+            ("work/a.csv", "secrets/a.csv"),
+            ("work/inner", "secrets"),
+            ("work", "secrets"),
+        ] {
+            let world = World::new();
+            let path = |name: &str| world.dir.path().join(name);
+            let link = path("link");
+            std::os::unix::fs::symlink(path(target), &link).unwrap();
+            let is_done = AtomicBool::new(false);
+            let mut seen = 0;
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let exchange = RenameFlags::EXCHANGE;
+                    while !is_done.load(Ordering::Relaxed) {
+                        rustix::fs::renameat_with(CWD, path(name), CWD, &link, exchange).unwrap();
+                    }
+                });
+                for _ in 0..2000 {
+                    for inner in ["a.csv", "inner/a.csv"] {
+                        let Ok(submission) = world.submissions.open(inner) else {
+                            continue;
+                        };
+                        seen += 1;
+                        assert_eq!(submission.bytes().unwrap(), OWN, "{name}");
+                    }
+                }
+                is_done.store(true, Ordering::Relaxed);
+            });
+            assert!(seen > 0, "{name}");
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! Generates scripts and manifests that prepare competitions on a cluster.
+//!
+//! A job array prepares one competition per job, the largest first. An array of downloads runs before it, only a few at
+//! a time, because more downloads per account are not faster. The downloads fill the mirror, from which the workers
+//! read the members that they need. A job that failed because of the system is restarted. A job that failed because of
+//! its input is not. The generated text contains no secrets.
+
+use std::cmp::Reverse;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use prep_core::units;
+
+use crate::catalog::Catalog;
+
+/// The competitions to prepare, and the resources of the jobs.
+#[derive(Debug, Clone)]
+pub struct JobPlan {
+    pub ids: Vec<String>,
+    /// The remote's address, without secrets.
+    pub remote: String,
+    /// A directory that all workers see.
+    pub data_dir: PathBuf,
+    pub downloads: usize,
+    pub workers: usize,
+    pub processors: usize,
+    /// Maximum memory of all steps of a worker, in bytes.
+    pub memory: u64,
+    /// Length of the largest bundle in bytes, 0 if unknown.
+    pub disk: u64,
+    pub hours: usize,
+}
+
+/// The account that Slurm charges for the jobs, and where it runs them. If a setting is `None`, the cluster's default is used.
+#[derive(Debug, Clone, Default)]
+pub struct Slurm {
+    pub partition: Option<String>,
+    pub account: Option<String>,
+    pub qos: Option<String>,
+}
+
+impl Slurm {
+    /// Returns the options of `sbatch`, each with a space before it.
+    fn options(&self) -> String {
+        let options = [
+            ("partition", &self.partition),
+            ("account", &self.account),
+            ("qos", &self.qos),
+        ];
+        let given = options.iter().filter_map(|(name, value)| {
+            let value = value.as_ref()?;
+            Some(format!(" --{name}={}", quoted(value)))
+        });
+        given.collect()
+    }
+}
+
+/// Memory in addition to the memory of steps: for the program, network buffers and the page cache.
+const BASE_MEMORY_BYTES: u64 = 2 << 30;
+const MEBIBYTE: u64 = 1 << 20;
+
+impl JobPlan {
+    /// Returns the memory limit of a worker, in mebibytes.
+    fn memory_limit(&self) -> u64 {
+        (self.memory + self.memory / 4 + BASE_MEMORY_BYTES) / MEBIBYTE
+    }
+
+    /// Returns the disk limit of a worker, in mebibytes. It is enough for the unpacked archives of the largest bundle.
+    fn disk_limit(&self) -> u64 {
+        (self.disk + self.disk / 2 + (8 << 30)) / MEBIBYTE
+    }
+
+    fn ids(&self) -> String {
+        self.ids
+            .iter()
+            .map(|id| quoted(id))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    fn summary(&self) -> String {
+        format!(
+            "{}, the largest bundle has {}",
+            units::count(self.ids.len() as u64, "competition"),
+            units::bytes(self.disk)
+        )
+    }
+}
+
+/// Quotes a word for the shell.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&byte);
+    match !word.is_empty() && word.bytes().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Exit codes after which another attempt may succeed: a system error, an unavailable server, a signal.
+const TRANSIENT_EXIT_CODES: [u8; 5] = [6, 7, 130, 137, 143];
+/// Exit codes after which another attempt cannot succeed: usage, pipeline, input, check, several failures, a bug.
+const PERMANENT_EXIT_CODES: [u8; 7] = [1, 2, 3, 4, 5, 8, 101];
+/// Maximum number of attempts of a job.
+const MAX_ATTEMPTS: usize = 3;
+
+const SLURM_TEMPLATE: &str = include_str!("../templates/slurm.sh");
+const JOB_TEMPLATE: &str = include_str!("../templates/job.yaml");
+
+/// Replaces each `@NAME@` of a template with its value. Values are inserted verbatim, even if they contain `@NAME@`.
+fn fill_template(template: &str, values: &[(&str, String)]) -> String {
+    let mut text = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('@') {
+        text.push_str(before);
+        let value = after.split_once('@').and_then(|(name, remainder)| {
+            let mut values = values.iter();
+            Some((&values.find(|(own, _)| *own == name)?.1, remainder))
+        });
+        rest = match value {
+            Some((value, remainder)) => {
+                text.push_str(value);
+                remainder
+            }
+            // The `@` of a shell array, for example `${common[@]}`.
+            None => {
+                text.push('@');
+                after
+            }
+        };
+    }
+    text + rest
+}
+
+/// Returns a Slurm script that submits two job arrays.
+pub fn slurm(plan: &JobPlan, slurm: &Slurm) -> String {
+    let count = plan.ids.len();
+    let values = [
+        ("SUMMARY", plan.summary()),
+        (
+            "TRANSIENT",
+            TRANSIENT_EXIT_CODES.map(|code| code.to_string()).join("|"),
+        ),
+        ("ATTEMPTS", MAX_ATTEMPTS.to_string()),
+        ("IDS", quoted(&plan.ids())),
+        ("COUNT", count.to_string()),
+        ("LAST", count.saturating_sub(1).to_string()),
+        ("REMOTE", quoted(&plan.remote)),
+        ("DATA", quoted(&plan.data_dir.display().to_string())),
+        ("HOURS", plan.hours.to_string()),
+        ("SBATCH", slurm.options()),
+        ("DOWNLOADS", plan.downloads.to_string()),
+        ("WORKERS", plan.workers.to_string()),
+        ("PROCESSORS", plan.processors.to_string()),
+        ("BYTES", plan.memory.to_string()),
+        ("MEMORY", plan.memory_limit().to_string()),
+        ("DISK", plan.disk_limit().to_string()),
+    ];
+    fill_template(SLURM_TEMPLATE, &values)
+}
+
+/// Returns a Kubernetes manifest with two indexed jobs.
+pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
+    let count = plan.ids.len().to_string();
+    let mut text = format!(
+        "# {}. Printed by `prep remote jobs k8s`.\n\
+         #   kubectl apply -f THIS-FILE\n\
+         #   kubectl wait --for=condition=complete --timeout={}h job/prep-fetch\n\
+         #   kubectl patch job/prep-prepare -p '{{\"spec\":{{\"suspend\":false}}}}'\n\
+         # The secret `prep-credentials` holds variables (KAGGLE_API_TOKEN, AWS_ACCESS_KEY_ID ...), the secret\n\
+         # `prep-config` the files `prep.toml` and `NAME.key`.\n",
+        plan.summary(),
+        plan.hours
+    );
+    let shared = ["--unit", &count, "--remote", &plan.remote];
+    let fetch: Vec<&str> = ["fetch"].into_iter().chain(shared).collect();
+    let (processors, memory) = (plan.processors.to_string(), plan.memory.to_string());
+    let prepare: Vec<&str> = ["run"]
+        .into_iter()
+        .chain(shared)
+        .chain(["--jobs", &processors, "--memory", &memory])
+        .collect();
+    let jobs = [
+        Pod {
+            name: "prep-fetch",
+            side_by_side: plan.downloads,
+            suspended: false,
+            arguments: fetch,
+            processors: 2,
+            memory: 4096,
+        },
+        Pod {
+            name: "prep-prepare",
+            side_by_side: plan.workers,
+            suspended: true,
+            arguments: prepare,
+            processors: plan.processors,
+            memory: plan.memory_limit(),
+        },
+    ];
+    for job in jobs {
+        text.push_str(&job.text(plan, image, claim));
+    }
+    text
+}
+
+struct Pod<'a> {
+    name: &'static str,
+    side_by_side: usize,
+    suspended: bool,
+    arguments: Vec<&'a str>,
+    processors: usize,
+    /// In mebibytes.
+    memory: u64,
+}
+
+impl Pod<'_> {
+    fn text(&self, plan: &JobPlan, image: &str, claim: &str) -> String {
+        let json = |word: &str| serde_json::Value::from(word).to_string();
+        let last = [
+            "--data-dir",
+            "/data",
+            "--cache-dir",
+            "/scratch/store",
+            "--discard-bundle",
+        ];
+        let arguments = self.arguments.iter().copied().chain(last);
+        let ids = plan.ids.iter().map(String::as_str);
+        let arguments: Vec<String> = arguments.chain(ids).map(json).collect();
+        let values = [
+            ("NAME", self.name.to_owned()),
+            ("SUSPENDED", self.suspended.to_string()),
+            ("COUNT", plan.ids.len().to_string()),
+            ("SIDE_BY_SIDE", self.side_by_side.to_string()),
+            ("ATTEMPTS", MAX_ATTEMPTS.to_string()),
+            ("PERMANENT", format!("{PERMANENT_EXIT_CODES:?}")),
+            ("DEADLINE", (plan.hours * 3600).to_string()),
+            ("IMAGE", json(image)),
+            ("ARGUMENTS", arguments.join(", ")),
+            ("PROCESSORS", self.processors.to_string()),
+            ("MEMORY", self.memory.to_string()),
+            ("DISK", plan.disk_limit().to_string()),
+            ("CLAIM", json(claim)),
+        ];
+        fill_template(JOB_TEMPLATE, &values)
+    }
+}
+
+/// One of several jobs that prepare a similar amount of data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit {
+    /// The number of the unit, from 1. `None` if the scheduler of the job determines it.
+    pub number: Option<usize>,
+    /// The number of units.
+    pub of: usize,
+}
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Unit, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is not a unit; write I/N, for example 3/8, or only N in a job of an array"
+            )
+        };
+        let number = |text: &str| match text.parse() {
+            Ok(0) | Err(_) => Err(wrong()),
+            Ok(number) => Ok(number),
+        };
+        let unit = match text.split_once('/') {
+            Some((first, of)) => Unit {
+                number: Some(number(first)?),
+                of: number(of)?,
+            },
+            None => Unit {
+                number: None,
+                of: number(text)?,
+            },
+        };
+        match unit.number {
+            Some(first) if first > unit.of => Err(wrong()),
+            _ => Ok(unit),
+        }
+    }
+}
+
+/// Assumed length of a bundle without a published length, in bytes.
+const ASSUMED_BUNDLE_BYTES: u64 = 1 << 30;
+
+/// Returns the competitions of unit `number` (from 1) of `of` units, the largest first.
+pub fn unit(catalog: &Catalog, ids: &[String], number: usize, of: usize) -> Vec<String> {
+    let size = |id: &String| catalog.find(id).and_then(crate::CatalogEntry::size);
+    let sized = ids
+        .iter()
+        .map(|id| (size(id).unwrap_or(ASSUMED_BUNDLE_BYTES), id));
+    assign(sized.collect(), number, of)
+}
+
+/// Assigns each competition, the largest first, to the unit with the fewest bytes so far. No unit exceeds the mean by
+/// more than a third, unless it has a single competition that is larger.
+fn assign(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<String> {
+    sized.sort_by_key(|(bytes, id)| (Reverse(*bytes), *id));
+    let mut loads = vec![0u64; of.max(1)];
+    let mut assigned = Vec::new();
+    for (bytes, id) in sized {
+        let least = loads
+            .iter()
+            .enumerate()
+            .min_by_key(|(place, load)| (**load, *place));
+        let Some(place) = least.map(|(place, _)| place) else {
+            break;
+        };
+        if let Some(load) = loads.get_mut(place) {
+            // Empty bundles are treated as one byte, so that they are distributed too.
+            *load += bytes.max(1);
+        }
+        if place + 1 == number {
+            assigned.push(id.clone());
+        }
+    }
+    assigned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> JobPlan {
+        JobPlan {
+            ids: vec!["a".into(), "b-c".into()],
+            remote: "s3://bucket/team x".into(),
+            data_dir: "/shared/it's here".into(),
+            downloads: 2,
+            workers: 8,
+            processors: 4,
+            memory: 8 << 30,
+            disk: 10_000_000_000,
+            hours: 12,
+        }
+    }
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        for (word, expected) in [
+            ("s3://b/p", "s3://b/p"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$(x)", "'$(x)'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+
+    #[test]
+    fn templates_are_filled_completely_and_values_are_verbatim() {
+        assert_eq!(
+            fill_template("a@X@b@Y@@X@", &[("X", "@Y@".into()), ("Y", "2".into())]),
+            "a@Y@b2@Y@"
+        );
+        let plan = JobPlan {
+            remote: "s3://@IDS@/team".into(),
+            ..plan()
+        };
+        for text in [
+            slurm(&plan, &Slurm::default()),
+            kubernetes(&plan, "r/prep:1", "data"),
+        ] {
+            assert!(text.contains("s3://@IDS@/team"), "{text}");
+            let left = text.replace("s3://@IDS@/team", "");
+            assert!(!left.replace("[@]", "").contains('@'), "{left}");
+        }
+    }
+
+    #[test]
+    fn a_slurm_script_sets_resources_and_retries() {
+        let text = slurm(&plan(), &Slurm::default());
+        for part in [
+            "0-1%2",
+            "0-1%8",
+            "aftercorr:$fetch,singleton",
+            "--requeue",
+            "scontrol requeue",
+            "--mem=12288M",
+            "6|7|130|137|143)",
+            "ids='a b-c'",
+            "--unit 2",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_kubernetes_manifest_does_not_retry_permanent_failures() {
+        let text = kubernetes(&plan(), "r/prep:1", "data");
+        for part in [
+            "completionMode: Indexed",
+            "completions: 2",
+            "action: FailIndex",
+            "values: [1, 2, 3, 4, 5, 8, 101]",
+            "suspend: true",
+            "memory: 12288Mi",
+            r#""s3://bucket/team x""#,
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn units_are_balanced_disjoint_and_complete() {
+        let names: Vec<String> = (0..23).map(|n| format!("c{n:02}")).collect();
+        let sized: Vec<(u64, &String)> = names
+            .iter()
+            .enumerate()
+            .map(|(n, name)| ((n * n) as u64, name))
+            .collect();
+        for of in [1, 2, 5, 23, 40] {
+            let shares: Vec<Vec<String>> = (1..=of)
+                .map(|number| assign(sized.clone(), number, of))
+                .collect();
+            let mut all: Vec<&String> = shares.iter().flatten().collect();
+            all.sort();
+            assert_eq!(all, names.iter().collect::<Vec<_>>());
+            let load = |share: &Vec<String>| -> u64 {
+                share
+                    .iter()
+                    .map(|id| sized.iter().find(|(_, name)| *name == id).unwrap().0)
+                    .sum()
+            };
+            let total: u64 = sized.iter().map(|(bytes, _)| bytes).sum();
+            let most = shares.iter().map(load).max().unwrap();
+            assert!(
+                3 * most <= 4 * (total / of as u64).max(22 * 22),
+                "{of}: {most}"
+            );
+            for share in shares.iter().filter(|share| !share.is_empty()) {
+                assert!(share.is_sorted_by_key(|id| Reverse(id.clone())));
+            }
+        }
+        // If there are as many units as competitions, each unit gets one, and the first gets the largest.
+        assert_eq!(assign(sized, 1, 23), ["c22"]);
+    }
+
+    #[test]
+    fn units_are_parsed() {
+        let unit = |number, of| Ok(Unit { number, of });
+        assert_eq!("3/8".parse::<Unit>(), unit(Some(3), 8));
+        assert_eq!("8".parse::<Unit>(), unit(None, 8));
+        for wrong in ["", "0/8", "9/8", "1/0", "a", "1/2/3", "-1/2"] {
+            assert!(wrong.parse::<Unit>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Sends results of steps, and bundles, to the remote.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prep_cache::{Content, Digest, Offer, Store};
+use prep_core::{
+    Action, Cancel, Context, Failure, NodeId, NodeState, NullReporter, Remedy, RunOptions,
+    Source as _, Value, resolve, run,
+};
+use prep_remote::{Link, PutOutcome, SendOutcome};
+use prep_steps::Verify;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::run_log::{RunEnd, RunLog};
+use crate::settings::Settings;
+use crate::stages::assemble;
+use crate::stages::load::Competition;
+use crate::stages::origins::{UsedValue, origins};
+use crate::stages::resolve::Plan;
+use crate::task::Task;
+
+/// The result of a push for a competition.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct PushResult {
+    pub id: String,
+    /// Number of results that were sent and that the remote did not have.
+    pub new: usize,
+    /// Number of results that the remote already had.
+    pub there: usize,
+    /// Steps whose results are not completely on this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_here: Vec<String>,
+    /// Steps for which the remote has a different result, or rejected the result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// Whether the bundle is in the mirror now.
+    pub mirrored: bool,
+    /// Whether the results were not compared with published checksums.
+    #[serde(skip)]
+    pub skips_verification: bool,
+    /// Whether the bundle was not compared with its published MD5.
+    #[serde(skip)]
+    pub skips_bundle_verification: bool,
+}
+
+/// Sends the results of competitions to the remote, one competition after the other, and calls `done` after each.
+/// Objects that the remote has are not sent again, so an interrupted push can be continued. Tables that were only held
+/// in memory are first computed again and stored.
+///
+/// # Errors
+/// Returns an error if a competition cannot be planned, if the remote fails, or if `cancel` is set.
+pub fn push(
+    task: &Task,
+    ids: &[String],
+    link: &Link,
+    cancel: &Cancel,
+    done: &dyn Fn(&PushResult),
+) -> Result<Vec<PushResult>, Error> {
+    let task = Task {
+        settings: Settings {
+            remote: None,
+            ..task.settings.clone()
+        },
+        ..task.clone()
+    };
+    let settings = &task.settings;
+    let store = Store::open_or_empty(&settings.store_dir)?;
+    let context = Context::new(store, settings.limits(), cancel.clone());
+    let plan = Plan::create(&task, ids, &prep_sql::Session::planner(), &context)?;
+    let mut plan = plan.complete()?;
+    store_unstored(&mut plan, &context, &task)?;
+    let pushing = Pushing {
+        plan: &plan,
+        context: &context,
+        link,
+    };
+    let mut all = Vec::new();
+    for competition in &plan.all.competitions {
+        let pushed = pushing.competition(competition)?;
+        done(&pushed);
+        all.push(pushed);
+    }
+    Ok(all)
+}
+
+struct Pushing<'a> {
+    plan: &'a Plan,
+    context: &'a Context,
+    link: &'a Link,
+}
+
+impl Pushing<'_> {
+    fn competition(&self, competition: &Competition) -> Result<PushResult, Error> {
+        let mut pushed = PushResult {
+            id: competition.id.clone(),
+            skips_verification: competition.options.verify() == Verify::Nothing,
+            skips_bundle_verification: competition.options.verify() == Verify::Outputs,
+            ..PushResult::default()
+        };
+        for node in self.plan.all.nodes_of(&competition.id) {
+            self.context.check()?;
+            self.result(*node, &mut pushed)?;
+        }
+        // If some results are missing, the bundle may be the wrong one, so it is not sent.
+        if pushed.not_here.is_empty() {
+            self.sources(competition, &mut pushed)?;
+        }
+        Ok(pushed)
+    }
+
+    fn result(&self, id: NodeId, pushed: &mut PushResult) -> Result<(), Error> {
+        let node = self.plan.all.graph.node(id);
+        let Action::Step(step) = &node.action else {
+            return Ok(());
+        };
+        if !step.is_shared() {
+            return Ok(());
+        }
+        let state = self.plan.resolution.states.get(&id);
+        let record = match state {
+            Some(NodeState::Known {
+                record: Some(record),
+                missing,
+                ..
+            }) if missing.iter().all(|one| !one.is_unstored) => record,
+            _ => {
+                pushed.not_here.push(node.name.clone());
+                return Ok(());
+            }
+        };
+        let (store, key) = (&self.context.store, record.key());
+        let Some(entry) = store.lookup(&key)? else {
+            return Ok(());
+        };
+        let given = self.input_objects(id)?;
+        let offer = Offer {
+            key,
+            given: given.unwrap_or_else(|| entry.objects().copied().collect()),
+            entry,
+            competition: node.competition.clone(),
+            step: node.name.clone(),
+        };
+        match self.link.send(offer, store)? {
+            SendOutcome::Recorded(PutOutcome::New) => pushed.new += 1,
+            SendOutcome::Recorded(PutOutcome::Same) => pushed.there += 1,
+            SendOutcome::Recorded(PutOutcome::Different(_) | PutOutcome::Rejected(_)) => {
+                pushed.refused.push(node.name.clone());
+            }
+            SendOutcome::Incomplete(_) => pushed.not_here.push(node.name.clone()),
+        }
+        Ok(())
+    }
+
+    /// Returns the input objects of a step. Returns `None` if they are no longer known.
+    fn input_objects(&self, id: NodeId) -> Result<Option<Vec<Digest>>, Error> {
+        let store = &self.context.store;
+        let mut given = Vec::new();
+        for (_, port) in self.plan.all.graph.inputs(id) {
+            let state = self.plan.resolution.states.get(&port.node);
+            let value = match state {
+                Some(NodeState::Known { outputs, .. }) => outputs.get(&port.output),
+                _ => None,
+            };
+            let Some(value) = value else {
+                return Ok(None);
+            };
+            match Value::load(store, value) {
+                Ok(value) => given.extend(value.objects),
+                Err(error) if error.lost_object().is_some() => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(given))
+    }
+
+    /// Sends the records of the sources from which a competition's results were computed, and sends the bundle to the
+    /// mirror.
+    fn sources(&self, competition: &Competition, pushed: &mut PushResult) -> Result<(), Error> {
+        let (plan, store) = (self.plan, &self.context.store);
+        let value = |id| match plan.resolution.states.get(&id) {
+            Some(NodeState::Known { outputs, .. }) => UsedValue::of_outputs(outputs),
+            _ => UsedValue::NotUsed,
+        };
+        for origin in origins(&plan.all, competition, store, value)? {
+            let Some(name) = &origin.name else { continue };
+            let file = match origin.path.as_ref().filter(|_| self.link.mirrors()) {
+                Some(path) => {
+                    let opened = File::open(path);
+                    Some(opened.map_err(|error| Error::reading("read", path, &error))?)
+                }
+                None => None,
+            };
+            let content = origin.record.content();
+            let mirrored = self.link.send_source(name, &content, file)?;
+            pushed.mirrored |= origin.is_bundle() && mirrored;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the configured remote.
+///
+/// # Errors
+/// Returns an error if no remote is configured.
+pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
+    let remote = settings.remote.as_ref();
+    remote.ok_or_else(|| Error::request("no remote is configured").help(Remedy::NameRemote))
+}
+
+/// Stores tables that a run only held in memory, for other machines that may not have the bundle: reruns the steps of a
+/// plan whose results were not stored, and stores the results. Results of failed steps stay
+/// unstored. If all results are stored already, writes nothing.
+///
+/// # Errors
+/// Returns an error if the cache cannot be written, or if the engine itself fails.
+fn store_unstored(plan: &mut Plan, context: &Context, task: &Task) -> Result<(), Error> {
+    if plan.resolution.unstored(&plan.all.graph).is_empty() {
+        return Ok(());
+    }
+    let settings = &task.settings;
+    let store = Store::open(&settings.store_dir)?;
+    let context = Context::new(store, settings.limits(), context.cancel.clone());
+    let last = plan.resolution.last.clone();
+    let mut resolution = resolve(&plan.all.graph, &context, &last)?;
+    resolution.work = resolution.unstored(&plan.all.graph);
+    let options = RunOptions {
+        keep_going: true,
+        oldest_first: false,
+    };
+    let ids = plan.all.competitions.iter().map(|one| one.id.clone());
+    let ids: Vec<String> = ids.collect();
+    let log = RunLog::start(task, &ids, &[], Arc::new(NullReporter));
+    let (graph, reporter) = (plan.all.graph.clone(), log.clone());
+    let report = run(graph, context.clone(), resolution, options, reporter).map_err(Error::from);
+    log.finish(report.as_ref().map(RunEnd::of_report));
+    report?;
+    plan.resolution = resolve(&plan.all.graph, &context, &last)?;
+    Ok(())
+}
+
+/// Ensures that the complete bundle of a competition is in the data directory or the directory of bundles. Downloads it
+/// if necessary, and checks the published MD5 unless that is disabled. Returns the bundle's path.
+///
+/// # Errors
+/// Returns an error if the bundle does not exist and cannot be downloaded, or differs from the published one.
+pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
+    let entry = task.catalog.get(id)?;
+    let pipeline = entry.load(&task.options.variant)?;
+    let store = Store::open(&task.settings.store_dir)?;
+    let in_use = cancel.in_use(&store)?;
+    let context = Context::new(store, task.settings.limits(), cancel.clone()).with_lock(in_use);
+    let bundle = assemble::bundle(id, &pipeline, task);
+    bundle.run(&context)?;
+    let nowhere = || {
+        Error::new(
+            Failure::Internal,
+            format!("the bundle of `{id}` is missing after the download"),
+        )
+    };
+    // `fetch` may have created the directory, so the bundle is located again.
+    bundle.location().ok_or_else(nowhere)
+}
+
+/// Ensures that the bundle of a competition is in the mirror. If it is missing, sends the local bundle, after
+/// downloading it if necessary. Returns whether the bundle was sent.
+///
+/// # Errors
+/// Same as [`fetch`]. Also returns an error if the remote does not accept the bundle.
+pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
+    let link = remote_of(&task.settings)?;
+    let store = Store::open(&task.settings.store_dir)?;
+    link.remember_in(&store);
+    let pipeline = task.catalog.get(id)?.load(&task.options.variant)?;
+    let published = pipeline.bundle.md5.as_deref();
+    let is_published = |content: &Content| {
+        published.is_none_or(|published| {
+            let recorded = content.md5.as_deref();
+            recorded.is_some_and(|recorded| recorded.eq_ignore_ascii_case(published))
+        })
+    };
+    let known = link.source(id)?;
+    if let Some(known) = &known
+        && known.mirrored
+        && is_published(&known.content)
+    {
+        return Ok(false);
+    }
+    let path = fetch(task, id, cancel)?;
+    let record = match store.source(&path)? {
+        Some(record) => record,
+        None => store.ingest(&path, true, &|_| {})?,
+    };
+    let content = record.content();
+    // The remote's results were computed from a different bundle, and no published checksum shows that the local bundle
+    // is the right one.
+    if let Some(known) = known
+        && known.content.digest != content.digest
+        && (published.is_none() || !is_published(&content))
+    {
+        let message = format!(
+            "{} is not the bundle of `{id}` from which the remote's results were computed",
+            path.display()
+        );
+        let remedy = Remedy::PrepareAndSend { id: id.to_owned() };
+        return Err(Error::new(Failure::Check, message).help(remedy));
+    }
+    let file = std::fs::File::open(&path);
+    let file = file.map_err(|error| Error::reading("read", &path, &error))?;
+    link.send_source(id, &content, Some(file))?;
+    if !task.options.keep_bundles {
+        prep_fetch::discard(&task.settings.data_dir, id);
+    }
+    Ok(true)
+}

@@ -1,0 +1,170 @@
+//! The contents of sources that are not on this machine.
+//!
+//! An absent bundle has the content that the data directory records. If the directory records none, the bundle is missing,
+//! whatever the cache saw last: that may have been the bundle of another directory. Only on request are the cache's latest
+//! results used ([`PreparationOptions::from_cache`]). A configured remote is such a request, too.
+//!
+//! [`PreparationOptions::from_cache`]: crate::PreparationOptions::from_cache
+
+use std::collections::BTreeMap;
+
+use prep_cache::{Content, SourceRecord, Store, StoreError};
+use prep_fetch::{WebAddress, WebFile};
+use prep_remote::RemoteContent;
+use prep_spec::Pipeline;
+use prep_spec::model::{RemoteFile, SourceLocation};
+use prep_steps::{PreparationRecord, RecordedSource};
+
+use crate::catalog::CatalogEntry;
+use crate::error::Error;
+use crate::prepared;
+use crate::task::Task;
+
+/// Returns the record of a competition in the data directory of the task's variant.
+pub(super) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
+    let manifest = prepared::manifest(&task.data_dir(), id)?;
+    let record = manifest.and_then(|manifest| manifest.preparation);
+    Ok(record.unwrap_or_default())
+}
+
+/// The contents of sources for the case that their files do not exist. The bundle has the name `None`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StatedContents {
+    pub bundle: Option<Content>,
+    /// The content of the file with some members of the bundle.
+    pub part: Option<Content>,
+    pub sources: BTreeMap<String, Content>,
+    /// The bundle, if it comes from the cache and not from a record of the data directory.
+    pub cached: Option<SourceRecord>,
+    /// The contents that the remote records, by the name of the source.
+    pub remote: BTreeMap<Option<String>, RemoteContent>,
+}
+
+impl StatedContents {
+    /// Returns the contents of a competition's sources, from its record in the data directory and, if the user requested it,
+    /// from the latest results in the cache.
+    pub(super) fn find(
+        task: &Task,
+        entry: &CatalogEntry,
+        pipeline: &Pipeline,
+        record: &PreparationRecord,
+        store: &Store,
+    ) -> Result<StatedContents, Error> {
+        let id = &entry.id;
+        let files = pipeline.sources.iter();
+        let files = files.filter_map(|source| match &source.place {
+            SourceLocation::Url(remote) => Some((source.name.value.as_str(), remote)),
+            SourceLocation::Folder(_) => None,
+        });
+        let files: Vec<(&str, &RemoteFile)> = files.collect();
+        let recorded = StatedContents::of_record(task, id, record, &files)?;
+        if !task.options.from_cache {
+            return Ok(recorded);
+        }
+        let md5 = task.options.expected_md5(&pipeline.bundle);
+        let cached = StatedContents::of_cache(store, id, md5, &files)?;
+        let digest = |contents: &StatedContents| contents.bundle.as_ref().map(|one| one.digest);
+        Ok(match digest(&cached) {
+            None => recorded,
+            found if found == digest(&recorded) => recorded,
+            _ => cached,
+        })
+    }
+
+    /// Returns the contents that the data directory records. `own` is the record of the task's variant. If it names no
+    /// bundle, another variant in the same data directory does. `files` has the names of further sources and their
+    /// files. A content from a different URL is not theirs.
+    fn of_record(
+        task: &Task,
+        id: &str,
+        own: &PreparationRecord,
+        files: &[(&str, &RemoteFile)],
+    ) -> Result<StatedContents, Error> {
+        let mut record = own.clone();
+        for variant in task.settings.variants() {
+            if record.bundle.is_some() {
+                break;
+            }
+            let data_dir = task.settings.data_dir_of(&variant);
+            let manifest = prepared::manifest(&data_dir, id)?;
+            record = manifest.and_then(|one| one.preparation).unwrap_or_default();
+        }
+        let (part, bundle): (Vec<_>, Vec<_>) =
+            record.bundle.into_iter().partition(|one| one.is_part);
+        let first = |found: Vec<RecordedSource>| Some(found.into_iter().next()?.content);
+        let is_current = |name: &str, recorded: &RecordedSource| {
+            let mut files = files.iter().filter(|(file, _)| *file == name);
+            files.any(|(_, remote)| recorded.url.as_ref() == Some(&remote.url))
+        };
+        let sources = record.sources.into_iter();
+        let sources = sources.filter(|(name, one)| is_current(name, one));
+        Ok(StatedContents {
+            bundle: first(bundle),
+            part: first(part),
+            sources: sources.map(|(name, one)| (name, one.content)).collect(),
+            ..StatedContents::default()
+        })
+    }
+
+    /// Returns the contents from which the latest results in the cache were computed. The bundle is that of
+    /// [`cached_bundle`]. `files` has the names of further sources and their files.
+    fn of_cache(
+        store: &Store,
+        id: &str,
+        md5: Option<&str>,
+        files: &[(&str, &RemoteFile)],
+    ) -> Result<StatedContents, Error> {
+        let cached = cached_bundle(store, id, md5)?;
+        let mut sources = BTreeMap::new();
+        for (name, file) in files {
+            let record = store.named_sources(&source_record_name(id, name, file))?;
+            if let Some(record) = record.first() {
+                sources.insert((*name).to_owned(), record.content());
+            }
+        }
+        Ok(StatedContents {
+            bundle: cached.as_ref().map(SourceRecord::content),
+            sources,
+            cached,
+            ..StatedContents::default()
+        })
+    }
+
+    /// Returns all known contents of a source.
+    pub(super) fn of_source(&self, source: Option<&str>) -> impl Iterator<Item = Content> {
+        let stated = match source {
+            None => self.bundle.as_ref(),
+            Some(name) => self.sources.get(name),
+        };
+        let remote = self.remote.get(&source.map(str::to_owned));
+        let remote = remote.and_then(|answer| answer.get().cloned().flatten());
+        stated.cloned().into_iter().chain(remote)
+    }
+}
+
+/// Returns the latest bundle from which the cache has results of a competition. It has the MD5 `md5`, if that is given.
+pub(super) fn cached_bundle(
+    store: &Store,
+    id: &str,
+    md5: Option<&str>,
+) -> Result<Option<SourceRecord>, StoreError> {
+    let has_md5 = |record: &SourceRecord| {
+        let found = record.md5.as_deref();
+        md5.is_none_or(|md5| found.is_some_and(|found| found.eq_ignore_ascii_case(md5)))
+    };
+    Ok(store.named_sources(id)?.into_iter().find(has_md5))
+}
+
+/// Returns the name under which the cache and the remote record the file at a URL.
+pub(super) fn source_record_name(id: &str, source: &str, remote: &RemoteFile) -> String {
+    WebFile::record_name(id, &web_address(source, remote))
+}
+
+pub(super) fn web_address<'a>(source: &'a str, remote: &'a RemoteFile) -> WebAddress<'a> {
+    WebAddress {
+        source,
+        file: &remote.file,
+        url: &remote.url,
+        member: remote.member.as_deref(),
+    }
+}

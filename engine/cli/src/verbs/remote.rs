@@ -1,0 +1,469 @@
+//! `prep remote push | pull | key | jobs`: shares results between machines.
+
+use clap::{Args, Subcommand};
+use prep_app::{JobPlan, PushResult, kubernetes, remote_of, slurm};
+use prep_core::units;
+use prep_remote::SigningKey;
+use prep_spec::BASE_VARIANT;
+use serde_json::json;
+
+use crate::error::{CliError, Exit};
+use crate::global::at_least_one;
+use crate::options::{OutputArg, PreparationArgs};
+use crate::output::progress::state::TransferDisplay;
+use crate::output::summary;
+use crate::output::table::PrintedTable;
+use crate::prep_toml::FILE;
+use crate::process;
+use crate::remote::{RemoteArgs, RemoteSettings};
+use crate::select::Selection;
+use crate::session::{CliSession, VerbResult};
+
+/// Share results between machines
+#[derive(Debug, Args)]
+pub struct RemoteVerbs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Push(PushArgs),
+    Pull(PullArgs),
+    Key(KeyArgs),
+    Jobs(JobsArgs),
+}
+
+impl RemoteVerbs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        match &self.verb {
+            Verb::Push(verb) => verb.call(session),
+            Verb::Pull(verb) => verb.call(session),
+            Verb::Key(verb) => verb.call(session),
+            Verb::Jobs(verb) => verb.call(session),
+        }
+    }
+}
+
+/// Send prepared competitions to the remote
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep remote push --remote s3://bucket/team
+  prep remote push spaceship-titanic --remote s3://bucket/team
+
+Without an ID, the command sends all prepared competitions. It does not send what the remote has, so you can interrupt and \
+repeat it. Results are signed with the key of `prep remote key`. Bundles are sent if `[remote]` in prep.toml has \
+`mirror = true`. The options are those of the last run in this data directory, unless you give others.")]
+pub struct PushArgs {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    preparation: PreparationArgs,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+impl PushArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let session = &session.linked(&self.remote)?;
+        let link = remote_of(&session.settings)?;
+        let task = session.local_task(&self.preparation)?;
+        let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
+        let ids = self.selection.ids_or(session, prepared)?;
+        let (_watching, cancel) = process::watched(&session.printer)?;
+        let done = |pushed: &PushResult| {
+            session.printer.message(format!(
+                "{}: {} sent, {} already in the remote; {} transferred so far",
+                pushed.id,
+                units::count(pushed.new as u64, "result"),
+                pushed.there,
+                units::bytes(link.remote().sent())
+            ));
+            if is_empty(pushed) {
+                session.printer.warning(format!(
+                    "{id}: this data directory has no results for these options; use the options with which it was prepared \
+                     (--source, --variant, --skip-bundle-verification ...); `prep why {id}` shows the missing results",
+                    id = pushed.id
+                ));
+            } else if !pushed.not_here.is_empty() {
+                session.printer.warning(format!(
+                    "{}: {} missing on this machine, so the remote does not record the bundle of the results; prepare the competition, then push again",
+                    pushed.id,
+                    units::count(pushed.not_here.len() as u64, "result")
+                ));
+            }
+        };
+        let moving = TransferDisplay::new(&session.printer, link);
+        let all = prep_app::push(&task, &ids, link, &cancel, &done)?;
+        drop(moving);
+        if session.printer.json {
+            let bytes = link.remote().sent();
+            session
+                .printer
+                .json(&json!({ "competitions": all, "bytes": bytes }))?;
+        } else {
+            session.printer.table(&table(&all))?;
+        }
+        if let Some(pull) = self.pull(&all) {
+            session.printer.message(pull);
+        }
+        Ok(exit(&all))
+    }
+}
+
+impl PushArgs {
+    /// Returns a message about the options and bundles that a pull of the sent results needs. Returns `None` if it
+    /// needs only a selection.
+    fn pull(&self, all: &[PushResult]) -> Option<String> {
+        let sent: Vec<&PushResult> = all
+            .iter()
+            .filter(|result| result.not_here.is_empty())
+            .collect();
+        let mut options = Vec::new();
+        if self.preparation.variant.variant != BASE_VARIANT {
+            options.push(format!("--variant {}", self.preparation.variant.variant));
+        }
+        if sent.iter().any(|result| result.skips_verification) {
+            options.push("--skip-verification".to_owned());
+        } else if sent.iter().any(|result| result.skips_bundle_verification) {
+            options.push("--skip-bundle-verification".to_owned());
+        }
+        let without = sent.iter().filter(|result| !result.mirrored);
+        let without: Vec<&str> = without.map(|result| result.id.as_str()).collect();
+        let mut text = Vec::new();
+        if !sent.is_empty() && !options.is_empty() {
+            text.push(format!(
+                "`prep remote pull` needs the same options: {}",
+                options.join(" ")
+            ));
+        }
+        if !without.is_empty() {
+            text.push(format!(
+                "the mirror does not have the bundle of {} (`mirror = true` in `[remote]` of {FILE} sends bundles); a machine without the bundle can only pull competitions whose outputs contain no file of the bundle",
+                without.join(", ")
+            ));
+        }
+        (!text.is_empty()).then(|| text.join("\n"))
+    }
+}
+
+/// Returns whether no result of a competition could be sent.
+fn is_empty(pushed: &PushResult) -> bool {
+    pushed.new + pushed.there == 0 && !pushed.not_here.is_empty()
+}
+
+fn table(all: &[PushResult]) -> PrintedTable {
+    let mut table = PrintedTable::with_header("id  >sent  >in the remote  >missing  bundle");
+    for result in all {
+        table.row(vec![
+            result.id.clone(),
+            result.new.to_string(),
+            result.there.to_string(),
+            result.not_here.len().to_string(),
+            if result.mirrored { "mirrored" } else { "" }.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// Returns the exit code. A result that the remote rejects is a failed check, because two machines computed different
+/// results. A competition without any results is a missing input.
+fn exit(all: &[PushResult]) -> Exit {
+    Exit::combine(all.iter().filter_map(|result| match result {
+        result if !result.refused.is_empty() => Some(Exit::Check),
+        result if is_empty(result) => Some(Exit::Input),
+        _ => None,
+    }))
+}
+
+/// Get prepared competitions from the remote
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep remote pull --remote s3://bucket/team
+  prep remote pull spaceship-titanic --remote s3://bucket/team
+
+Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published checksums \
+are verified here. You can interrupt and repeat it. You must accept the rules of each competition, even if somebody else \
+downloaded its data: `prep fetch --check-rules` lists them.")]
+pub struct PullArgs {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    preparation: PreparationArgs,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+impl PullArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let session = &session.linked(&self.remote)?;
+        let link = remote_of(&session.settings)?;
+        let task = session.local_task(&self.preparation)?;
+        let ids = self.selection.ids_or(session, || {
+            let known = link.sources()?.into_iter();
+            Ok(known.filter(|id| task.catalog.find(id).is_some()).collect())
+        })?;
+        if ids.is_empty() {
+            let message = format!("the remote {} has no competition", link.remote().name());
+            return Err(CliError::new(Exit::Input, message)
+                .help("run `prep remote push` on a machine where they are prepared"));
+        }
+        session.printer.message(
+            "you must accept the rules of each competition; `prep fetch --check-rules` lists them",
+        );
+        let preparation = session.prepare(&task, &ids, true)?;
+        summary::show(&session.printer, &preparation)?;
+        session.printer.message(format!(
+            "{} received from the remote",
+            units::bytes(link.remote().received())
+        ));
+        Ok(summary::exit(&preparation))
+    }
+}
+
+/// Create and list keys that sign results
+#[derive(Debug, Args)]
+pub struct KeyArgs {
+    #[command(subcommand)]
+    verb: KeyVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeyVerb {
+    /// Create a key and print its public part
+    #[command(after_help = "\
+Examples:
+  prep remote key new laptop
+
+Users who trust your results add the public part to `trusted` in `[remote]` of their prep.toml.")]
+    New {
+        /// Name of the key: letters, digits, - and _
+        name: String,
+    },
+    /// List the keys with their public parts
+    #[command(after_help = "\
+Examples:
+  prep remote key list
+  prep remote key list --json")]
+    List,
+}
+
+impl KeyArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let directory = session.places.keys().ok_or_else(|| {
+            CliError::usage("keys are stored in the home directory, but no home directory is set")
+                .help("set XDG_CONFIG_HOME to a directory")
+        })?;
+        match &self.verb {
+            KeyVerb::New { name } => {
+                let made = SigningKey::generate(name)?;
+                let path = made.save(&directory)?;
+                let public = made.public().to_string();
+                session
+                    .printer
+                    .message(format!("keep {} secret", path.display()));
+                let json = || json!({ "name": name, "public": public, "path": path });
+                session.printer.show(json, || format!("{public}\n"))?;
+                Ok(Exit::Success)
+            }
+            KeyVerb::List => {
+                let mut keys = Vec::new();
+                let mut exit = Exit::Success;
+                for signing_key in SigningKey::all(&directory) {
+                    match signing_key {
+                        Ok(signing_key) => keys.push((
+                            signing_key.name().to_owned(),
+                            signing_key.public().to_string(),
+                        )),
+                        Err(error) => {
+                            exit = Exit::Machine;
+                            session.printer.error(&error.into());
+                        }
+                    }
+                }
+                if session.printer.json {
+                    let keys: Vec<_> = keys
+                        .iter()
+                        .map(|(name, public)| json!({ "name": name, "public": public }))
+                        .collect();
+                    session.printer.json(&json!({ "keys": keys }))?;
+                } else {
+                    let mut table = PrintedTable::with_header("name  public");
+                    for (name, public) in keys {
+                        table.row(vec![name, public]);
+                    }
+                    session.printer.table(&table)?;
+                }
+                Ok(exit)
+            }
+        }
+    }
+}
+
+/// Print a script or manifest for a cluster
+#[derive(Debug, Args)]
+pub struct JobsArgs {
+    #[command(subcommand)]
+    verb: JobsVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum JobsVerb {
+    /// Print a script for Slurm
+    #[command(after_help = "\
+Examples:
+  prep remote jobs slurm --lite --remote s3://bucket/team --data-dir /shared/mle-bench -o prepare.sh
+  bash prepare.sh
+
+The script submits a job array that downloads bundles into the mirror, and one that prepares. docs/clusters.md explains the \
+set-up of a cluster.")]
+    Slurm {
+        #[command(flatten)]
+        common: Common,
+        /// Partition of the jobs
+        #[arg(long, value_name = "NAME")]
+        partition: Option<String>,
+        /// Account that is charged for the jobs
+        #[arg(long, value_name = "NAME")]
+        account: Option<String>,
+        /// Quality of service of the jobs
+        #[arg(long, value_name = "NAME")]
+        qos: Option<String>,
+    },
+    /// Print a manifest for Kubernetes
+    #[command(after_help = "\
+Examples:
+  prep remote jobs k8s --lite --remote s3://bucket/team --image registry.lab.org/prep:1 -o prepare.yaml
+  kubectl apply -f prepare.yaml
+
+The manifest has two indexed jobs; start the second one by hand. docs/clusters.md explains the set-up of a cluster.")]
+    K8s {
+        #[command(flatten)]
+        common: Common,
+        /// A container image with `prep`
+        #[arg(long, value_name = "IMAGE")]
+        image: String,
+        /// The volume claim of the data directory
+        #[arg(long, value_name = "NAME", default_value = "prep-data")]
+        claim: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    remote: RemoteArgs,
+    /// Number of simultaneous downloads; more are not faster on Kaggle
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
+    downloads: usize,
+    /// Number of competitions that are prepared at once
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one)]
+    workers: usize,
+    /// Processors per competition
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one)]
+    processors: usize,
+    /// Time limit of a job in hours
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
+    hours: usize,
+    /// Do not require a mirror and a key here
+    ///
+    /// Use it if the jobs have their own prep.toml.
+    #[arg(long)]
+    no_check: bool,
+    #[command(flatten)]
+    output: OutputArg,
+}
+
+/// Default memory of a worker, in bytes.
+const DEFAULT_MEMORY_BYTES: u64 = 16 << 30;
+
+impl JobsArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let (text, output) = match &self.verb {
+            JobsVerb::Slurm {
+                common,
+                partition,
+                account,
+                qos,
+            } => {
+                let options = prep_app::Slurm {
+                    partition: partition.clone(),
+                    account: account.clone(),
+                    qos: qos.clone(),
+                };
+                (slurm(&common.plan(session)?, &options), &common.output)
+            }
+            JobsVerb::K8s {
+                common,
+                image,
+                claim,
+            } => (
+                kubernetes(&common.plan(session)?, image, claim),
+                &common.output,
+            ),
+        };
+        output.write(session, &text)?;
+        Ok(Exit::Success)
+    }
+}
+
+impl Common {
+    fn plan(&self, session: &CliSession) -> Result<JobPlan, CliError> {
+        let catalog = session.catalog()?;
+        let ids = self.selection.ids(session)?;
+        for id in &ids {
+            catalog.get(id)?;
+        }
+        let remote =
+            RemoteSettings::resolve(&self.remote, &session.places, &session.settings.data_dir)?;
+        let url = remote.url.clone().ok_or_else(|| {
+            CliError::usage("no remote is configured")
+                .help("name one with --remote URL; jobs share their results through it")
+        })?;
+        if !self.no_check {
+            require_mirror_and_key(session, &remote)?;
+        }
+        let address = prep_remote::Address::parse(&url.0)?;
+        let largest = ids.iter().filter_map(|id| catalog.find(id)?.size()).max();
+        let has_memory_setting = session.places.origin("memory") != "default";
+        Ok(JobPlan {
+            ids,
+            // The address contains no secrets. The jobs find credentials on the machines on which they run.
+            remote: address.without_secrets(),
+            data_dir: session.settings.data_dir.clone(),
+            downloads: self.downloads,
+            workers: self.workers,
+            processors: self.processors,
+            memory: if has_memory_setting {
+                session.settings.memory
+            } else {
+                DEFAULT_MEMORY_BYTES
+            },
+            disk: largest.unwrap_or(0),
+            hours: self.hours,
+        })
+    }
+}
+
+/// Checks that the remote has a mirror and a signing key. Without a mirror, the jobs that prepare could not get the
+/// downloaded bundles. Without a key, other machines would not accept the results of the jobs.
+fn require_mirror_and_key(session: &CliSession, remote: &RemoteSettings) -> Result<(), CliError> {
+    let elsewhere = "; if the jobs have their own prep.toml, use --no-check";
+    if !remote.has_mirror() {
+        let message = "the remote has no mirror, through which the jobs share bundles";
+        let help = format!("set `mirror = true` in [remote] of prep.toml{elsewhere}");
+        return Err(CliError::usage(message).help(help));
+    }
+    if remote.signing(&session.places)?.is_none() {
+        let message = "there is no key to sign the results of the jobs";
+        let help = format!(
+            "run `prep remote key new NAME`, and set `key` in prep.toml if there are several{elsewhere}"
+        );
+        return Err(CliError::usage(message).help(help));
+    }
+    Ok(())
+}

@@ -1,0 +1,427 @@
+//! The tables of `public`: their first rows, the fraction of missing cells per column, and the prepared outputs with their
+//! published checksums. Also the first rows of JSON files.
+//!
+//! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. If a table is longer, the page mentions that.
+
+use std::fs::File;
+use std::io;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use prep_app::CatalogEntry;
+use prep_digests::ChecksumStatus;
+use prep_formats::json::{
+    JsonElements, JsonLines, JsonObject, JsonString, JsonValue, WriteOptions,
+};
+use prep_formats::pandas::{CellValue, ColumnData, Frame, FrameColumn, ReadOptions, read_frame};
+use prep_spec::Pipeline;
+use prep_steps::Manifest;
+
+/// Maximum number of bytes that are read per table.
+const MAX_TABLE_BYTES: u64 = 16 << 20;
+/// Maximum number of tables per competition.
+const MAX_TABLES: usize = 6;
+
+/// A table of `public`.
+pub struct PublicTable {
+    /// Path relative to `prepared`, for example `public/train.csv`.
+    pub path: String,
+    /// Number of rows of the entire file, if it is known.
+    pub rows: Option<u64>,
+    pub frame: Frame,
+    /// Whether the frame is the entire file.
+    pub is_complete: bool,
+}
+
+/// Reads the tables among the outputs of `public`. Files that cannot be read as a table are skipped.
+pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<PublicTable> {
+    let outputs = manifest.outputs.iter();
+    let outputs = outputs.filter(|output| {
+        output.files == 1 && output.path.starts_with("public/") && output.path.ends_with(".csv")
+    });
+    let tables = outputs.filter_map(|output| {
+        let (frame, is_complete) = frame(&prepared.join(&output.path))?;
+        Some(PublicTable {
+            path: output.path.clone(),
+            rows: output.rows.or(is_complete.then_some(frame.rows as u64)),
+            frame,
+            is_complete,
+        })
+    });
+    tables.take(MAX_TABLES).collect()
+}
+
+/// Reads the beginning of a CSV file. Returns it, and whether it is the entire file.
+pub fn frame(path: &Path) -> Option<(Frame, bool)> {
+    let (bytes, is_complete) = read_beginning(path).ok()?;
+    let end = match is_complete {
+        true => bytes.len(),
+        false => last_row_end(&bytes),
+    };
+    let frame = read_frame(bytes.get(..end)?, &ReadOptions::default()).ok()?;
+    (frame.rows > 0).then_some((frame, is_complete))
+}
+
+fn read_beginning(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.take(MAX_TABLE_BYTES).read_to_end(&mut bytes)?;
+    Ok((bytes, length <= MAX_TABLE_BYTES))
+}
+
+/// Returns the end of the last complete row. Line breaks within quotes do not end a row.
+fn last_row_end(bytes: &[u8]) -> usize {
+    let (mut quoted, mut end) = (false, 0);
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => end = at + 1,
+            _ => {}
+        }
+    }
+    end
+}
+
+impl PublicTable {
+    /// Returns the name of the file.
+    pub fn name(&self) -> &str {
+        self.path.strip_prefix("public/").unwrap_or(&self.path)
+    }
+
+    /// Returns whether this is a test table, according to its name. Agents predict labels for its rows.
+    pub fn is_test(&self) -> bool {
+        self.name().to_ascii_lowercase().contains("test")
+    }
+
+    /// Returns whether this is a sample submission, according to its name.
+    pub fn is_sample(&self) -> bool {
+        let name = self.name().to_ascii_lowercase();
+        name.contains("sample") || name.contains("submission")
+    }
+
+    /// Returns the fraction of missing cells of each column.
+    pub fn missing(&self) -> Vec<(&str, f64)> {
+        let columns = self.frame.columns.iter();
+        #[allow(clippy::cast_precision_loss)] // the result is a fraction
+        let fraction = |column: &FrameColumn| missing(column) as f64 / self.frame.rows as f64;
+        columns
+            .map(|column| (column.name.as_str(), fraction(column)))
+            .collect()
+    }
+}
+
+fn missing(column: &FrameColumn) -> usize {
+    let cells = column.data.values();
+    cells.filter(|cell| *cell == CellValue::Missing).count()
+}
+
+/// The result of comparing an output with its published checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputComparison {
+    /// The output has the published MD5. The time of the comparison is in seconds since 1970.
+    Equal { when: Option<i64> },
+    /// The output has a different MD5.
+    Differs,
+    /// There is a published checksum, but it was not compared.
+    Skipped,
+    /// This output has no published checksum.
+    NotPublished,
+    /// The published checksums belong to a different variant.
+    OtherVariant,
+}
+
+/// One output: a file, or a directory of files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputFile {
+    pub path: String,
+    pub files: u64,
+    pub bytes: u64,
+    pub rows: Option<u64>,
+    pub columns: usize,
+    /// BLAKE3 digest of the content, for a single file.
+    pub digest: Option<String>,
+    /// The published MD5.
+    pub md5: Option<String>,
+    pub compared: OutputComparison,
+}
+
+/// Returns the outputs of a competition, as its manifest describes them.
+pub fn files(
+    manifest: &Manifest,
+    pipeline: Option<&Pipeline>,
+    entry: &CatalogEntry,
+) -> Vec<OutputFile> {
+    let published = entry.published_checksums().ok().flatten();
+    let is_base = pipeline.is_none_or(|pipeline| !pipeline.variant.differs);
+    let md5_of = |path: &str| published.as_ref()?.of_output(path).map(str::to_owned);
+    let status = manifest.origin.as_ref().map(|origin| &origin.checksums);
+    let preparation = manifest.preparation.as_ref();
+    let when = preparation.and_then(|one| i64::try_from(one.compared_at?).ok());
+    let outputs = manifest.outputs.iter();
+    let outputs = outputs.map(|output| {
+        let md5 = md5_of(&output.path);
+        let compared = match &md5 {
+            _ if !is_base && published.is_some() => OutputComparison::OtherVariant,
+            None => OutputComparison::NotPublished,
+            // The comparison is part of the data directory. The cache may have one of another directory.
+            Some(_) => match status {
+                Some(ChecksumStatus::Passed) => OutputComparison::Equal { when },
+                Some(ChecksumStatus::Differ { outputs }) if outputs.contains(&output.path) => {
+                    OutputComparison::Differs
+                }
+                _ => OutputComparison::Skipped,
+            },
+        };
+        OutputFile {
+            path: output.path.clone(),
+            files: output.files,
+            bytes: output.bytes,
+            rows: output.rows,
+            columns: output.columns.len(),
+            digest: output.digest.map(|digest| digest.to_string()),
+            md5: md5.filter(|_| is_base),
+            compared,
+        }
+    });
+    outputs.collect()
+}
+
+/// Maximum number of JSON files per competition.
+const MAX_FILES: usize = 4;
+const MAX_ROWS: usize = 4;
+const MAX_COLUMNS: usize = 10;
+/// Maximum length of a cell, in characters.
+const MAX_CHARACTERS: usize = 60;
+/// Maximum number of bytes that are read of a file with JSON lines.
+const MAX_LINES_BYTES: u64 = 4 << 20;
+/// Maximum length of a JSON file that is read.
+const MAX_JSON_BYTES: u64 = 16 << 20;
+
+/// The first rows of a file.
+pub struct FileSample {
+    /// Path relative to `prepared`, for example `public/train.csv`.
+    pub path: String,
+    /// Number of rows of the entire file, if it is known.
+    pub rows: Option<u64>,
+    pub header: Vec<String>,
+    /// Whether each column has numbers.
+    pub is_number: Vec<bool>,
+    /// The first rows. A missing cell is `None`.
+    pub first: Vec<Vec<Option<String>>>,
+    /// Number of columns that are not shown.
+    pub more_columns: usize,
+    /// Number of rows that the charts use. `None` if they use all rows.
+    pub read_rows: Option<u64>,
+}
+
+/// Returns the first rows of the tables, and then of the JSON files among the outputs. Skips files that cannot be read
+/// as rows.
+pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> Vec<FileSample> {
+    let mut samples: Vec<FileSample> = tables.iter().map(table_sample).collect();
+    let outputs = manifest.outputs.iter();
+    let outputs = outputs.filter(|output| output.files == 1 && output.path.starts_with("public/"));
+    let json = outputs.filter_map(|output| {
+        let path = prepared.join(&output.path);
+        let (objects, rows) = match output.path.rsplit_once('.')?.1 {
+            "jsonl" | "ndjson" => (lines(&path)?, None),
+            "json" => array(&path)?,
+            _ => return None,
+        };
+        object_sample(&output.path, output.rows.or(rows), &objects)
+    });
+    samples.extend(json.take(MAX_FILES));
+    samples
+}
+
+fn table_sample(table: &PublicTable) -> FileSample {
+    let columns = || table.frame.columns.iter().take(MAX_COLUMNS);
+    let row = |row: usize| {
+        let cells = columns().map(|column| column.text(row).map(|text| shortened(&text)));
+        cells.collect()
+    };
+    let is_text = |data: &ColumnData| matches!(data, ColumnData::Object(_) | ColumnData::Bool(_));
+    FileSample {
+        path: table.path.clone(),
+        rows: table.rows,
+        header: columns().map(|column| column.name.clone()).collect(),
+        is_number: columns().map(|column| !is_text(&column.data)).collect(),
+        first: (0..table.frame.rows.min(MAX_ROWS)).map(row).collect(),
+        more_columns: table.frame.columns.len().saturating_sub(MAX_COLUMNS),
+        read_rows: (!table.is_complete).then_some(table.frame.rows as u64),
+    }
+}
+
+/// Reads the first objects of a file with one JSON object per line. An invalid line, for example one that the limit
+/// truncates, ends the sample.
+fn lines(path: &Path) -> Option<Vec<JsonObject>> {
+    let input = BufReader::new(File::open(path).ok()?.take(MAX_LINES_BYTES));
+    let objects = JsonLines::new(input).map_while(|value| object(value.ok()?));
+    Some(objects.take(MAX_ROWS).collect())
+}
+
+/// Reads the first objects of a file that contains an array of objects, and the number of all its values.
+fn array(path: &Path) -> Option<(Vec<JsonObject>, Option<u64>)> {
+    let file = File::open(path).ok()?;
+    if file.metadata().ok()?.len() > MAX_JSON_BYTES {
+        return None;
+    }
+    let (mut objects, mut count) = (Vec::new(), 0);
+    for value in JsonElements::list(BufReader::new(file)).values() {
+        let value = value.ok()?;
+        if objects.len() < MAX_ROWS {
+            objects.push(object(value)?);
+        }
+        count += 1;
+    }
+    Some((objects, Some(count)))
+}
+
+fn object(value: JsonValue) -> Option<JsonObject> {
+    match value {
+        JsonValue::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// Returns the objects as rows. Their members are the columns, in order of first appearance.
+fn object_sample(path: &str, rows: Option<u64>, objects: &[JsonObject]) -> Option<FileSample> {
+    let mut header: Vec<&JsonString> = Vec::new();
+    for name in objects.iter().flat_map(JsonObject::keys) {
+        if !header.contains(&name) {
+            header.push(name);
+        }
+    }
+    let more_columns = header.len().saturating_sub(MAX_COLUMNS);
+    header.truncate(MAX_COLUMNS);
+    let compact = WriteOptions {
+        separators: Some((",".to_owned(), ":".to_owned())),
+        ensure_ascii: false,
+        ..WriteOptions::default()
+    };
+    let cell = |value: &JsonValue| match value {
+        JsonValue::Null => None,
+        JsonValue::String(text) => Some(shortened(&text.to_string_lossy())),
+        other => {
+            let json = other.to_json(&compact).ok()?;
+            Some(shortened(&String::from_utf8_lossy(&json)))
+        }
+    };
+    let first = objects.iter().map(|object| {
+        let cells = header
+            .iter()
+            .map(|name| object.get_key(name).and_then(cell));
+        cells.collect()
+    });
+    let is_number = header.iter().map(|name| {
+        let mut values = objects.iter().filter_map(|object| object.get_key(name));
+        values.all(|value| {
+            matches!(
+                value,
+                JsonValue::Int(_) | JsonValue::BigInt(_) | JsonValue::Float(_)
+            )
+        })
+    });
+    (!header.is_empty()).then(|| FileSample {
+        path: path.to_owned(),
+        rows,
+        is_number: is_number.collect(),
+        first: first.collect(),
+        header: header
+            .iter()
+            .map(|name| shortened(&name.to_string_lossy()))
+            .collect(),
+        more_columns,
+        read_rows: None,
+    })
+}
+
+/// Puts a text on one line, and shortens it to the maximum length of a cell.
+pub fn shortened(text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    match line.char_indices().nth(MAX_CHARACTERS) {
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_incomplete_last_row_is_dropped() {
+        for (text, expected) in [
+            ("a,b\n1,2\n3", "a,b\n1,2\n"),
+            ("a\n\"x\ny", "a\n"),
+            ("a\n\"x\ny\"\n", "a\n\"x\ny\"\n"),
+            ("", ""),
+        ] {
+            assert_eq!(&text[..last_row_end(text.as_bytes())], expected);
+        }
+    }
+
+    #[test]
+    fn missing_cells_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.csv");
+        std::fs::write(&path, "x,y,z\n1,,a\n,,é\n").unwrap();
+        let (frame, is_complete) = frame(&path).unwrap();
+        let table = PublicTable {
+            path: "public/a.csv".into(),
+            rows: None,
+            frame,
+            is_complete,
+        };
+        assert_eq!(table.missing(), [("x", 0.5), ("y", 1.0), ("z", 0.0)]);
+    }
+}
+
+#[cfg(test)]
+mod samples_tests {
+    use super::*;
+
+    fn sample_of(name: &str, content: &str) -> Option<FileSample> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        match name.ends_with(".jsonl") {
+            true => object_sample(name, None, &lines(&path)?),
+            false => array(&path).and_then(|(objects, rows)| object_sample(name, rows, &objects)),
+        }
+    }
+
+    #[test]
+    fn members_of_json_lines_are_columns() {
+        let found = sample_of(
+            "a.jsonl",
+            "{\"id\": 7, \"text\": \"x\\ny\"}\n{\"id\": 8, \"tags\": [1, 2]}\n",
+        );
+        let found = found.unwrap();
+        assert_eq!(found.header, ["id", "text", "tags"]);
+        assert_eq!(found.is_number, [true, false, false]);
+        let cell = |text: &str| Some(text.to_owned());
+        assert_eq!(found.first[0], [cell("7"), cell("x y"), None]);
+        assert_eq!(found.first[1], [cell("8"), None, cell("[1,2]")]);
+    }
+
+    #[test]
+    fn only_an_array_of_objects_is_a_table() {
+        let found = sample_of("a.json", "[{\"a\": 1}, {\"a\": 2}]").unwrap();
+        assert_eq!((found.rows, found.first.len()), (Some(2), 2));
+        for content in ["[1, 2]", "{\"a\": 1}", "[", ""] {
+            assert!(sample_of("a.json", content).is_none(), "{content}");
+        }
+        assert!(sample_of("a.jsonl", "1\n").is_none());
+    }
+
+    #[test]
+    fn long_texts_are_shortened() {
+        let cut = shortened(&"é".repeat(MAX_CHARACTERS + 1));
+        assert_eq!(cut.chars().count(), MAX_CHARACTERS + 1);
+        assert_eq!(shortened("a\tb"), "a b");
+    }
+}

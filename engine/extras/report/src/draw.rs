@@ -1,0 +1,580 @@
+//! Draws values as SVG.
+//!
+//! Each picture is 360 pixels wide, so that its text is legible on a phone without scaling. Its colours are fixed and
+//! also differ in lightness. If the page is dark, its style sheet replaces each colour. Series differ in shape or
+//! dashes, not only in colour. Each picture has a title and a description for readers who cannot see it.
+
+use maud::{Markup, PreEscaped, html};
+use prep_experiments::Estimate;
+use prep_grade::report::medals::Leaderboard;
+
+use crate::collect::{ImageSize, Shares, SubmissionScore, bin_of};
+use crate::text::escape;
+
+/// Width of a picture in pixels.
+const WIDTH: f64 = 360.0;
+
+/// Text and axes.
+const INK: &str = "#59595A";
+/// Grid lines.
+const GRID: &str = "#E2E2E3";
+/// Values of train. Blue of Okabe and Ito's palette.
+const TRAIN: &str = "#0072B2";
+/// Values of test, and graded submissions. Vermilion of Okabe and Ito's palette.
+const TEST: &str = "#D55E00";
+/// A third series. Bluish green of Okabe and Ito's palette.
+const THIRD: &str = "#009E73";
+/// The teams of a leaderboard.
+const TEAMS: &str = "#A9B4BF";
+/// Thresholds of medals.
+const GOLD: &str = "#B8860B";
+const SILVER: &str = "#7A7F85";
+const BRONZE: &str = "#9C4A1A";
+
+/// A position in pixels.
+type Point = (f64, f64);
+
+/// The elements of a picture that is being drawn.
+struct Canvas(String);
+
+/// Draws a picture. Title and description are for screen readers.
+fn picture(title: &str, description: &str, height: f64, draw: impl FnOnce(&mut Canvas)) -> Markup {
+    let mut canvas = Canvas(String::new());
+    draw(&mut canvas);
+    html! {
+        svg.plot role="img" width=(WIDTH) height=(height) viewBox={ "0 0 " (WIDTH) " " (height) }
+            xmlns="http://www.w3.org/2000/svg" {
+            title { (title) }
+            desc { (description) }
+            (PreEscaped(canvas.0))
+        }
+    }
+}
+
+impl Canvas {
+    fn add(&mut self, element: &str) {
+        self.0.push_str(element);
+    }
+
+    fn bar(&mut self, (x, y): Point, (right, bottom): Point, color: &str) {
+        let (width, height) = (right.round() - x.round(), bottom.round() - y.round());
+        self.add(&format!(
+            "<rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width}\" height=\"{height}\" fill=\"{color}\"/>"
+        ));
+    }
+
+    /// Draws lines between points. `style` has further attributes.
+    fn lines(&mut self, points: &[Point], color: &str, style: &str) {
+        self.add(&format!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" {style}/>",
+            coordinates(points)
+        ));
+    }
+
+    fn line(&mut self, from: Point, to: Point, color: &str) {
+        self.lines(&[from, to], color, "stroke-width=\"1\"");
+    }
+
+    fn thick_lines(&mut self, points: &[Point], color: &str) {
+        self.lines(points, color, "stroke-width=\"2\"");
+    }
+
+    fn dashes(&mut self, from: Point, to: Point, color: &str) {
+        self.lines(
+            &[from, to],
+            color,
+            "stroke-width=\"2\" stroke-dasharray=\"4 2\"",
+        );
+    }
+
+    fn circle(&mut self, (x, y): Point, radius: u32, paint: &str) {
+        self.add(&format!(
+            "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"{radius}\" {paint}/>"
+        ));
+    }
+
+    fn dot(&mut self, at: Point, radius: u32, color: &str) {
+        self.circle(at, radius, &format!("fill=\"{color}\""));
+    }
+
+    fn triangle(&mut self, (x, y): Point, size: f64, color: &str) {
+        let base = y - size * 1.4;
+        let corners = coordinates(&[(x, y), (x - size, base), (x + size, base)]);
+        self.add(&format!("<polygon points=\"{corners}\" fill=\"{color}\"/>"));
+    }
+
+    /// Writes a text. `anchor` is the part of it that is at this position: `start`, `middle` or `end`.
+    fn text(&mut self, (x, y): Point, anchor: &str, size: u32, text: &str) {
+        self.add(&format!(
+            "<text x=\"{x:.0}\" y=\"{y:.0}\" dy=\"0.5ex\" text-anchor=\"{anchor}\" font-size=\"{size}\" fill=\"{INK}\">{}</text>",
+            escape(text)
+        ));
+    }
+
+    /// Draws the lines and labels of both scales. `label` formats the values of the vertical scale.
+    fn grid(&mut self, x: &Scale, y: &Scale, label: fn(f64) -> String) {
+        let (left, right) = (x.from.min(x.to), x.from.max(x.to));
+        let bottom = y.from;
+        for tick in y.ticks() {
+            let at = y.to_pixel(tick);
+            self.line((left, at), (right, at), GRID);
+            self.text((left - 5.0, at), "end", 10, &label(tick));
+        }
+        for tick in x.ticks() {
+            let at = x.to_pixel(tick);
+            self.line((at, bottom), (at, bottom + 4.0), INK);
+            self.text((at, bottom + 13.0), "middle", 10, &number(tick));
+        }
+        self.line((left, bottom), (right, bottom), INK);
+    }
+}
+
+fn coordinates(points: &[Point]) -> String {
+    let points = points.iter().map(|(x, y)| format!("{x:.0},{y:.0}"));
+    points.collect::<Vec<_>>().join(" ")
+}
+
+/// A scale that maps values to pixels.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    /// Creates a scale with `low` at pixel `from` and `high` at pixel `to`.
+    fn new((low, high): (f64, f64), (from, to): (f64, f64)) -> Scale {
+        let high = if high > low { high } else { low + 1.0 };
+        Scale {
+            low,
+            high,
+            from,
+            to,
+        }
+    }
+
+    fn to_pixel(self, value: f64) -> f64 {
+        let part = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        self.from + part * (self.to - self.from)
+    }
+
+    /// Returns about five round values within the scale.
+    fn ticks(&self) -> Vec<f64> {
+        let raw = (self.high - self.low) / 4.0;
+        let power = 10_f64.powf(raw.log10().floor());
+        let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|one| one * power);
+        let step = steps
+            .into_iter()
+            .find(|step| *step >= raw * 0.999)
+            .unwrap_or(raw);
+        if !step.is_finite() || step <= 0.0 {
+            return vec![self.low];
+        }
+        let first = (self.low / step - 1e-9).ceil();
+        let count = ((self.high - self.low) / step + 1e-9).floor();
+        let mut ticks = Vec::new();
+        let mut at = 0.0;
+        while at <= count {
+            let value = (first + at) * step;
+            if value <= self.high + step * 1e-6 {
+                ticks.push(value);
+            }
+            at += 1.0;
+        }
+        ticks
+    }
+}
+
+/// Returns the largest of some values, or 0.
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// Width of the names at the left of rows, in pixels.
+const NAMES_WIDTH: f64 = 118.0;
+/// Height of a row, in pixels.
+const ROW_HEIGHT: f64 = 26.0;
+
+/// Draws one or two fractions per row as bars: of classes, or of missing cells.
+pub fn bars(title: &str, rows: &[Shares]) -> Markup {
+    let descriptions = rows.iter().map(|row| {
+        let shares = [(row.train, "train"), (row.test, "test")].into_iter();
+        let shares =
+            shares.filter_map(|(share, name)| Some(format!("{} of {name}", percent(share?))));
+        format!("{}: {}", row.name, shares.collect::<Vec<_>>().join(", "))
+    });
+    let description = descriptions.collect::<Vec<_>>().join("; ");
+    let most = largest(rows.iter().flat_map(|row| [row.train, row.test]).flatten());
+    let scale = Scale::new((0.0, most.max(1e-6)), (NAMES_WIDTH, WIDTH - 46.0));
+    #[allow(clippy::cast_precision_loss)] // there are only a few rows
+    let height = rows.len() as f64 * ROW_HEIGHT + 8.0;
+    picture(title, &description, height, |canvas| {
+        canvas.line((NAMES_WIDTH, 2.0), (NAMES_WIDTH, height - 4.0), GRID);
+        let mut top = 4.0;
+        for row in rows {
+            let middle = top + ROW_HEIGHT / 2.0 - 2.0;
+            canvas.text((NAMES_WIDTH - 6.0, middle), "end", 11, &shorten(&row.name));
+            let (thick, mut y) = match row.train.is_some() && row.test.is_some() {
+                true => (9.0, top + 2.0),
+                false => (14.0, top + 4.0),
+            };
+            for (share, color) in [(row.train, TRAIN), (row.test, TEST)] {
+                let Some(share) = share else { continue };
+                let end = scale.to_pixel(share).max(NAMES_WIDTH + 1.0);
+                canvas.bar((NAMES_WIDTH, y), (end, y + thick), color);
+                canvas.text((end + 4.0, y + thick / 2.0), "start", 9, &percent(share));
+                y += thick + 1.0;
+            }
+            top += ROW_HEIGHT;
+        }
+    })
+}
+
+/// Height of a histogram, in pixels.
+const HISTOGRAM_HEIGHT: f64 = 190.0;
+
+/// Returns the horizontal scale for values and the vertical scale for fractions. The vertical one ends at pixel `top`.
+fn axes(values: (f64, f64), most: f64, top: f64) -> (Scale, Scale) {
+    let y = Scale::new((0.0, most.max(1e-9)), (HISTOGRAM_HEIGHT - 24.0, top));
+    (Scale::new(values, (40.0, WIDTH - 12.0)), y)
+}
+
+/// Draws a histogram with bins of equal width from `low` to `high`, with train as bars and test as a line over them.
+pub fn histogram(title: &str, (low, high): (f64, f64), bins: &[Shares]) -> Markup {
+    #[allow(clippy::cast_precision_loss)]
+    let value = |at: f64| low + (high - low) * at / bins.len() as f64;
+    let peak = |of: fn(&Shares) -> Option<f64>| {
+        let shares = bins.iter().map(|bin| of(bin).unwrap_or(0.0)).enumerate();
+        let at = shares.max_by(|a, b| a.1.total_cmp(&b.1));
+        #[allow(clippy::cast_precision_loss)]
+        number(at.map_or(low, |(at, _)| value(at as f64 + 0.5)))
+    };
+    let mut description = format!("Values from {} to {}; ", number(low), number(high));
+    if bins.iter().any(|bin| bin.train.is_some()) {
+        let peak = peak(|bin| bin.train);
+        description += &format!("the most frequent training values are near {peak}, ");
+    }
+    let test_peak = peak(|bin| bin.test);
+    description += &format!("the most frequent test values are near {test_peak}.");
+    let most = largest(bins.iter().flat_map(|bin| [bin.train, bin.test]).flatten());
+    let (x, y) = axes((low, high), most, 8.0);
+    #[allow(clippy::cast_precision_loss)]
+    let edge = |at: usize| x.to_pixel(value(at as f64));
+    picture(title, &description, HISTOGRAM_HEIGHT, |canvas| {
+        canvas.grid(&x, &y, percent);
+        let mut points = Vec::new();
+        for (at, bin) in bins.iter().enumerate() {
+            if let Some(train) = bin.train.filter(|share| *share > 0.0) {
+                let end = (edge(at + 1) - 1.0, y.to_pixel(0.0));
+                canvas.bar((edge(at), y.to_pixel(train)), end, TRAIN);
+            }
+            let height = y.to_pixel(bin.test.unwrap_or(0.0));
+            points.extend([(edge(at), height), (edge(at + 1), height)]);
+        }
+        canvas.thick_lines(&points, TEST);
+    })
+}
+
+/// Draws a mark for each size of an image. The marks of the directories differ in colour and shape.
+pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
+    const HEIGHT: f64 = 210.0;
+    let all = || groups.iter().flat_map(|(_, sizes)| sizes);
+    let most = |of: fn(&ImageSize) -> u32| f64::from(all().map(of).max().unwrap_or(1)) * 1.05;
+    let bottom = HEIGHT - 34.0;
+    let x = Scale::new((0.0, most(|size| size.width)), (44.0, WIDTH - 14.0));
+    let y = Scale::new((0.0, most(|size| size.height)), (bottom, 8.0));
+    let described = groups.iter().map(|(name, sizes)| {
+        let range = |of: fn(&ImageSize) -> u32| {
+            let (low, high) = (sizes.iter().map(of).min(), sizes.iter().map(of).max());
+            match (low.unwrap_or(0), high.unwrap_or(0)) {
+                (low, high) if low == high => low.to_string(),
+                (low, high) => format!("{low} to {high}"),
+            }
+        };
+        let (width, height) = (range(|size| size.width), range(|size| size.height));
+        format!("{name}: {width} wide, {height} high")
+    });
+    let description = described.collect::<Vec<_>>().join("; ");
+    picture(title, &description, HEIGHT, |canvas| {
+        canvas.grid(&x, &y, number);
+        canvas.text(
+            (WIDTH / 2.0, bottom + 26.0),
+            "middle",
+            10,
+            "width × height, pixels",
+        );
+        for (at, (_, sizes)) in groups.iter().enumerate() {
+            let mut seen: Vec<ImageSize> = Vec::new();
+            for size in sizes {
+                // Images of the same size share a mark.
+                if seen.contains(size) {
+                    continue;
+                }
+                seen.push(*size);
+                let (x, y) = (
+                    x.to_pixel(size.width.into()),
+                    y.to_pixel(size.height.into()),
+                );
+                match at {
+                    0 => canvas.dot((x, y), 4, TRAIN),
+                    1 => {
+                        let paint = format!("fill=\"none\" stroke=\"{TEST}\" stroke-width=\"2\"");
+                        canvas.circle((x, y), 6, &paint);
+                    }
+                    _ => canvas.triangle((x, y + 5.0), 6.0, THIRD),
+                }
+            }
+        }
+    })
+}
+
+/// Returns the range of scores to draw. It contains all medals and the median. Worse scores are in the range only if they
+/// are near the median. A graded score just outside the range extends it, and a score far outside is drawn at the edge.
+fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f64) {
+    let thresholds = leaderboard.thresholds();
+    let mut sorted: Vec<f64> = leaderboard.scores().to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = bin_of(share, (0.0, 1.0), sorted.len());
+        sorted.get(place).copied().unwrap_or(0.0)
+    };
+    let spread = (at(0.8) - at(0.2)).abs();
+    let spread = spread.max((thresholds.gold - thresholds.median).abs());
+    let (mut low, mut high) = match leaderboard.is_lower_better() {
+        true => (at(0.0), (thresholds.median + 2.5 * spread).min(at(1.0))),
+        false => ((thresholds.median - 2.5 * spread).max(at(0.0)), at(1.0)),
+    };
+    for score in scores.iter().filter_map(|score| score.score) {
+        if score < low && score > low - spread {
+            low = score;
+        }
+        if score > high && score < high + spread {
+            high = score;
+        }
+    }
+    match high > low {
+        true => (low, high),
+        false => (low, low + low.abs().max(1.0) * 0.01),
+    }
+}
+
+/// Draws the leaderboard with the thresholds of medals and graded submissions, and the best teams on the right. Very bad
+/// scores are left out, because they would make the other bars too narrow.
+pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> Markup {
+    const BINS: usize = 40;
+    /// Height of the labels above the plot, in pixels.
+    const LABELS_HEIGHT: f64 = 46.0;
+    let (low, high) = score_range(leaderboard, scores);
+    let all = leaderboard.scores();
+    let inside = all.iter().filter(|score| (low..=high).contains(*score));
+    #[allow(clippy::cast_precision_loss)]
+    let one = 1.0 / all.len() as f64;
+    let mut bins = [0.0; BINS];
+    for score in inside.clone() {
+        if let Some(bin) = bins.get_mut(bin_of(*score, (low, high), BINS)) {
+            *bin += one;
+        }
+    }
+    let thresholds = leaderboard.thresholds();
+    let lines = [
+        ("median", thresholds.median, INK),
+        ("bronze", thresholds.bronze, BRONZE),
+        ("silver", thresholds.silver, SILVER),
+        ("gold", thresholds.gold, GOLD),
+    ];
+    let description = describe(leaderboard, scores, all.len() - inside.count());
+    let (mut x, y) = axes((low, high), largest(bins.into_iter()), LABELS_HEIGHT);
+    // Better scores are always to the right.
+    if leaderboard.is_lower_better() {
+        (x.from, x.to) = (x.to, x.from);
+    }
+    #[allow(clippy::cast_precision_loss)]
+    let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / BINS as f64);
+    picture(title, &description, HISTOGRAM_HEIGHT, |canvas| {
+        canvas.grid(&x, &y, percent);
+        for (at, share) in bins.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+            let (a, b) = (edge(at), edge(at + 1));
+            let end = (a.max(b) - 1.0, y.to_pixel(0.0));
+            canvas.bar((a.min(b), y.to_pixel(*share)), end, TEAMS);
+        }
+        let (mut free, mut row) = (f64::NEG_INFINITY, 0.0);
+        for (name, value, color) in lines {
+            let place = x.to_pixel(value);
+            canvas.dashes(
+                (place, y.to_pixel(0.0)),
+                (place, LABELS_HEIGHT - 6.0),
+                color,
+            );
+            // Names that would overlap are in separate rows.
+            row = if place - free < 40.0 {
+                (row + 1.0) % 4.0
+            } else {
+                0.0
+            };
+            free = place;
+            let anchor = if place > 320.0 { "end" } else { "middle" };
+            canvas.text((place, 5.0 + row * 9.0), anchor, 9, name);
+        }
+        for score in scores.iter().filter_map(|score| score.score) {
+            canvas.triangle((x.to_pixel(score), y.to_pixel(0.0)), 5.0, TEST);
+        }
+    })
+}
+
+fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usize) -> String {
+    let thresholds = leaderboard.thresholds();
+    let better = match leaderboard.is_lower_better() {
+        true => "lower",
+        false => "higher",
+    };
+    let mut text = format!(
+        "{} teams, {better} is better. Gold from {}, silver from {}, bronze from {}; the median is {}.",
+        leaderboard.teams(),
+        number(thresholds.gold),
+        number(thresholds.silver),
+        number(thresholds.bronze),
+        number(thresholds.median),
+    );
+    if outside > 0 {
+        text += &format!(" {outside} teams with worse scores are not drawn.");
+    }
+    for score in scores {
+        let value = score.score.map_or_else(|| "no score".to_owned(), number);
+        text += &format!(" {}: {value}, {}.", score.experiment, score.medal);
+    }
+    text
+}
+
+/// Draws the percentage of competitions with a medal, with its standard error. The scale ends at `most`.
+pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) -> Markup {
+    let described = rows.iter().map(|(name, estimate)| match estimate {
+        Some(one) if one.standard_error > 0.0 => {
+            format!("{name}: {:.1} % ± {:.1}", one.mean, one.standard_error)
+        }
+        Some(one) => format!("{name}: {:.1} %", one.mean),
+        None => format!("{name}: no complete seed"),
+    });
+    let description = described.collect::<Vec<_>>().join("; ");
+    let right = WIDTH - 16.0;
+    let x = Scale::new((0.0, most.min(100.0) * 1.08), (NAMES_WIDTH, right));
+    #[allow(clippy::cast_precision_loss)]
+    let bottom = rows.len() as f64 * ROW_HEIGHT + 8.0;
+    picture(title, &description, bottom + 26.0, |canvas| {
+        for tick in x.ticks() {
+            let at = x.to_pixel(tick);
+            canvas.line((at, 4.0), (at, bottom), GRID);
+            canvas.text(
+                (at, bottom + 12.0),
+                "middle",
+                10,
+                &format!("{} %", number(tick)),
+            );
+        }
+        canvas.line((NAMES_WIDTH, bottom), (right, bottom), INK);
+        let mut y = 4.0 + ROW_HEIGHT / 2.0;
+        for (name, estimate) in rows {
+            canvas.text((NAMES_WIDTH - 8.0, y), "end", 11, &shorten(name));
+            if let Some(one) = estimate {
+                if one.standard_error > 0.0 {
+                    let ends = [one.mean - one.standard_error, one.mean + one.standard_error];
+                    let [low, high] = ends.map(|end| x.to_pixel(end));
+                    canvas.thick_lines(&[(low, y), (high, y)], TRAIN);
+                    for end in [low, high] {
+                        canvas.thick_lines(&[(end, y - 5.0), (end, y + 5.0)], TRAIN);
+                    }
+                }
+                canvas.dot((x.to_pixel(one.mean), y), 5, TRAIN);
+            }
+            y += ROW_HEIGHT;
+        }
+    })
+}
+
+/// Formats a number with about three significant digits.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    let text = match size {
+        _ if value == 0.0 => return "0".to_owned(),
+        _ if !(1e-4..1e6).contains(&size) => return format!("{value:.1e}").replace(".0e", "e"),
+        _ if size >= 100.0 => format!("{value:.0}"),
+        _ if size >= 10.0 => format!("{value:.1}"),
+        _ if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    };
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// Formats a fraction as a percentage.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        small if small < 0.1 => "<0.1 %".to_owned(),
+        some if some < 9.95 && (some - some.round()).abs() > 0.049 => format!("{some:.1} %"),
+        much => format!("{much:.0} %"),
+    }
+}
+
+/// Shortens a name to the width of names.
+fn shorten(text: &str) -> String {
+    const MAX_LENGTH: usize = 17;
+    match text.chars().count() > MAX_LENGTH {
+        true => text.chars().take(MAX_LENGTH - 1).collect::<String>() + "…",
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_within_the_scale() {
+        for (low, high, expected) in [
+            (0.0, 100.0, vec![0.0, 25.0, 50.0, 75.0, 100.0]),
+            (0.0, 1.0, vec![0.0, 0.25, 0.5, 0.75, 1.0]),
+            (-3.0, 4.0, vec![-2.0, 0.0, 2.0, 4.0]),
+        ] {
+            assert_eq!(Scale::new((low, high), (0.0, 1.0)).ticks(), expected);
+        }
+        assert_eq!(Scale::new((5.0, 5.0), (0.0, 10.0)).to_pixel(5.0), 0.0);
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (123_456.0, "123456"),
+            (1e9, "1e9"),
+            (2.0, "2"),
+            (-0.001_23, "-0.0012"),
+        ] {
+            assert_eq!(number(value), expected);
+        }
+        assert_eq!(
+            [percent(0.0), percent(0.0001), percent(0.034), percent(1.0)],
+            ["0 %", "<0.1 %", "3.4 %", "100 %"]
+        );
+    }
+
+    #[test]
+    fn a_picture_has_a_description_and_its_text_is_escaped() {
+        let svg = picture("a <b>", "c & d", 20.0, |canvas| {
+            canvas.text((1.0, 1.0), "start", 11, "<script>");
+        });
+        let svg = svg.into_string();
+        assert!(
+            svg.contains("<title>a &lt;b&gt;</title><desc>c &amp; d</desc>"),
+            "{svg}"
+        );
+        assert!(
+            svg.starts_with("<svg class=\"plot\" role=\"img\" ") && !svg.contains("<script"),
+            "{svg}"
+        );
+    }
+}

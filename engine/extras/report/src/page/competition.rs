@@ -1,0 +1,417 @@
+//! The section of a competition: pictures, scores, first rows, files, steps and pipeline.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{Markup, PreEscaped, html};
+use prep_core::units;
+
+use crate::collect::{
+    CompetitionPage, FileSample, LabelChart, OutputComparison, OutputFile, PublicTable, Shares,
+    Spread, StepRow, SubmissionScore,
+};
+use crate::page::overview::{Status, checksums};
+use crate::page::{PageColumn, figure, legend, number, table, text};
+use crate::text::{count, time};
+use crate::{draw, graph};
+
+/// Returns the section of a competition.
+pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
+    let facts = competition
+        .sets
+        .iter()
+        .copied()
+        .chain([competition.category.as_str()])
+        .filter(|fact| !fact.is_empty());
+    html! {
+        section.competition id=(competition.anchor()) {
+            h2 { (competition.name) @if competition.is_other_variant() { " (" (competition.variant) ")" } }
+            p.lead {
+                code { (competition.id) } " " (Status::new(competition).show()) " "
+                @for fact in facts { span.chip { (fact) } " " }
+            }
+            @if let Some(problem) = &competition.problem { p.problem { (problem) } }
+            (obstacles(competition))
+            details open[open] {
+                summary { (summary(competition)) }
+                (pictures(competition))
+                (scores_table(&competition.scores))
+                (samples(competition))
+                (files(competition))
+                (steps_table(&competition.steps))
+                (pipeline(competition))
+            }
+        }
+    }
+}
+
+/// Shows why scores cannot be compared with published ones. Only needed for competitions of the benchmark, because
+/// others have no published scores.
+fn obstacles(competition: &CompetitionPage) -> Markup {
+    let obstacles = match &competition.comparability {
+        Some(comparability) if !competition.sets.is_empty() => comparability.obstacles(),
+        _ => Vec::new(),
+    };
+    html! {
+        @if !obstacles.is_empty() {
+            p.problem { "Scores cannot be compared with published ones: " (obstacles.join("; ")) "." }
+        }
+    }
+}
+
+fn summary(competition: &CompetitionPage) -> String {
+    let mut facts = Vec::new();
+    if !competition.files.is_empty() {
+        let files = competition.file_count();
+        let noun = if files == 1 { "file" } else { "files" };
+        facts.push(format!(
+            "{} {noun}, {}",
+            count(files),
+            units::bytes(competition.bytes())
+        ));
+        facts.push(format!("variant {}", competition.variant));
+        facts.push(format!("checksums: {}", checksums(competition)));
+    }
+    if let Some(when) = competition.prepared_at {
+        facts.push(format!("last run {} UTC", time(when)));
+    }
+    if let Some(leaderboard) = &competition.leaderboard {
+        facts.push(format!("{} teams", count(leaderboard.teams() as u64)));
+    }
+    facts.join(" · ")
+}
+
+fn pipeline(competition: &CompetitionPage) -> Markup {
+    let Some(drawing) = &competition.drawing else {
+        return html! {};
+    };
+    let picture = graph::svg(&format!("Steps of {}", competition.id), drawing);
+    html! {
+        details {
+            summary { "Pipeline: " (units::count(drawing.nodes.len() as u64, "step")) }
+            div.scroll.graph tabindex="0" role="img"
+                aria-label="Connections between the steps; the table above lists the steps" { (PreEscaped(picture)) }
+        }
+    }
+}
+
+/// Maximum number of outputs in the table.
+const MAX_LISTED: usize = 60;
+/// Number of characters of a digest that are shown.
+const DIGEST_CHARACTERS: usize = 12;
+
+fn files(competition: &CompetitionPage) -> Markup {
+    if competition.files.is_empty() {
+        return html! {};
+    }
+    // If no output has a published checksum, the columns for checksums are omitted.
+    let has_published = competition
+        .files
+        .iter()
+        .any(|file| file.compared != OutputComparison::NotPublished);
+    let mut columns = vec![
+        text("Output"),
+        number("Files"),
+        number("Size"),
+        number("Rows × columns"),
+    ];
+    if has_published {
+        columns.extend([text("Checksum"), text("Published MD5")]);
+    }
+    columns.push(text("BLAKE3"));
+    let listed = competition.files.iter().take(MAX_LISTED);
+    let rows: Vec<Vec<Markup>> = listed.map(|file| file_row(file, has_published)).collect();
+    let more = competition.files.len().saturating_sub(MAX_LISTED);
+    html! {
+        h3 { "Files" }
+        (table("Outputs", &columns, &rows))
+        @if more > 0 { p { (more) " more outputs are not listed." } }
+        @if let Some(md5) = &competition.bundle_md5 {
+            p { "The published MD5 of the bundle is " code { (md5) } "." }
+        }
+    }
+}
+
+fn file_row(file: &OutputFile, has_published: bool) -> Vec<Markup> {
+    let mut cells = vec![
+        html! { code { (file.path) } },
+        html! { (count(file.files)) },
+        html! { (units::bytes(file.bytes)) },
+        html! {
+            @if let Some(rows) = file.rows {
+                (count(rows)) @if file.columns > 0 { " × " (file.columns) }
+            }
+        },
+    ];
+    if has_published {
+        cells.extend([comparison(file.compared), digest(file.md5.as_deref())]);
+    }
+    cells.push(digest(file.digest.as_deref()));
+    cells
+}
+
+fn comparison(compared: OutputComparison) -> Markup {
+    let (class, words) = match compared {
+        OutputComparison::Equal { .. } => ("good", "as published"),
+        OutputComparison::Differs => ("bad", "differs"),
+        OutputComparison::Skipped => ("fair", "not compared"),
+        OutputComparison::NotPublished => ("none", "none published"),
+        OutputComparison::OtherVariant => ("none", "none for this variant"),
+    };
+    html! {
+        span.state.(class) { (words) }
+        @if let OutputComparison::Equal { when: Some(when) } = compared { " " small { (time(when)) } }
+    }
+}
+
+fn digest(digest: Option<&str>) -> Markup {
+    let Some(digest) = digest else {
+        return html! {};
+    };
+    let short: String = digest.chars().take(DIGEST_CHARACTERS).collect();
+    html! { code title=(digest) { (short) } }
+}
+
+fn scores_table(scores: &[SubmissionScore]) -> Markup {
+    if scores.is_empty() {
+        return html! {};
+    }
+    let mut scores: Vec<&SubmissionScore> = scores.iter().collect();
+    scores.sort_by(|a, b| order(a, b));
+    let row = |score: &&SubmissionScore| {
+        vec![
+            html! { @if let Some(score) = score.score { (score) } @else { span.missing { "none" } } },
+            html! { (score.medal) },
+            html! { (score.experiment) },
+            html! { @if let Some(submission) = &score.submission { code { (submission) } } },
+            html! { (score.when.as_deref().unwrap_or_default()) },
+        ]
+    };
+    let rows: Vec<Vec<Markup>> = scores.iter().map(row).collect();
+    let columns = [
+        number("Score"),
+        text("Medal"),
+        text("Experiment"),
+        text("Submission"),
+        text("Graded"),
+    ];
+    html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
+}
+
+/// Sorts better medals first, and better scores first within a medal. Without a leaderboard, it is unknown which scores
+/// are better, so the order does not change.
+fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
+    a.rank.cmp(&b.rank).then_with(|| match (a.score, b.score) {
+        (Some(x), Some(y)) if a.is_lower_better == Some(true) => x.total_cmp(&y),
+        (Some(x), Some(y)) if a.is_lower_better == Some(false) => y.total_cmp(&x),
+        _ => Ordering::Equal,
+    })
+}
+
+fn samples(competition: &CompetitionPage) -> Markup {
+    html! {
+        @if !competition.contents.samples.is_empty() {
+            h3 { "First rows" }
+            @for sample in &competition.contents.samples { (table(&caption(sample), &headings(sample), &rows(sample))) }
+        }
+    }
+}
+
+fn caption(sample: &FileSample) -> String {
+    let mut caption = sample.path.clone();
+    if let Some(rows) = sample.rows {
+        caption += &format!(
+            ", {} {}",
+            count(rows),
+            if rows == 1 { "row" } else { "rows" }
+        );
+    }
+    match sample.more_columns {
+        0 => {}
+        1 => caption += ", 1 more column",
+        more => caption += &format!(", {more} more columns"),
+    }
+    if let Some(read) = sample.read_rows {
+        caption += &format!("; pictures show the first {} rows", count(read));
+    }
+    caption
+}
+
+fn headings(sample: &FileSample) -> Vec<PageColumn<'_>> {
+    let headings = sample.header.iter().zip(&sample.is_number);
+    headings
+        .map(|(name, is_number)| (name.as_str(), *is_number))
+        .collect()
+}
+
+fn rows(sample: &FileSample) -> Vec<Vec<Markup>> {
+    let cell = |cell: &Option<String>| match cell {
+        Some(text) => html! { (text) },
+        None => html! { span.missing { "missing" } },
+    };
+    let rows = sample.first.iter();
+    rows.map(|row| row.iter().map(cell).collect()).collect()
+}
+
+fn steps_table(steps: &[StepRow]) -> Markup {
+    let rows: Vec<Vec<Markup>> = steps
+        .iter()
+        .filter(|step| step.why.is_some() || step.now.is_some())
+        .map(step_row)
+        .collect();
+    if rows.is_empty() {
+        return html! {};
+    }
+    let columns = [
+        text("Step"),
+        text("Kind"),
+        text("Last ran (UTC)"),
+        number("Took"),
+        text("Why it last ran"),
+        text("Now"),
+    ];
+    html! {
+        details {
+            summary { "When and why each step last ran" }
+            (table("Steps", &columns, &rows))
+        }
+    }
+}
+
+fn step_row(step: &StepRow) -> Vec<Markup> {
+    let took = step
+        .millis
+        .map(|millis| Duration::from_millis(millis).as_secs_f64());
+    vec![
+        html! { code { (step.name) } },
+        html! { (step.kind) },
+        html! { @if let Some(when) = step.when { (time(when)) } },
+        html! { @if let Some(took) = took { (format!("{took:.2} s")) } },
+        html! { (step.why.as_deref().unwrap_or_default()) },
+        html! { (step.now.as_deref().unwrap_or("up to date")) },
+    ]
+}
+
+/// Maximum number of columns in the picture of missing cells.
+const MAX_COLUMNS: usize = 12;
+/// Thumbnails that are smaller than this are enlarged, in pixels.
+const MIN_THUMBNAIL: u32 = 64;
+
+/// Returns all pictures for which there are data.
+fn pictures(competition: &CompetitionPage) -> Markup {
+    let contents = &competition.contents;
+    let figures = (leaderboard(competition).into_iter())
+        .chain(contents.labels.iter().map(label))
+        .chain(missing(&contents.tables))
+        .chain(sizes(competition))
+        .chain(thumbnails(competition));
+    let figures: Vec<Markup> = figures.collect();
+    html! {
+        @if !figures.is_empty() { div.figures { @for figure in &figures { (figure) } } }
+    }
+}
+
+fn leaderboard(competition: &CompetitionPage) -> Option<Markup> {
+    let leaderboard = competition.leaderboard.as_ref()?;
+    let title = format!("Leaderboard of {}", competition.id);
+    let picture = draw::leaderboard(&title, leaderboard, &competition.scores);
+    let thresholds = leaderboard.thresholds();
+    let is_graded = competition.scores.iter().any(|score| score.score.is_some());
+    let caption = html! {
+        strong { "Leaderboard" } ": fraction of teams by score, better to the right. Gold " (draw::number(thresholds.gold))
+        ", silver " (draw::number(thresholds.silver)) ", bronze " (draw::number(thresholds.bronze))
+        ", median " (draw::number(thresholds.median))
+        @if is_graded { "; " (legend("test", &html! { "graded" })) }
+    };
+    Some(figure(&picture, &caption))
+}
+
+fn label(labels: &LabelChart) -> Markup {
+    let title = format!("Distribution of {}", labels.name);
+    let picture = match &labels.spread {
+        Spread::Classes(classes) => draw::bars(&title, classes),
+        Spread::Numbers { range, bins } => draw::histogram(&title, *range, bins),
+    };
+    let test = legend("test", &html! { "test, from the answers" });
+    let caption = html! {
+        strong { (labels.name) } ": "
+        @match &labels.train {
+            Some(table) => { (legend("train", &html! { "train, from " code { (table) } })) " " (test) }
+            None => { (test) "; no table of " code { "public" } " has its classes" }
+        }
+    };
+    figure(&picture, &caption)
+}
+
+/// Draws the fractions of missing cells, for a train and a test table next to each other.
+fn missing(tables: &[PublicTable]) -> Option<Markup> {
+    let (tests, others): (Vec<&PublicTable>, Vec<&PublicTable>) = tables
+        .iter()
+        .filter(|table| !table.is_sample())
+        .partition(|table| table.is_test());
+    let named_train = others.iter().find(|table| table.name().contains("train"));
+    let train = named_train.or(others.first()).map(|table| table.missing());
+    let test = tests.first().map(|table| table.missing());
+    let fraction = |columns: &Option<Vec<(&str, f64)>>, name: &str| {
+        let found = columns.iter().flatten().find(|(own, _)| *own == name);
+        found.map(|(_, fraction)| *fraction)
+    };
+    let mut rows: Vec<Shares> = Vec::new();
+    for (name, missing) in [&train, &test].into_iter().flatten().flatten() {
+        if *missing > 0.0 && rows.iter().all(|row| row.name != *name) {
+            rows.push(Shares {
+                name: (*name).to_owned(),
+                train: fraction(&train, name),
+                test: fraction(&test, name),
+            });
+        }
+    }
+    let most = |row: &Shares| row.train.unwrap_or(0.0).max(row.test.unwrap_or(0.0));
+    rows.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    let more = rows.len().saturating_sub(MAX_COLUMNS);
+    rows.truncate(MAX_COLUMNS);
+    let picture = draw::bars("Missing values", &rows);
+    let caption = html! {
+        strong { "Missing values" } " by column: "
+        (legend("train", &html! { "train" })) " " (legend("test", &html! { "test" }))
+        @if more > 0 { "; " (more) " more columns" }
+    };
+    (!rows.is_empty()).then(|| figure(&picture, &caption))
+}
+
+fn sizes(competition: &CompetitionPage) -> Option<Markup> {
+    let groups = &competition.contents.images.groups;
+    let picture = draw::sizes(&format!("Sizes of images of {}", competition.id), groups);
+    let keys = groups.iter().zip(["train", "test", "third"]);
+    let caption = html! {
+        strong { "Sizes of images" } " (" (units::count(competition.contents.images.count as u64, "image")) "):"
+        @for ((name, sizes), key) in keys {
+            @if !sizes.is_empty() { " " (legend(key, &html! { (name) })) }
+        }
+    };
+    let is_empty = groups.iter().all(|(_, sizes)| sizes.is_empty());
+    (!is_empty).then(|| figure(&picture, &caption))
+}
+
+fn thumbnails(competition: &CompetitionPage) -> Option<Markup> {
+    let thumbnails = &competition.contents.images.thumbnails;
+    (!thumbnails.is_empty()).then(|| {
+        html! {
+            figure {
+                div.thumbnails {
+                    @for thumbnail in thumbnails {
+                        @let size = format!("{} × {}", thumbnail.image.width, thumbnail.image.height);
+                        // Tiny images are enlarged without smoothing.
+                        @let times = (MIN_THUMBNAIL / thumbnail.size.width.max(thumbnail.size.height).max(1)).max(1);
+                        img .tiny[times > 1] src={ "data:image/png;base64," (STANDARD.encode(&thumbnail.png)) }
+                            width=(thumbnail.size.width * times) height=(thumbnail.size.height * times)
+                            alt={ (thumbnail.path) ", " (size) " pixels" } title={ (thumbnail.path) ", " (size) };
+                    }
+                }
+                figcaption { strong { "Images" } " of " code { "public" } }
+            }
+        }
+    })
+}

@@ -1,0 +1,338 @@
+//! Makes one API call: adds credentials, renews the tokens of logins, tries both protocols, follows redirects between
+//! Kaggle's hosts, and classifies the answer.
+
+use std::time::Duration;
+
+use prep_core::units;
+use reqwest::header::LOCATION;
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use serde::Deserialize;
+use tokio::time::sleep;
+
+use crate::credentials::{KaggleCredentials, Login, Secret, find};
+use crate::error::{FetchError, Stop, Trouble, server_text};
+use crate::wire::body::{beginning_of, encoding, is_html, is_temporary, text_of, trouble_of};
+use crate::wire::calls::Call;
+use crate::wire::location::{Message, follow, host};
+use crate::wire::retry::{Retry, RetryAction};
+use crate::wire::shared::{Shared, send};
+
+/// Maximum number of redirects that a request follows.
+pub(crate) const MAX_REDIRECTS: usize = 5;
+
+/// A successful answer.
+pub(crate) enum Reply {
+    /// A redirect to a host that is not Kaggle's.
+    Elsewhere(Url),
+    /// A response with status 200, and the request that it answers.
+    Answer(Response, Message),
+}
+
+impl Reply {
+    /// Returns the answer of a call that is never redirected, and the URL that sent it.
+    pub(crate) fn answer(self) -> Result<(Response, Url), Stop> {
+        match self {
+            Reply::Answer(answer, message) => Ok((answer, message.url)),
+            Reply::Elsewhere(url) => Err(unexpected(&url)),
+        }
+    }
+}
+
+/// Returns the error for an answer from `url` that has no known form.
+pub(crate) fn unexpected(url: &Url) -> Stop {
+    Stop::Fatal(FetchError::Unexpected { host: host(url) })
+}
+
+/// Returns whether the other protocol may work.
+fn may_be_of_protocol(stop: &Stop) -> bool {
+    matches!(
+        stop,
+        Stop::Absent(_) | Stop::Trouble(Trouble::Unreachable { .. } | Trouble::Stalled { .. }, _)
+    )
+}
+
+/// Makes a call with the preferred protocol. Tries the other protocol if the preferred one does not exist, and retries
+/// after temporary failures. `read` converts an answer into a value or a problem.
+///
+/// # Errors
+/// The error of a failed attempt, or the last temporary failure after all attempts.
+pub(crate) async fn ask<T>(
+    shared: &Shared,
+    call: Call<'_>,
+    mut retry: Retry,
+    read: impl AsyncFn(Reply) -> Result<T, Stop>,
+) -> Result<T, FetchError> {
+    loop {
+        let (trouble, message) = match attempt_with_both_protocols(shared, call, &read).await {
+            Ok(value) => return Ok(value),
+            Err(Stop::Absent(error) | Stop::Fatal(error)) => return Err(error),
+            Err(Stop::Trouble(trouble, message)) => (trouble, message),
+            Err(Stop::Changed | Stop::NoValidator) => {
+                return Err(FetchError::KeepsChanging { times: 1 });
+            }
+        };
+        let next = retry.next(&shared.options, trouble, || "no file was changed".into());
+        match next.map_err(|error| error.with_message(message))? {
+            RetryAction::After(pause) => sleep(pause).await,
+            // This does not occur, because API calls use neither signed addresses nor ranges.
+            RetryAction::NewAddress | RetryAction::WithoutRanges(_) => {}
+        }
+    }
+}
+
+/// Makes one attempt with the preferred protocol, then one with the other protocol if it may work.
+async fn attempt_with_both_protocols<T>(
+    shared: &Shared,
+    call: Call<'_>,
+    read: &impl AsyncFn(Reply) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    let first = shared.endpoint.preferred();
+    let try_protocol = async |protocol| {
+        let message = call.message(&shared.endpoint, protocol);
+        read(follow_redirects(shared, message, call).await?).await
+    };
+    let problem = match try_protocol(first).await {
+        Err(problem) if may_be_of_protocol(&problem) => problem,
+        ended => return ended,
+    };
+    match try_protocol(first.alternative()).await {
+        // If neither protocol exists, the error of the preferred protocol is reported.
+        Err(other) if may_be_of_protocol(&other) => Err(problem),
+        ended if is_of_api(&ended) => {
+            shared.endpoint.prefer(first.alternative());
+            ended
+        }
+        _ if matches!(problem, Stop::Absent(_)) => Err(problem),
+        ended => ended,
+    }
+}
+
+/// Returns whether the result comes from the API, and not from a web page or an overloaded server in its place.
+fn is_of_api<T>(ended: &Result<T, Stop>) -> bool {
+    match ended {
+        Ok(_) => true,
+        Err(Stop::Fatal(error)) => matches!(
+            error,
+            FetchError::Unauthorised { .. }
+                | FetchError::RulesNotAccepted { .. }
+                | FetchError::MayNotParticipate { .. }
+                | FetchError::Forbidden { .. }
+        ),
+        Err(_) => false,
+    }
+}
+
+async fn follow_redirects(
+    shared: &Shared,
+    mut message: Message,
+    call: Call<'_>,
+) -> Result<Reply, Stop> {
+    let mut rejected = None;
+    for _ in 0..=MAX_REDIRECTS {
+        let request = message.request(&shared.client);
+        let (request, token) = authorize(shared, request, rejected.as_ref()).await?;
+        let answer = send(shared, request, &message.url, 0).await?;
+        let status = answer.status();
+        // The login may have been revoked, or the clock may be wrong. A new token may help, so one is requested once.
+        if status == StatusCode::UNAUTHORIZED && token.is_some() && rejected.is_none() {
+            rejected = token;
+            continue;
+        }
+        if !status.is_redirection() {
+            return classify_answer(shared, answer, message, call).await;
+        }
+        let to = answer
+            .headers()
+            .get(LOCATION)
+            .and_then(|to| to.to_str().ok());
+        let to = follow(&message.url, to)?;
+        if !shared.endpoint.is_trusted(&to) {
+            return Ok(Reply::Elsewhere(to));
+        }
+        // Valid credentials never lead to a login page, so no request with credentials is sent to it.
+        if is_login(&to) {
+            let host = host(&to);
+            return Err(Stop::Fatal(FetchError::LoginPage { host }));
+        }
+        // Only these two statuses keep the method, as in browsers.
+        if !matches!(status.as_u16(), 307 | 308) {
+            message.body = None;
+        }
+        message.url = to;
+    }
+    let host = host(&message.url);
+    Err(Stop::Fatal(FetchError::Redirect {
+        from: host.clone(),
+        to: host,
+        reason: "there are too many redirects",
+    }))
+}
+
+/// Returns whether the URL is a login page.
+fn is_login(url: &Url) -> bool {
+    let mut segments = url.path_segments().into_iter().flatten();
+    segments.any(|segment| matches!(segment.to_ascii_lowercase().as_str(), "login" | "signin"))
+}
+
+/// Classifies an answer that is not a redirect.
+async fn classify_answer(
+    shared: &Shared,
+    answer: Response,
+    message: Message,
+    call: Call<'_>,
+) -> Result<Reply, Stop> {
+    let status = answer.status();
+    let host = host(&message.url);
+    if is_html(&answer) && status.is_success() {
+        let page = beginning_of(shared, answer, &host).await;
+        return Err(Stop::Fatal(FetchError::NotZip {
+            host,
+            got: format!("HTML, {}", units::bytes(page.len() as u64)),
+            expected: "a redirect to a zip archive".into(),
+        }));
+    }
+    if status.is_success()
+        && let Some(encoding) = encoding(answer.headers())
+    {
+        return Err(Stop::Fatal(FetchError::Encoded { host, encoding }));
+    }
+    if status.is_success() {
+        return Ok(Reply::Answer(answer, message));
+    }
+    let trouble = trouble_of(&answer, host.clone());
+    let text = beginning_of(shared, answer, &host).await;
+    let found = shared.credentials()?;
+    let message = server_text(&text, &found.credentials);
+    let id = call.id().to_owned();
+    let mentions = |part: &str| message.to_lowercase().contains(part);
+    Err(Stop::Fatal(match status.as_u16() {
+        401 => FetchError::Unauthorised {
+            used: found.origin.to_string(),
+            others: found.others.iter().map(ToString::to_string).collect(),
+            can_log_in: matches!(found.credentials, KaggleCredentials::Login(_)),
+            message,
+        },
+        403 if mentions("competitions.participate") => {
+            FetchError::MayNotParticipate { id, message }
+        }
+        403 if mentions("rules") => FetchError::RulesNotAccepted { id },
+        403 => FetchError::Forbidden { id, message },
+        404 if !id.is_empty() => {
+            let error = FetchError::NoSuchCompetition { id, message };
+            return Err(Stop::Absent(error));
+        }
+        _ if is_temporary(status) => return Err(Stop::Trouble(trouble, message)),
+        code @ (404 | 405 | 410 | 501) => {
+            return Err(Stop::Absent(FetchError::Refused {
+                host,
+                code,
+                message,
+            }));
+        }
+        code => FetchError::Refused {
+            host,
+            code,
+            message,
+        },
+    }))
+}
+
+/// Adds the credentials to a request. `rejected` is a login's token that the API rejected. It is not sent again.
+///
+/// # Errors
+/// If there are no credentials, or a login cannot be renewed.
+pub(crate) async fn authorize(
+    shared: &Shared,
+    request: RequestBuilder,
+    rejected: Option<&Secret>,
+) -> Result<(RequestBuilder, Option<Secret>), Stop> {
+    let found = shared.credentials()?;
+    Ok(match &found.credentials {
+        KaggleCredentials::Key { username, key } => {
+            (request.basic_auth(username, Some(key.expose())), None)
+        }
+        KaggleCredentials::Token(token) => (request.bearer_auth(token.expose()), None),
+        KaggleCredentials::Login(login) => {
+            let token = token_of(shared, login, rejected).await?;
+            (request.bearer_auth(token.expose()), Some(token))
+        }
+    })
+}
+
+/// Returns a valid access token of a login. Renews it if necessary.
+async fn token_of(
+    shared: &Shared,
+    login: &Login,
+    rejected: Option<&Secret>,
+) -> Result<Secret, Stop> {
+    let valid = || {
+        let token = login.token((shared.options.clock)());
+        token.filter(|token| Some(token) != rejected)
+    };
+    if let Some(token) = valid() {
+        return Ok(token);
+    }
+    let _guard = login.renewing().await;
+    // Another task or process may have renewed the token during the wait.
+    match valid() {
+        Some(token) => Ok(token),
+        None => renew(shared, login).await,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NewToken {
+    token: String,
+    expires_in: u64,
+}
+
+async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Stop> {
+    let expired = |message| {
+        let path = login.path().to_path_buf();
+        Stop::Fatal(FetchError::LoginExpired { path, message })
+    };
+    let Some(refresh_token) = login.refresh_token() else {
+        return Err(expired(String::new()));
+    };
+    let call = Call::AccessToken {
+        refresh_token: refresh_token.expose(),
+    };
+    let first = shared.endpoint.preferred();
+    let mut last = None;
+    for protocol in [first, first.alternative()] {
+        let message = call.message(&shared.endpoint, protocol);
+        let request = message.request(&shared.client);
+        let answer = match send(shared, request, &message.url, 0).await {
+            Ok(answer) => answer,
+            Err(trouble) => {
+                last.get_or_insert(trouble.into());
+                continue;
+            }
+        };
+        let status = answer.status();
+        let host = host(&message.url);
+        let trouble = trouble_of(&answer, host.clone());
+        let text = match status.is_success() {
+            true => text_of(shared, answer, &host).await?,
+            false => beginning_of(shared, answer, &host).await,
+        };
+        let now = (shared.options.clock)();
+        if status.is_success()
+            && let Ok(new) = serde_json::from_str::<NewToken>(&text)
+            && find::is_sendable(&new.token)
+        {
+            login.renew(new.token.clone(), now, Duration::from_secs(new.expires_in));
+            return Ok(Secret::new(new.token));
+        }
+        let message = server_text(&text, &KaggleCredentials::Login(login.clone()));
+        if is_temporary(status) {
+            return Err(Stop::Trouble(trouble, message));
+        }
+        match status.as_u16() {
+            404 | 405 | 410 | 501 => last = Some(expired(message)),
+            _ => return Err(expired(message)),
+        }
+    }
+    Err(last.unwrap_or_else(|| expired(String::new())))
+}

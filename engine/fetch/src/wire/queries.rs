@@ -1,0 +1,245 @@
+//! Questions to the API: the owner of the credentials, the server's time, the files of a competition, and their addresses.
+//! The API also answers for accounts that have not accepted the rules.
+
+use std::time::SystemTime;
+
+use reqwest::Response;
+use reqwest::header::DATE;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{FetchError, Stop};
+use crate::wire::ask::{Reply, ask, unexpected};
+use crate::wire::body::{first_bytes, is_of_type, text_of};
+use crate::wire::calls::Call;
+use crate::wire::location::{Item, Location, LocationKind, Message, host};
+use crate::wire::retry::Retry;
+use crate::wire::shared::Shared;
+
+/// Maximum number of pages that are read. It is enough for 200,000 files.
+const MAX_PAGES: usize = 1000;
+
+/// Maximum number of files that are returned.
+const MAX_FILES: usize = 200_000;
+
+/// One file of a competition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFile {
+    /// Path in the bundle.
+    pub path: String,
+    /// Uncompressed length in bytes.
+    pub bytes: u64,
+}
+
+/// Number and total length of a competition's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DataSummary {
+    /// Number of files.
+    pub files: u64,
+    /// Uncompressed total length in bytes.
+    pub bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    #[serde(default)]
+    files: Vec<File>,
+    #[serde(default)]
+    next_page_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default, rename = "ref")]
+    reference: Option<String>,
+    #[serde(default)]
+    total_bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    file_summary_info: FileSummary,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileSummary {
+    #[serde(default)]
+    total_file_count: u64,
+    #[serde(default)]
+    file_types: Vec<FileType>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileType {
+    #[serde(default)]
+    total_size: u64,
+}
+
+/// Returns the files of a competition. Reads the list page by page.
+///
+/// # Errors
+/// Same as for [`ask`].
+pub(crate) async fn files(shared: &Shared, id: &str) -> Result<Vec<DataFile>, FetchError> {
+    let mut files = Vec::new();
+    let mut page_token = String::new();
+    for _ in 0..MAX_PAGES {
+        let page = &page_token;
+        let page: Page = json(shared, Call::Files { id, page }).await?;
+        files.extend(page.files.into_iter().filter_map(|file| {
+            let path = file.name.or(file.reference)?;
+            let bytes = file.total_bytes;
+            Some(DataFile { path, bytes })
+        }));
+        match page.next_page_token {
+            Some(next) if !next.is_empty() && next != page_token && files.len() < MAX_FILES => {
+                page_token = next;
+            }
+            _ => return Ok(files),
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the number and total length of a competition's files. Makes one API call.
+///
+/// # Errors
+/// Same as for [`ask`].
+pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, FetchError> {
+    let summary: Summary = json(shared, Call::Summary(id)).await?;
+    let info = summary.file_summary_info;
+    let bytes = info.file_types.iter().map(|one| one.total_size);
+    Ok(DataSummary {
+        files: info.total_file_count,
+        bytes: bytes.fold(0, u64::saturating_add),
+    })
+}
+
+/// Makes a call whose answer is JSON.
+async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T, FetchError> {
+    ask(shared, call, Retry::default(), async |reply| {
+        let (answer, url) = reply.answer()?;
+        let text = text_of(shared, answer, &host(&url)).await?;
+        // The parser's message is dropped, because it may quote the response.
+        serde_json::from_str(&text).map_err(|_| unexpected(&url))
+    })
+    .await
+}
+
+/// The account that the credentials belong to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The account's name, if the API sends it.
+    pub user: Option<String>,
+    /// The server's time at which it answered.
+    pub server_time: Option<SystemTime>,
+    /// The host that answered.
+    pub host: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Hello {
+    user_name: Option<String>,
+}
+
+/// Queries the API for the owner of the credentials.
+///
+/// # Errors
+/// Same as for [`ask`], including [`FetchError::Unauthorised`] if the credentials are rejected.
+pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
+    ask(shared, Call::Hello, Retry::default(), async |reply| {
+        let (answer, url) = reply.answer()?;
+        let host = host(&url);
+        let date = answer.headers().get(DATE);
+        let date = date.and_then(|date| date.to_str().ok());
+        let server_time = date.and_then(|date| httpdate::parse_http_date(date).ok());
+        let text = text_of(shared, answer, &host).await?;
+        let hello: Hello = serde_json::from_str(&text).unwrap_or_default();
+        Ok(Account {
+            user: hello.user_name.filter(|user| !user.is_empty()),
+            server_time,
+            host,
+        })
+    })
+    .await
+}
+
+/// Returns the location of an item. For a bundle, this is the last signed address, or a new one if none is cached.
+///
+/// # Errors
+/// Same as for [`locate`].
+pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, FetchError> {
+    if let Item::File { location, .. } = item {
+        return Ok(location.clone());
+    }
+    match shared.addresses.get(&item.key()) {
+        Some(location) => Ok(location),
+        None => locate(shared, item, Retry::default()).await,
+    }
+}
+
+/// Requests a new address of a bundle or of a file of a competition. Makes as many attempts as the options allow.
+///
+/// # Errors
+/// The error of a failed attempt, or the last temporary failure after all attempts.
+pub(crate) async fn locate(
+    shared: &Shared,
+    item: &Item,
+    retry: Retry,
+) -> Result<Location, FetchError> {
+    let call = match item {
+        Item::File { location, .. } => return Ok(location.clone()),
+        Item::Bundle(id) => Call::Bundle(id),
+        Item::Member { id, file } => Call::File { id, file },
+    };
+    let location = ask(shared, call, retry, async |reply| {
+        let (message, kind) = match reply {
+            Reply::Elsewhere(url) => (Message::get(url), LocationKind::Signed),
+            Reply::Answer(answer, message) => {
+                check_sent_directly(shared, answer, &message, item).await?;
+                (message, LocationKind::Api)
+            }
+        };
+        let expected = item.expected();
+        Ok(Location {
+            message,
+            expected,
+            kind,
+        })
+    });
+    let location = location.await?;
+    shared.addresses.insert(&item.key(), location.clone());
+    Ok(location)
+}
+
+/// Checks the answer of an API that sends the file itself instead of an address. The file is then requested again by
+/// ranges from the same URL.
+async fn check_sent_directly(
+    shared: &Shared,
+    answer: Response,
+    message: &Message,
+    item: &Item,
+) -> Result<(), Stop> {
+    let is_json = is_of_type(&answer, "application/json");
+    let host = host(&message.url);
+    let start = first_bytes(shared, answer, &host).await?;
+    if !is_json && (!item.is_zip() || start.starts_with(b"PK")) {
+        return Ok(());
+    }
+    let got = match is_json {
+        true => "JSON".to_owned(),
+        false => "something else".to_owned(),
+    };
+    Err(Stop::Fatal(FetchError::NotZip {
+        host,
+        got,
+        expected: "a redirect to a zip archive".into(),
+    }))
+}
