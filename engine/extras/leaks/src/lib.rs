@@ -23,23 +23,19 @@
 //! read directly, or they are predicted at least ten percentage points better than in data without a leak. A
 //! significant but small effect is a note. With fewer than 50 test items, a statistical finding is also only a note.
 
-mod cells;
 mod detectors;
 mod facts;
-mod fields;
 mod finding;
 mod model;
-mod number;
-mod paths;
 mod places;
 mod series;
 mod sketch;
 mod statistics;
 mod table;
+mod text;
 mod view;
 mod whole_groups;
 mod world;
-mod xml;
 
 use std::collections::BTreeMap;
 

@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use prep_failure::QuotedValue;
 
-use crate::MIN_ITEMS;
-use crate::cells::Cells;
 use crate::facts::{Channel, Facts, Values};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
 use crate::statistics::Tests;
-use crate::table::Table;
-use crate::whole_groups;
+use crate::table::{Cells, Table};
 use crate::world::{Label, World};
+use crate::{MIN_ITEMS, whole_groups};
 
 /// Maximum number of answer columns that are measured.
 const MAX_LABELS: usize = 6;
@@ -30,6 +29,20 @@ pub(crate) struct View<'a> {
     /// The baseline of each label, once a detector needs it.
     baselines: Vec<OnceCell<Option<Prediction>>>,
 }
+
+/// Test items that are related to a training item.
+pub(crate) struct Related<'a> {
+    pub detector: &'static str,
+    /// Describes the relation, after the number of test items: `test rows are almost equal to a training row`.
+    pub what: &'a str,
+    /// The row of the training item for each chosen test item.
+    pub rows: &'a [Option<usize>],
+    /// Minimum fraction of the remaining variance that the answers of the training items explain beyond the baseline.
+    pub min_gain: f64,
+}
+
+/// Minimum number of test items that are related to a training item.
+const MIN_RELATED: usize = 15;
 
 impl<'a> View<'a> {
     pub(crate) fn new(world: &'a World, facts: &'a Facts) -> View<'a> {
@@ -126,6 +139,40 @@ impl<'a> View<'a> {
         let measured = gain(targets, self.baseline(label, targets), prediction);
         tests.record(measured.p);
         measured
+    }
+
+    /// Reports test items that are related to a training item, if its answers explain enough.
+    pub(crate) fn related(&self, related: &Related<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+        let count = related.rows.iter().flatten().count();
+        if count < MIN_RELATED {
+            return None;
+        }
+        let (label, targets) = self.targets().next()?;
+        let (train, answers) = self.training(label, targets)?;
+        let answer = |row: &Option<usize>| answers.get((*row)?).cloned();
+        let prediction = related.rows.iter().map(answer).collect();
+        let measured = self.measure(label, targets, &prediction, tests);
+        if measured.beyond < related.min_gain {
+            return None;
+        }
+        let what = format!(
+            "{count} of {} {}, and the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
+            self.chosen.len(),
+            related.what,
+            100.0 * measured.beyond,
+            label.name
+        );
+        let ids = self.world.train_ids(train);
+        let name = |row: &Option<usize>| {
+            let row = (*row)?;
+            let id = ids.and_then(|ids| ids.get(row)).map(str::to_owned);
+            Some(id.unwrap_or_else(|| format!("row {} of train", row + 1)))
+        };
+        let names: Vec<Option<String>> = related.rows.iter().map(name).collect();
+        let cells: Vec<Option<&str>> = names.iter().map(Option::as_deref).collect();
+        let finding = LeakFinding::new(LeakLevel::Risk, related.detector, what);
+        let finding = finding.evidence(self.examples(label, &cells));
+        Some(finding.p_value(measured.p))
     }
 
     /// Predicts the answers of one of the labels from the intended features. The models are trained once.

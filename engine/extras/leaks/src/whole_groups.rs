@@ -7,12 +7,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::cells::Cells;
 use crate::facts::{Channel, Facts, ids};
 use crate::model::{Folds, Targets, by_nearest, by_value, gain, is_sorted};
-use crate::number::numbers_or_nan;
 use crate::statistics::correlation;
-use crate::table::is_missing;
+use crate::table::{Cells, is_missing};
+use crate::text::numbers_or_nan;
 use crate::world::{RowOfItem, World, rows_of_items};
 
 /// Maximum fraction of items whose value also occurs in the training part.

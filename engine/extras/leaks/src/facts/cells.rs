@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Channel, Facts};
-use crate::cells::Cells;
-use crate::number::{number, time_of};
-use crate::table::{is_missing, is_mixed};
+use crate::table::{Cells, is_missing, is_mixed};
+use crate::text::{number, time_of};
 
 /// Maximum number of elements of a list in a cell whose order is examined.
 const MAX_ELEMENTS: usize = 1 << 16;

@@ -26,6 +26,44 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
+/// Maximum number of open elements whose names are kept.
+const MAX_OPEN: usize = 64;
+
+/// Converts XML or HTML to lines of the form `parent/element attribute: value` and `parent/element: text`. Before the
+/// attributes of a tag, a line has all of them. HTML is rarely well-formed, so tags need not match.
+pub(crate) fn lines_of_markup(text: &str) -> String {
+    let (mut lines, mut open) = (String::new(), Vec::new());
+    for piece in text.split('<').skip(1) {
+        let (tag, content) = piece.split_once('>').unwrap_or((piece, ""));
+        let name = tag.split(char::is_whitespace).next().unwrap_or_default();
+        let name = name.trim_end_matches('/');
+        if let Some(closed) = name.strip_prefix('/') {
+            while open.pop().is_some_and(|own| own != closed) {}
+        } else if !name.starts_with(['!', '?']) {
+            let parent = open.last().copied().unwrap_or_default();
+            let mut parts = tag.get(name.len()..).unwrap_or_default().split(['"', '\'']);
+            let mut attributes = Vec::new();
+            while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
+                let key = key.trim_matches(|c: char| c.is_whitespace() || c == '=');
+                attributes.push(format!("{parent}/{name} {key}: {value}"));
+            }
+            if attributes.len() > 1 {
+                lines.push_str(&tag.replace(['\n', '=', ':'], " "));
+                lines.push('\n');
+            }
+            lines.extend(attributes.iter().flat_map(|line| [line, "\n"]));
+            if !tag.ends_with('/') && open.len() < MAX_OPEN {
+                open.push(name);
+            }
+            if !content.trim().is_empty() {
+                let content = content.trim().replace('\n', " ");
+                lines.push_str(&format!("{parent}/{name}: {content}\n"));
+            }
+        }
+    }
+    lines
+}
+
 /// Minimum length of a word that is decoded from base64.
 const MIN_ENCODED: usize = 200;
 
@@ -232,6 +270,21 @@ fn texts(content: &[u8], shortest: usize) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn markup_is_converted_to_lines() {
+        for (text, expected) in [
+            ("<?xml?><a><b x='1'/><c>t u</c></a>", "a/b x: 1\na/c: t u\n"),
+            (
+                "<i id=\"8f\" k=\"v w\">\n<j>x</i><k>y",
+                "i id \"8f\" k \"v w\"\n/i id: 8f\n/i k: v w\ni/j: x\n/k: y\n",
+            ),
+            ("a < b", ""),
+            ("<p", ""),
+        ] {
+            assert_eq!(lines_of_markup(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn texts_next_to_ids_are_found() {

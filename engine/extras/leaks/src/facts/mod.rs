@@ -3,17 +3,14 @@
 //! A fact has a channel, a name, and a value for each item. The collectors in this directory find facts in the files,
 //! with one source file per channel or format. `detectors::answers::facts` measures which facts predict the answers.
 
-pub(crate) mod aligned;
 pub(crate) mod cells;
 pub(crate) mod collect;
 pub(crate) mod documents;
 pub(crate) mod files;
 pub(crate) mod ids;
 pub(crate) mod lines;
-pub(crate) mod look;
-pub(crate) mod markup;
-pub(crate) mod matlab;
 pub(crate) mod metadata;
+pub(crate) mod records;
 pub(crate) mod tables;
 
 use std::collections::BTreeMap;

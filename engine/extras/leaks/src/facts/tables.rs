@@ -1,11 +1,10 @@
 //! Facts from tables: the columns of test tables, and the columns of other tables whose rows can be joined with items,
-//! by id or by any other column.
+//! by id or by any other column, or have no ids but one row per item.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Channel, Facts, cells};
-use crate::cells::Cells;
-use crate::table::{Table, is_missing};
+use crate::table::{Cells, Table, is_missing};
 use crate::world::{PublicTableFile, RowOfItem, World};
 
 /// Maximum number of joins from a test table to another table.
@@ -56,6 +55,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
             break;
         }
     }
+    collect_aligned(world, facts);
 }
 
 /// Maximum number of rows of a table that has a column for each item.
@@ -355,4 +355,74 @@ fn unique(column: &Cells) -> Option<HashMap<String, usize>> {
         rows.entry(normal(cell)).or_insert(row);
     }
     (column.len() >= 20 && rows.len() * 10 >= column.len() * 9).then_some(rows)
+}
+
+/// Adds lines of text files and cells of tables without ids that have as many rows as there are test items, or as a test
+/// table. Their rows may describe the test items in the same order.
+fn collect_aligned(world: &World, facts: &mut Facts) {
+    // The items in the order of the answers, and of test tables.
+    let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];
+    for (_, _, items) in world.test_tables() {
+        let order: Option<Vec<usize>> = items.iter().copied().collect();
+        if let Some(order) = order.filter(|order| !orders.contains(order)) {
+            orders.push(order);
+        }
+    }
+    let tables: HashSet<&str> = world
+        .public
+        .tables
+        .iter()
+        .map(|shown| shown.path.as_str())
+        .collect();
+    let texts = world.common_texts();
+    for (path, text) in texts.filter(|(path, _)| !tables.contains(path)) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, order) in orders.iter().enumerate() {
+            // The first line may be a header.
+            let skip = lines.len().checked_sub(order.len());
+            let Some(skip) = skip.filter(|skip| *skip <= 1) else {
+                continue;
+            };
+            let what = aligned_name("the lines", path, number);
+            let rows = lines.get(skip..).unwrap_or_default();
+            add_aligned(world, &what, order, rows, facts);
+        }
+    }
+    let train_tables = world.train_tables();
+    for (number, shown) in world.public.tables.iter().enumerate() {
+        if shown.items.is_some() || world.is_sample(&shown.path) || train_tables.contains(&number) {
+            continue;
+        }
+        for (number, order) in orders.iter().enumerate() {
+            if shown.table.is_sample() || shown.table.rows() != order.len() {
+                continue;
+            }
+            for (column, cells) in shown.table.names.iter().zip(&shown.table.columns) {
+                let what = aligned_name(&format!("`{column}`"), &shown.path, number);
+                add_aligned(world, &what, order, cells.iter(), facts);
+            }
+        }
+    }
+}
+
+fn aligned_name(what: &str, path: &str, order: usize) -> String {
+    let by = match order {
+        0 => "the order of the answers",
+        _ => "the order of the test table",
+    };
+    format!("{what} in {path}, which has no ids, by {by},")
+}
+
+fn add_aligned(
+    world: &World,
+    what: &str,
+    order: &[usize],
+    rows: impl IntoIterator<Item = impl AsRef<str>>,
+    facts: &mut Facts,
+) {
+    for (item, row) in order.iter().zip(rows) {
+        if world.has_facts(*item) {
+            facts.add(Channel::Aligned, what, *item, row.as_ref());
+        }
+    }
 }

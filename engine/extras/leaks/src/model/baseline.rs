@@ -7,9 +7,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{FOLDS, Prediction, Targets, value_from_train};
-use crate::number::number;
 use crate::statistics::{Random, edges, finite};
 use crate::table::{is_missing, is_mixed};
+use crate::text::number;
 
 /// Maximum number of features of a model. If there are more, an even selection is used.
 const MAX_FEATURES: usize = 120;

@@ -1,34 +1,32 @@
 //! Reads all public files in one pass and collects tables, texts, arrays, series, sketches, and the facts of items' own
 //! files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use prep_contents::entries::{self, Entry};
+use prep_contents::entries::Entry;
 use prep_contents::listing::Listing;
-use prep_contents::{ContentsError, Format, Resources, Result, read};
+use prep_contents::table::npy::ArrayFile;
+use prep_contents::{
+    ContentsError, Format, Resources, Result, Row, TableReader as _, entries, read,
+};
 use prep_failure::units;
 
-use super::{Keep, MAX_TEXT, has_reader, is_text, lists, npz, see, workbook};
+use super::file::{Keep, MAX_TEXT, see};
 use crate::facts::files::{FileProperties, ItemFile};
-use crate::facts::{Channel, collect, documents, lines, markup, matlab};
+use crate::facts::{Channel, documents, lines, records};
 use crate::finding::{LeaksError, failed};
-use crate::paths::is_train;
-use crate::table::Table;
+use crate::series;
+use crate::statistics::counts;
+use crate::table::{Cells, Table};
+use crate::text::{FileKind, is_train};
 use crate::world::{PublicArray, PublicContent, PublicFile, PublicTableFile, Series, World};
-use crate::{fields, series};
 
 /// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
 const MAX_ARRAYS: usize = 32;
-
-/// Maximum number of values of all series.
-const MAX_SERIES: u64 = 20_000_000;
-/// Every competition may have this number of them, and more for each byte of the public files on disk.
-const MIN_SERIES: u64 = 4_000_000;
-const SERIES_PER_BYTE: u64 = 4;
 
 /// Maximum total length of items' files whose content is examined.
 const MAX_EXAMINED: u64 = 2 << 30;
@@ -41,19 +39,16 @@ const MAX_ITEM_TEXT: u64 = 1 << 20;
 /// Maximum number of bytes of a TFRecord file that are read.
 const MAX_RECORDS: u64 = 64 << 20;
 
-/// Maximum length of a table that is read.
-const MAX_TABLE: u64 = 16 << 30;
-
-/// Maximum total length of all texts in memory.
+/// Maximum total length of all texts in memory, and maximum number of values of all series.
 const MAX_ALL_TEXT: u64 = 1 << 30;
+const MAX_SERIES: u64 = 20_000_000;
 
 /// Memory for tables: a constant, plus an amount per byte of the public files on disk. This limits the memory that
-/// malicious files with an extreme compression ratio can use.
+/// malicious files with an extreme compression ratio can use. Texts may use half of it.
 const TABLE_MEMORY: u64 = 1 << 28;
 const TABLE_MEMORY_PER_BYTE: u64 = 24;
-/// Memory for texts, in the same way.
-const TEXT_MEMORY: u64 = 1 << 27;
-const TEXT_MEMORY_PER_BYTE: u64 = 12;
+/// The number of values of all series is limited to one for this number of bytes.
+const BYTES_PER_SERIES_VALUE: u64 = 16;
 
 /// Everything that is collected while the files are read.
 struct Collected<'w> {
@@ -64,8 +59,6 @@ struct Collected<'w> {
     tables: Vec<(String, Table)>,
     /// Number of items' files whose content was not examined, because their total length is too large.
     unexamined: u64,
-    /// Number of files of each item.
-    counts: HashMap<usize, u64>,
     /// Number of files so far.
     place: usize,
     examined_bytes: u64,
@@ -84,10 +77,7 @@ impl World {
         memory: u64,
     ) -> std::result::Result<PublicContent, LeaksError> {
         let on_disk: u64 = listing.files.values().sum();
-        let for_texts = on_disk.saturating_mul(TEXT_MEMORY_PER_BYTE);
-        let for_series = on_disk.saturating_mul(SERIES_PER_BYTE);
-        let for_texts = TEXT_MEMORY.saturating_add(for_texts);
-        let for_tables = on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE);
+        let for_tables = TABLE_MEMORY.saturating_add(on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE));
         let mut collected = Collected {
             world: self,
             public,
@@ -95,12 +85,11 @@ impl World {
             content: PublicContent::default(),
             tables: Vec::new(),
             unexamined: 0,
-            counts: HashMap::new(),
             place: 0,
             examined_bytes: 0,
-            series_left: MIN_SERIES.saturating_add(for_series).min(MAX_SERIES),
-            text_left: MAX_ALL_TEXT.min(memory / 4).min(for_texts),
-            room: TABLE_MEMORY.saturating_add(for_tables).min(memory / 2),
+            series_left: (for_tables / BYTES_PER_SERIES_VALUE).min(MAX_SERIES),
+            text_left: MAX_ALL_TEXT.min(memory / 4).min(for_tables / 2),
+            room: for_tables.min(memory / 2),
         };
         let seen = entries::of_directory_as_stored(public, resources, &mut |entry, content| {
             collected.file(entry, content)
@@ -116,6 +105,7 @@ impl World {
 /// The file that is being read.
 struct CurrentFile<'a> {
     path: &'a str,
+    kind: FileKind,
     seen: &'a PublicFile,
     head: &'a [u8],
     keep: Keep,
@@ -129,22 +119,17 @@ impl Collected<'_> {
     /// Adds what is known only after all files were read.
     fn finish(mut self) -> PublicContent {
         self.add_lists();
-        let arrays = npz::tables(&self.content.arrays, &self.resources.limits, self.room / 4);
+        let items = self.world.ids.len();
+        let arrays = tables_of_arrays(&self.content.arrays, self.resources, items, self.room / 4);
         self.tables.extend(arrays);
-        let books = workbook::tables(&self.content.texts, self.room);
-        self.tables.extend(books.tables);
-        for path in books.shortened {
-            let what =
-                format!("{path}: the first rows were read, because the rest needs too much memory");
-            self.content.unread.push(what);
-        }
         self.tables.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut content = self.content;
-        for (item, count) in &self.counts {
-            let what = "the number of files";
-            content
-                .facts
-                .number(Channel::Name, what, *item, *count as f64);
+        let world = self.world;
+        let items = content.files.iter();
+        let items = items.filter_map(|file| world.item_of_path(&file.path));
+        for (item, count) in counts(items.filter(|item| world.has_facts(*item))) {
+            let (what, count) = ("the number of files", count as f64);
+            content.facts.number(Channel::Name, what, item, count);
         }
         content.unread.sort();
         if self.unexamined > 0 {
@@ -171,20 +156,17 @@ impl Collected<'_> {
         let read: HashMap<&str, &[String]> = read.collect();
         let mut added = Vec::new();
         for (path, text) in &self.content.texts {
-            if !documents::is_document(path) || self.world.item_of_path(path).is_some() {
+            if FileKind::from_path(path) != FileKind::Json
+                || self.world.item_of_path(path).is_some()
+            {
                 continue;
             }
-            let found = lists::of_document(text, self.world.ids.len());
-            let named = |inner: String| format!("{path}: {inner}");
-            let vectors = found.vectors.into_iter();
-            let vectors = vectors.map(|(inner, values)| (named(inner), values));
-            self.content.vectors.extend(vectors);
-            // A document with a single list has already been read as a table.
-            for (inner, table) in found.tables {
+            for (inner, table) in documents::lists(text, self.world.ids.len()) {
+                // A document with a single list has already been read as a table.
                 let is_read = read.get(path.as_str()) == Some(&table.names.as_slice());
                 if !is_read && table.memory() <= self.room {
                     self.room -= table.memory();
-                    added.push((named(inner), table));
+                    added.push((format!("{path}: {inner}"), table));
                 }
             }
         }
@@ -198,11 +180,10 @@ impl Collected<'_> {
             Format::Array => self.content.arrays.len() < MAX_ARRAYS,
             _ => !path.starts_with("description."),
         });
-        let table = format.filter(|format| fits(*format, bytes));
         // A table is read more than once, so an archive member is copied to a file first.
         let place = self.public.join(path);
         let is_loose = place.is_file();
-        let taken = match table.is_some() && !is_loose {
+        let taken = match format.is_some() && !is_loose {
             true => Some(read::spool(content, self.resources)?),
             false => None,
         };
@@ -215,9 +196,6 @@ impl Collected<'_> {
             position: self.place,
             ..file_properties(&entry, is_loose.then_some(place.as_path()))
         });
-        if let Some(item) = own {
-            *self.counts.entry(item).or_default() += 1;
-        }
         let keep = self.keep(path, bytes, item.is_some(), own);
         let (seen, head) = {
             let at = ContentsError::system_error(&place);
@@ -229,6 +207,7 @@ impl Collected<'_> {
         };
         let current = CurrentFile {
             path,
+            kind: FileKind::from_path(path),
             seen: &seen,
             head: &head,
             keep,
@@ -246,9 +225,9 @@ impl Collected<'_> {
         self.add_opaque_file(&current);
         let is_text_kept = self.add_text(&current);
         self.add_series(&current);
-        let bytes = seen.bytes;
+        let (kind, bytes) = (current.kind, seen.bytes);
         self.content.files.push(seen);
-        if table == Some(Format::Array) {
+        if format == Some(Format::Array) {
             let path = path.to_owned();
             let _taken = taken;
             self.content.arrays.push(PublicArray {
@@ -259,8 +238,8 @@ impl Collected<'_> {
             return Ok(());
         }
         // A table is read row by row, so its text is not needed.
-        let is_text_lost = is_text(path) && !is_text_kept && format.is_none();
-        let is_table_lost = !self.add_table(path, &place, format, bytes)?;
+        let is_text_lost = kind.is_text() && !is_text_kept && format.is_none();
+        let is_table_lost = !self.add_table(path, &place, format)?;
         if is_text_lost || is_table_lost {
             self.content
                 .unread
@@ -270,13 +249,14 @@ impl Collected<'_> {
     }
 
     fn keep(&mut self, path: &str, bytes: u64, is_item: bool, own: Option<usize>) -> Keep {
-        let is_records = fields::format(path) == Some("tfrecord");
+        let kind = FileKind::from_path(path);
         let is_part = is_item || is_train(path);
         let is_sketched = is_part && self.content.gallery.wing(is_item).wants(path, bytes);
-        if is_text(path) && bytes <= MAX_TEXT.min(self.text_left) {
+        if kind.is_text() && bytes <= MAX_TEXT.min(self.text_left) {
             return Keep::Text;
         }
-        if is_sketched || is_records || !is_part && !has_reader(path) && bytes <= MAX_TEXT {
+        let is_searched = kind == FileKind::Opaque && !is_part && bytes <= MAX_TEXT;
+        if is_sketched || kind == FileKind::Records || is_searched {
             return Keep::All;
         }
         match own {
@@ -304,15 +284,17 @@ impl Collected<'_> {
         if current.keep != Keep::Head && seen.bytes <= MAX_ITEM_FILE {
             self.examined_bytes += seen.bytes;
             file.add_content(head);
-            file.add_compression(head, known);
         }
         if current.keep == Keep::Text && seen.bytes <= MAX_ITEM_TEXT {
             let text = String::from_utf8_lossy(head);
             let (kind, facts) = (file.kind(), file.facts);
-            match path.to_ascii_lowercase().ends_with(".json") {
-                true => documents::collect_item(&kind, &text, item, facts),
-                false if markup::is_markup(path) => markup::collect_item(&kind, &text, item, facts),
-                false => lines::collect_item(&kind, &text, item, facts),
+            match current.kind {
+                FileKind::Json => documents::collect_item(&kind, &text, item, facts),
+                FileKind::Markup => {
+                    let lines = lines::lines_of_markup(&text);
+                    lines::collect_item(&kind, &lines, item, facts);
+                }
+                _ => lines::collect_item(&kind, &text, item, facts),
             }
         }
     }
@@ -320,27 +302,27 @@ impl Collected<'_> {
     /// Adds the variables of a MATLAB file that does not belong to an item.
     fn add_variables(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, head, .. } = *current;
-        if fields::format(path) != Some("matlab") || current.is_item {
+        if current.kind != FileKind::Matlab || current.is_item {
             return;
         }
-        let found = matlab::vectors(head, self.world.ids.len());
-        for (name, numbers) in found {
+        let found = records::vectors(head, self.world.ids.len());
+        let tables = found.into_iter().map(|(name, numbers)| {
             let cells = numbers.iter().map(f64::to_string).collect();
-            self.content
-                .vectors
-                .push((format!("{path}: {name}"), cells));
-        }
+            let table = Table::new(vec!["value".to_owned()], vec![cells]);
+            (format!("{path}: {name}"), table)
+        });
+        self.tables.extend(tables);
     }
 
     fn add_records(&mut self, current: &CurrentFile<'_>) {
-        if fields::format(current.path) != Some("tfrecord") {
+        if current.kind != FileKind::Records {
             return;
         }
         let most = usize::try_from(MAX_RECORDS).unwrap_or(usize::MAX);
         let head = current.head.get(..most).unwrap_or(current.head);
         let world = self.world;
         let item_of = |text: &str| world.item_of_name(text);
-        collect::collect_examples(current.path, head, &item_of, &mut self.content.facts);
+        records::collect_examples(current.path, head, &item_of, &mut self.content.facts);
         if current.seen.bytes > MAX_RECORDS {
             let (path, bytes) = (current.path, units::bytes(current.seen.bytes));
             let read = units::bytes(MAX_RECORDS);
@@ -353,7 +335,7 @@ impl Collected<'_> {
     /// of items.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
-        if has_reader(path) || current.is_item || is_train(path) {
+        if current.kind != FileKind::Opaque || current.is_item || is_train(path) {
             return;
         }
         match current.keep {
@@ -431,19 +413,10 @@ impl Collected<'_> {
     }
 
     /// Reads a table. Returns false if it was not read because of its size.
-    fn add_table(
-        &mut self,
-        path: &str,
-        place: &Path,
-        format: Option<Format>,
-        bytes: u64,
-    ) -> Result<bool> {
-        let Some(format) = format.filter(|format| *format != Format::Array) else {
+    fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
+        let Some(format) = format else {
             return Ok(true);
         };
-        if !fits(format, bytes) {
-            return Ok(false);
-        }
         let limits = &self.resources.limits;
         let world = self.world;
         let is_wanted = |cell: &str| {
@@ -472,16 +445,73 @@ impl Collected<'_> {
     }
 }
 
+/// Maximum number of columns of an array that is read as a table.
+const MAX_COLUMNS: usize = 64;
+
+/// Returns the arrays of each `.npz` file as a table, because NumPy stores ids and labels as arrays of the same length. Also
+/// returns arrays with one row for each of the `items`. Larger tables than `room` bytes are skipped.
+fn tables_of_arrays(
+    arrays: &[PublicArray],
+    resources: &Resources<'_>,
+    items: usize,
+    room: u64,
+) -> Vec<(String, Table)> {
+    let mut files: BTreeMap<&str, (Vec<String>, Vec<Cells>)> = BTreeMap::new();
+    for array in arrays {
+        let member = array.path.split_once(".npz/").map(|(_, name)| name);
+        let file = array.path.strip_suffix(member.unwrap_or_default());
+        let file = file.unwrap_or_default().trim_end_matches('/');
+        let Some(columns) = columns_of(array, resources, room) else {
+            continue;
+        };
+        let rows = columns.first().map_or(0, Cells::len);
+        if member.is_none() && rows != items {
+            continue;
+        }
+        let (names, cells) = files.entry(file).or_default();
+        // The arrays with the length of the first one are the columns.
+        if cells.first().is_some_and(|first| first.len() != rows) {
+            continue;
+        }
+        for (place, column) in columns.into_iter().enumerate() {
+            let name = member.unwrap_or_default().trim_end_matches(".npy");
+            let name = match place {
+                0 if !name.is_empty() => name.to_owned(),
+                place => format!("{name} column {}", place + 1),
+            };
+            names.push(name.trim_start().to_owned());
+            cells.push(column);
+        }
+    }
+    let tables = files.into_iter();
+    let tables = tables.map(|(path, (names, cells))| (path.to_owned(), Table::new(names, cells)));
+    tables
+        .filter(|(_, table)| table.rows() > 0 && table.memory() <= room)
+        .collect()
+}
+
+/// Returns the columns of an array. `None` if it is too large, or not an array.
+fn columns_of(array: &PublicArray, resources: &Resources<'_>, room: u64) -> Option<Vec<Cells>> {
+    let file = ArrayFile::open(&array.place, &resources.limits).ok()?;
+    let width = file.columns().len();
+    if width > MAX_COLUMNS || file.header().data_bytes() > room {
+        return None;
+    }
+    let (mut rows, mut row) = (file.rows().ok()?, Row::default());
+    let mut columns = vec![Cells::default(); width];
+    while rows.next(&mut row).ok()? {
+        for (place, column) in columns.iter_mut().enumerate() {
+            column.push(&String::from_utf8_lossy(row.cell(place)));
+        }
+    }
+    Some(columns)
+}
+
 /// Returns the content as text, if it contains no control characters except line breaks and tabs.
 fn plain_text(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
     text.chars().all(is_plain).then_some(text)
-}
-
-/// Returns whether a table is small enough to be read.
-fn fits(format: Format, bytes: u64) -> bool {
-    format == Format::Array || bytes <= MAX_TABLE
 }
 
 /// Returns the properties of a file before it is opened. For a file outside archives, `place` is its path.
@@ -498,7 +528,6 @@ fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
         position: 0,
         time,
         packing,
-        compressed_bytes: entry.stored.and_then(|stored| stored.compressed_bytes),
     }
 }
 

@@ -7,16 +7,16 @@
 //!
 //! The runs of some test rows are in memory, and training rows are read one by one. So arrays can have any length.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use prep_contents::table::npy::ArrayFile;
 use prep_contents::{ContentsError, DecodingLimits, Result, TableReader as _};
 
-use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::paths::{is_test, is_train};
 use crate::statistics::hash_of;
-use crate::table::Table;
+use crate::table::{Cells, Table};
+use crate::text::{is_test, is_train};
 use crate::world::World;
 
 const NAME: &str = "neighbours";
@@ -52,20 +52,13 @@ pub(crate) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
             }
         }
     }
-    let files = |is_item| -> Vec<&[u64]> {
-        let series = world
-            .public
-            .series
-            .iter()
-            .filter(|one| one.is_item == is_item);
-        series.map(|one| one.numbers.as_slice()).collect()
+    let files = |is_item| {
+        let series = world.public.series.iter();
+        let own = series.filter(|one| one.is_item == is_item);
+        Side::Rows(own.map(|one| Cow::Borrowed(&*one.numbers)).collect())
     };
-    let (test, train) = (Side::Files(files(true)), Side::Files(files(false)));
-    if test.rows() > 0 && train.rows() > 0 {
-        let (own, other) = ("the files of test items", "the files of training items");
-        found.extend(shifted(own, other, &test, &train)?);
-    }
-    found.extend(long_tables(world)?);
+    let (own, other) = ("the files of test items", "the files of training items");
+    found.extend(shifted(own, other, &files(true), &files(false))?);
     let mut arrays: Vec<(&str, ArrayFile)> = Vec::new();
     for array in &world.public.arrays {
         match ArrayFile::open(&array.place, limits) {
@@ -87,80 +80,17 @@ pub(crate) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
     Ok(found)
 }
 
-/// Compares tables with many rows per item. The cells of an item in a column form a row of numbers.
-fn long_tables(world: &World) -> Result<Option<LeakFinding>> {
-    for (test, key, _) in world.test_tables() {
-        let name = test.table.names.get(key).map_or("", String::as_str);
-        let others = world
-            .public
-            .tables
-            .iter()
-            .filter(|shown| shown.items.is_none());
-        for train in others.filter(|shown| shown.table.names == test.table.names) {
-            let (own, other) = (by_item(&test.table, name), by_item(&train.table, name));
-            if own.is_empty() || other.is_empty() {
-                continue;
-            }
-            for column in 0..own.len().min(other.len()) {
-                let [own, other] = [&own, &other].map(|columns| {
-                    let rows = columns.get(column).into_iter().flatten();
-                    Side::Files(rows.map(Vec::as_slice).collect())
-                });
-                let found = shifted(&test.path, &train.path, &own, &other)?;
-                if found.is_some() {
-                    return Ok(found);
-                }
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// Returns the hashed cells of each item, for each column of varying numbers. Empty if items have few rows.
-fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
-    let Some(keys) = table.column(key) else {
-        return Vec::new();
-    };
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    for key in keys.iter() {
-        let next = numbers.len();
-        numbers.entry(key).or_insert(next);
-    }
-    if numbers.len() * MIN_COLUMNS > keys.len() || numbers.len() < 2 {
-        return Vec::new();
-    }
-    let columns = table.names.iter().zip(&table.columns);
-    let varied = columns.filter(|(name, cells)| {
-        let some: HashSet<&str> = cells.iter().take(20_000).collect();
-        // Row numbers are the same for all items, so columns with few different values are skipped.
-        *name != key && some.len() * 10 > cells.len().min(20_000)
-    });
-    let by_item = |(_, cells): (&String, &Cells)| {
-        let mut rows = vec![Vec::new(); numbers.len()];
-        for (cell, key) in cells.iter().zip(keys.iter()) {
-            if let Some(row) = numbers.get(key).and_then(|number| rows.get_mut(*number)) {
-                row.push(hash_of(cell));
-            }
-        }
-        rows
-    };
-    varied.map(by_item).collect()
-}
-
-/// The rows of the test part, or of the training part.
+/// The rows of the test part, or of the training part, as numbers. Equal cells have equal numbers.
 enum Side<'a> {
-    /// Columns that both tables have, in the order of the test table.
-    Columns(Vec<&'a Cells>),
+    Rows(Vec<Cow<'a, [u64]>>),
+    /// An array may be larger than the memory, so it is read row by row.
     Array(&'a ArrayFile),
-    /// One row for each file.
-    Files(Vec<&'a [u64]>),
 }
 
 impl Side<'_> {
     fn rows(&self) -> u64 {
         match self {
-            Side::Columns(columns) => columns.first().map_or(0, |cells| cells.len() as u64),
-            Side::Files(files) => files.len() as u64,
+            Side::Rows(rows) => rows.len() as u64,
             Side::Array(array) => {
                 let elements: u64 = array.header().shape.iter().product();
                 elements / array.columns().len().max(1) as u64
@@ -170,27 +100,15 @@ impl Side<'_> {
 
     fn width(&self) -> usize {
         match self {
-            Side::Columns(columns) => columns.len(),
-            Side::Files(files) => files.iter().map(|file| file.len()).max().unwrap_or(0),
+            Side::Rows(rows) => rows.iter().map(|row| row.len()).max().unwrap_or(0),
             Side::Array(array) => array.columns().len(),
         }
     }
 
-    /// Calls `visit` for each row, with the row number and the cells as numbers. Equal cells have equal numbers.
+    /// Calls `visit` for each row, with the row number and the cells.
     fn for_each_row(&self, visit: &mut dyn FnMut(u64, &[u64])) -> Result<()> {
         match self {
-            Side::Columns(columns) => {
-                for (at, number) in (0..self.rows()).enumerate() {
-                    let row = columns.iter().map(|cells| hash_of(&cells.get(at)));
-                    let row: Vec<u64> = row.collect();
-                    visit(number, &row);
-                }
-            }
-            Side::Files(files) => {
-                for (number, file) in (0..).zip(files) {
-                    visit(number, file);
-                }
-            }
+            Side::Rows(rows) => (0..).zip(rows).for_each(|(number, row)| visit(number, row)),
             Side::Array(array) => {
                 let mut rows = array.bits();
                 for number in 0.. {
@@ -203,11 +121,17 @@ impl Side<'_> {
     }
 }
 
-fn shared<'a>(test: &'a Table, train: &'a Table) -> Option<(Side<'a>, Side<'a>)> {
+/// Returns the columns that both tables have, in the order of the test table.
+fn shared(test: &Table, train: &Table) -> Option<(Side<'static>, Side<'static>)> {
     let columns = test.names.iter().zip(&test.columns);
     let both = columns.filter_map(|(name, cells)| Some((cells, train.column(name)?)));
     let (own, other): (Vec<&Cells>, Vec<&Cells>) = both.unzip();
-    (own.len() >= MIN_COLUMNS).then_some((Side::Columns(own), Side::Columns(other)))
+    let side = |columns: &[&Cells], rows: usize| {
+        let row = |at| columns.iter().map(move |cells| hash_of(&cells.get(at)));
+        Side::Rows((0..rows).map(|at| row(at).collect()).collect())
+    };
+    let is_wide = own.len() >= MIN_COLUMNS;
+    is_wide.then(|| (side(&own, test.rows()), side(&other, train.rows())))
 }
 
 /// A test row that is compared.
@@ -236,7 +160,6 @@ fn shifted(
     let step = own.rows().div_ceil(most).max(1);
     let mut test_rows: Vec<TestRow> = Vec::new();
     let mut known: HashMap<u64, RunPositions> = HashMap::new();
-    let mut maybe = RunFilter::default();
     let learnt = own.for_each_row(&mut |number, row| {
         if !number.is_multiple_of(step) {
             return;
@@ -249,7 +172,6 @@ fn shifted(
                 continue;
             }
             runs += 1;
-            maybe.add(hash);
             let standing = known.entry(hash).or_default();
             if standing.places.len() <= MAX_RUN_ROWS {
                 let row = u32::try_from(test_rows.len()).unwrap_or(u32::MAX);
@@ -267,9 +189,6 @@ fn shifted(
     let passed = other.for_each_row(&mut |number, row| {
         shifts.clear();
         for (place, hash) in hashes(row) {
-            if !maybe.has(hash) {
-                continue;
-            }
             let Some(standing) = known.get_mut(&hash).filter(|one| one.seen <= MAX_RUN_ROWS) else {
                 continue;
             };
@@ -340,33 +259,4 @@ fn hashes(row: &[u64]) -> impl Iterator<Item = (u32, u64)> {
         hash ^ (hash >> 29)
     });
     (0..).zip(rolled.skip(RUN - 1))
-}
-
-/// A bit filter that is checked before the hash map of known runs. Most runs of training rows are unknown, and access
-/// to the map is slow.
-struct RunFilter(Vec<u64>);
-
-impl Default for RunFilter {
-    fn default() -> RunFilter {
-        RunFilter(vec![0; 1 << 20])
-    }
-}
-
-impl RunFilter {
-    fn place(hash: u64) -> (usize, u64) {
-        let place = hash.wrapping_mul(0xa076_1d64_78bd_642f) >> 38;
-        (usize::try_from(place >> 6).unwrap_or(0), 1 << (place & 63))
-    }
-
-    fn add(&mut self, hash: u64) {
-        let (word, bit) = RunFilter::place(hash);
-        if let Some(word) = self.0.get_mut(word) {
-            *word |= bit;
-        }
-    }
-
-    fn has(&self, hash: u64) -> bool {
-        let (word, bit) = RunFilter::place(hash);
-        self.0.get(word).is_some_and(|word| word & bit != 0)
-    }
 }

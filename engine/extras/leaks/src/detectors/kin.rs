@@ -6,22 +6,18 @@
 //! neighbour. Columns with many items per value are categories, which are intended features. Groups have few items per
 //! value.
 //!
-//! It also finds rows that refer to a different item. Examples are a training row with the id of a test item
-//! (`see_also`, `duplicate_of`), a test row with the id of a training item, and a table of pairs. The two items may
-//! have the same answer.
+//! Test and training items are also related if a row of one contains the id of the other one (`see_also`, `duplicate_of`).
 
 use std::collections::{HashMap, HashSet};
 
 use crate::facts::ids;
-use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, value_from_train};
-use crate::number::{number, numbers_or_nan};
-use crate::paths::stem;
 use crate::statistics::Tests;
 use crate::table::{Table, is_missing};
+use crate::text::{number, numbers_or_nan, stem};
 use crate::view::View;
-use crate::world::{Label, World, rows_of_items};
+use crate::world::rows_of_items;
 
 /// Minimum number of test items with related training items.
 const MIN_ITEMS: usize = 20;
@@ -37,6 +33,8 @@ struct Relation<'a> {
     what: String,
     test: Vec<Option<&'a str>>,
     train: Vec<&'a str>,
+    /// Whether an item of one part names an item of the other part.
+    is_link: bool,
 }
 
 pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -45,8 +43,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         let Some((train, rows)) = view.training(label, targets) else {
             continue;
         };
-        let positions = positions(view, train);
-        let relations = relations(view, train, &positions);
+        let relations = relations(view, train);
         if relations.is_empty() {
             continue;
         }
@@ -54,10 +51,11 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         for relation in &relations {
             let near = by_number(relation, targets, &rows, base);
             let group = by_group(relation, view, targets, &rows, base);
-            for (detector, how, result) in [
-                ("neighbours", "nearest to", near),
-                ("groups", "with the same", group),
-            ] {
+            let same = match relation.is_link {
+                true => ("neighbours", "with the", group),
+                false => ("groups", "with the same", group),
+            };
+            for (detector, how, result) in [("neighbours", "nearest to", near), same] {
                 let Some((measured, kin)) = result else {
                     continue;
                 };
@@ -132,13 +130,6 @@ fn by_group(
     Some((gain(targets, base, &prediction), kin))
 }
 
-/// The positions of items in a file, as texts. Training items that the file does not name have an empty text.
-struct Positions {
-    what: String,
-    test: Vec<Option<String>>,
-    train: Vec<String>,
-}
-
 /// Returns the times and metadata of files in both parts.
 fn trained<'a>(view: &View<'a>, train: &Table) -> Vec<Relation<'a>> {
     let world = view.world;
@@ -155,62 +146,21 @@ fn trained<'a>(view: &View<'a>, train: &Table) -> Vec<Relation<'a>> {
             }
         }
         let what = key.1.clone();
-        Some(Relation { what, test, train })
+        Some(Relation {
+            what,
+            test,
+            train,
+            is_link: false,
+        })
     });
     both.collect()
 }
 
-/// Returns the positions of items in text files that contain ids of both parts, for example lists of ids.
-fn positions(view: &View<'_>, train: &Table) -> Vec<Positions> {
-    let world = view.world;
-    let Some(ids) = world.train_ids(train).filter(|_| !world.has_plain_ids) else {
-        return Vec::new();
-    };
-    let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
-    let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
-    let mut found = Vec::new();
-    for (path, text) in world.common_texts() {
-        let mut test = vec![None; view.chosen.len()];
-        let mut train = vec![String::new(); ids.len()];
-        let mut hits = (0_usize, 0_usize);
-        for (number, word) in words(text).enumerate() {
-            if !world.may_be_id(word) {
-                continue;
-            }
-            let item = world.item_of_name(word);
-            if let Some(place) = item.and_then(|item| place_of.get(&item)) {
-                if let Some(cell) = test.get_mut(*place).filter(|cell| cell.is_none()) {
-                    *cell = Some(number.to_string());
-                    hits.0 += 1;
-                }
-            } else if let Some(cell) = row_of.get(stem(word)).and_then(|row| train.get_mut(*row))
-                && cell.is_empty()
-            {
-                *cell = number.to_string();
-                hits.1 += 1;
-            }
-        }
-        if hits.0 >= MIN_ITEMS && hits.1 >= MIN_ITEMS {
-            let what = format!("the position in {path}");
-            found.push(Positions { what, test, train });
-        }
-    }
-    found
-}
-
 /// Returns the columns that test and train tables share, and the parts and numbers of ids.
-fn relations<'a>(
-    view: &View<'a>,
-    train: &'a Table,
-    positions: &'a [Positions],
-) -> Vec<Relation<'a>> {
+fn relations<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
     let world = view.world;
     let mut relations = trained(view, train);
-    relations.extend(positions.iter().map(|one| Relation {
-        what: one.what.clone(),
-        test: one.test.iter().map(Option::as_deref).collect(),
-        train: one.train.iter().map(String::as_str).collect(),
-    }));
+    relations.extend(links(view, train));
     let ids = view.chosen.iter().map(|item| world.ids.get(*item));
     let ids: Vec<&'a str> = ids.map(|id| id.map_or("", String::as_str)).collect();
     if let Some(trained) = world.train_ids(train) {
@@ -224,6 +174,7 @@ fn relations<'a>(
                     what: format!("word {} of ids", place + 1),
                     test: parts.iter().map(word).collect(),
                     train: others.iter().map(|one| word(one).unwrap_or("")).collect(),
+                    is_link: false,
                 });
             }
         }
@@ -235,6 +186,7 @@ fn relations<'a>(
             what: "number in ids".to_owned(),
             test: ids.iter().map(|id| number(id)).collect(),
             train: trained.iter().map(|id| number(id).unwrap_or("")).collect(),
+            is_link: false,
         });
     }
     for (shown, key, items) in world.test_tables() {
@@ -245,130 +197,59 @@ fn relations<'a>(
                 what: format!("`{name}`"),
                 test: view.chosen.iter().map(cell).collect(),
                 train: other.iter().collect(),
+                is_link: false,
             });
         }
     }
     relations
 }
 
-/// Minimum number of linked test items.
-const MIN_LINKED_ITEMS: usize = 20;
-
-/// Minimum fraction of the remaining variance that the answers of linked items must explain beyond the baseline.
-const MIN_LINK_VARIANCE: f64 = 0.1;
-
-/// Number of first cells of a column that are checked for ids.
-const CHECKED_CELLS: usize = 5_000;
-
-/// Links of a pair of columns: a test item and a row of the training table.
-struct Links {
-    what: String,
-    pairs: Vec<(usize, usize)>,
-}
-
-pub(crate) fn find_links(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
-    let mut found = Vec::new();
-    for (label, targets) in view.targets() {
-        let Some((train, rows)) = view.training(label, targets) else {
-            continue;
-        };
-        for links in all_links(view.world, train) {
-            let prediction = links.prediction(view, targets, &rows);
-            found.extend(links.finding(view, (label, targets), &prediction, tests));
-        }
-    }
-    found
-}
-
-impl Links {
-    /// Returns the mean answers of the linked training items.
-    fn prediction(&self, view: &View<'_>, targets: &Targets, rows: &[Vec<f64>]) -> Prediction {
-        let mut sums: HashMap<usize, (Vec<f64>, f64)> = HashMap::new();
-        for (item, row) in &self.pairs {
-            let Some(row) = rows.get(*row) else { continue };
-            let (sum, count) = sums
-                .entry(*item)
-                .or_insert_with(|| (vec![0.0; targets.width], 0.0));
-            for (sum, cell) in sum.iter_mut().zip(row) {
-                *sum += cell;
-            }
-            *count += 1.0;
-        }
-        let mean = |item| {
-            let (sum, count) = sums.get(item)?;
-            Some(sum.iter().map(|one| one / count).collect())
-        };
-        view.chosen.iter().map(mean).collect()
-    }
-
-    fn finding(
-        &self,
-        view: &View<'_>,
-        (label, targets): (&Label, &Targets),
-        prediction: &Prediction,
-        tests: &mut Tests,
-    ) -> Option<LeakFinding> {
-        let linked = prediction.iter().flatten().count();
-        if linked < MIN_LINKED_ITEMS {
-            return None;
-        }
-        let measured = view.measure(label, targets, prediction, tests);
-        if measured.beyond < MIN_LINK_VARIANCE {
-            return None;
-        }
-        let what = format!(
-            "{} of {linked} test items with training items: the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
-            self.what,
-            100.0 * measured.beyond,
-            label.name
-        );
-        let named = self.pairs.iter();
-        let named = named.map(|(item, row)| (*item, format!("row {} of train", row + 1)));
-        let named: HashMap<usize, String> = named.collect();
-        let cells = view.chosen.iter().map(|item| named.get(item));
-        let cells: Vec<Option<&str>> = cells.map(|cell| cell.map(String::as_str)).collect();
-        let finding = LeakFinding::new(LeakLevel::Risk, "neighbours", what);
-        let finding = finding.evidence(view.examples(label, &cells));
-        Some(finding.p_value(measured.p))
-    }
-}
-
-/// Finds pairs of columns in the same table, of which one contains ids of test items and the other one ids of training
-/// items.
-fn all_links(world: &World, train: &Table) -> Vec<Links> {
-    let mut found = Vec::new();
+/// Returns columns of test tables with ids of training items, and columns of the training table with ids of test items, for
+/// example `parent` or `duplicate_of`. The two items may have the same answer.
+fn links<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
+    let world = view.world;
     let Some(ids) = world.train_ids(train) else {
-        return found;
+        return Vec::new();
     };
-    let row_of: HashMap<&str, usize> = ids.iter().zip(0..).collect();
+    let known: HashSet<&str> = ids.iter().collect();
     // If both parts are numbered separately, they have the same ids.
-    if world.has_plain_ids || world.ids.iter().any(|id| row_of.contains_key(id.as_str())) {
-        return found;
+    if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
+        return Vec::new();
     }
-    let tables = world.public.tables.iter();
-    for shown in tables.filter(|one| !world.is_sample(&one.path)) {
-        let columns = || shown.table.names.iter().zip(&shown.table.columns);
-        let of_test = columns().filter(|(_, cells)| {
-            let checked = cells.iter().take(CHECKED_CELLS);
-            let hits = checked.filter(|cell| world.item_of_name(cell).is_some());
-            hits.count() >= MIN_LINKED_ITEMS
-        });
-        for (name, cells) in of_test {
-            for (other, trained) in columns().filter(|(other, _)| *other != name) {
-                let pairs = cells
-                    .iter()
-                    .zip(trained.iter())
-                    .filter_map(|(cell, other)| {
-                        let row = row_of.get(other)?;
-                        Some((world.item_of_name(cell)?, *row))
-                    });
-                let pairs: Vec<(usize, usize)> = pairs.collect();
-                if pairs.len() >= MIN_LINKED_ITEMS {
-                    let what = format!("{} pairs `{name}` and `{other}`", shown.path);
-                    found.push(Links { what, pairs });
-                }
-            }
+    let own_ids: Vec<Option<&'a str>> = view
+        .chosen
+        .iter()
+        .map(|item| Some(world.ids.get(*item)?.as_str()))
+        .collect();
+    let mut found = Vec::new();
+    for (shown, key, items) in world.test_tables() {
+        let row_of = rows_of_items(items);
+        for (name, cells) in shown.table.columns_except(key) {
+            let cell = |item| {
+                cells
+                    .get(*row_of.get(item)?)
+                    .filter(|cell| known.contains(cell))
+            };
+            found.push(Relation {
+                what: format!("id in `{name}` of {}", shown.path),
+                test: view.chosen.iter().map(cell).collect(),
+                train: ids.iter().collect(),
+                is_link: true,
+            });
         }
     }
+    let columns = train.names.iter().zip(&train.columns);
+    for (name, cells) in columns.filter(|(name, _)| **name != world.key_name) {
+        let is_id = |cell: &&str| world.item_of.contains_key(*cell);
+        if cells.iter().filter(is_id).count() >= MIN_ITEMS {
+            found.push(Relation {
+                what: format!("test item's id in `{name}`"),
+                test: own_ids.clone(),
+                train: cells.iter().collect(),
+                is_link: true,
+            });
+        }
+    }
+    found.retain(|relation| relation.test.iter().flatten().count() >= MIN_ITEMS);
     found
 }
