@@ -1,7 +1,8 @@
 //! Visits all files of a directory or a bundle, and the members of the archives among them.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io;
+use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
 
@@ -10,10 +11,8 @@ use prep_formats::limits::{ArchiveBudget, LimitExceeded};
 use prep_formats::read_at::ByteSection;
 use prep_formats::zip::ZipDirectory;
 
-use crate::error::{ContentsError, Result};
-use crate::listing;
 use crate::read::spool;
-use crate::{ReadContext, Resources};
+use crate::{ContentsError, ReadContext, Resources, Result, listing};
 
 /// Receives a member of an archive that is a file, and its content.
 pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Result<()>;

@@ -1,19 +1,18 @@
 //! Compares the members of two archives.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
+use std::{fmt, io};
 
 use prep_formats::archive::ArchiveFormat;
 use prep_formats::zip::ZipDirectory;
 use tempfile::TempPath;
 
-use crate::ReadContext;
 use crate::entries::{of_archive, open};
-use crate::error::{ContentsError, Result};
 use crate::read::{hash, spool};
+use crate::{ContentsError, ReadContext, Result};
 
 /// A member that differs.
 #[derive(Debug)]

@@ -1,18 +1,22 @@
-//! Compares two JSON documents: values, then the order of keys, then layout. If a document does not fit into memory,
-//! lists are compared as tables, item by item, and other documents are only reported as different.
+//! Compares two JSON documents, or the pixels of two images.
+//!
+//! Of documents, values are compared, then the order of keys, then layout. If a document does not fit into memory, lists
+//! are compared as tables, item by item, and other documents are only reported as different.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use prep_contents::pixels::Pixels;
 use prep_contents::table::parse_within;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, read};
 use prep_formats::json::{JsonString, JsonValue, WriteOptions};
 
 use crate::causes::{Cause, Harm};
 use crate::finding::AuditFinding;
+use crate::table;
+use crate::table::TableUse;
 use crate::table::cell::{ColumnType, Difference};
-use crate::table::{self, TableUse};
 
 /// Maximum depth at which members and items are compared one by one. Deeper values are only reported as different.
 const MAX_DEPTH: usize = 64;
@@ -332,6 +336,43 @@ fn json(value: &JsonValue) -> Vec<u8> {
 /// Returns a hash that is equal for equal values.
 fn hash(value: &JsonValue) -> blake3::Hash {
     blake3::hash(&json(value))
+}
+
+/// Compares two images with different bytes.
+pub(super) fn compare_images(
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    limits: &DecodingLimits,
+) -> Result<Vec<AuditFinding>> {
+    let decode = |file: &Path| Pixels::decode(&read::read_file(file, limits)?, limits);
+    let finding = match (decode(theirs), decode(ours)) {
+        (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),
+        (Ok(a), Ok(b)) if a == b => {
+            AuditFinding::new(Cause::ImageBytes, path).proof("all pixels are equal")
+        }
+        (Ok(a), Ok(b)) => {
+            let finding = AuditFinding::new(Cause::ImagePixels, path);
+            match (a.width, a.height) == (b.width, b.height) {
+                true => {
+                    let differ = a.bytes.iter().zip(&b.bytes).filter(|(x, y)| x != y).count();
+                    finding.example(format!("{differ} of {} samples differ", b.bytes.len()))
+                }
+                false => finding.example(format!(
+                    "theirs: {}x{}, ours: {}x{}",
+                    a.width, a.height, b.width, b.height
+                )),
+            }
+        }
+        (Err(ContentsError::Damaged(reason)), Ok(_)) => {
+            AuditFinding::new(Cause::ImageDamaged, path).example(reason)
+        }
+        (Err(error), Ok(_)) => AuditFinding::new(Cause::NotClassified, path)
+            .proof(format!("theirs cannot be decoded: {error}")),
+        (_, Err(error)) => AuditFinding::new(Cause::NotClassified, path)
+            .proof(format!("ours cannot be decoded: {error}")),
+    };
+    Ok(vec![finding])
 }
 
 #[cfg(test)]

@@ -12,8 +12,7 @@ use super::TreeRoots;
 use super::roles::Roles;
 use crate::causes::{Cause, Harm};
 use crate::error::unless_damaged;
-use crate::finding::AuditFinding;
-use crate::harm::ANSWERS_SHOWN;
+use crate::finding::{ANSWERS_SHOWN, AuditFinding};
 
 /// Minimum number of test items whose answers must be found.
 const MIN_ITEMS: usize = 10;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::error::Result;
+use crate::Result;
 use crate::table::{Row, TableReader};
 
 /// Number of rows that are compared to find renamed columns.

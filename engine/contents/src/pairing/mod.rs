@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 pub use columns::{ColumnComparison, CommonColumn, IndexColumn};
 use pairs::{InPlace, count_moves, pair};
 
-use crate::error::Result;
+use crate::Result;
 use crate::table::{Row, TableReader};
 
 /// Maximum number of unmatched rows in memory. The next constant limits their bytes.

@@ -43,7 +43,6 @@ pub use detectors::NAMES;
 pub use finding::{LeakFinding, LeakLevel, LeaksError};
 pub use world::LeakInput;
 
-use finding::failed;
 use world::World;
 
 /// The result of a search.
@@ -79,8 +78,7 @@ pub fn find(
     let mut world = World::read(input)?;
     let seen = std::mem::take(&mut world.public.facts);
     let mut tests = statistics::Tests::default();
-    let found = detectors::all(&world, seen, &mut tests, &input.limits);
-    let mut findings = found.map_err(|cause| failed(&input.public, cause))?;
+    let mut findings = detectors::all(&world, seen, &mut tests);
     let items = world.ids.len();
     let threshold = statistics::threshold(&tests.p_values);
     for finding in &mut findings {

@@ -1,6 +1,6 @@
 //! `rows`, `near` and `equal-files`: finds test items whose rows, texts or files are also in the training part.
 //!
-//! - Items with the same id and answer, and rows with equal cells.
+//! - Rows with equal cells.
 //! - Texts that are almost equal. They are split into runs of three words, ignoring case and punctuation. Candidates share
 //!   rare runs. They are near if they share at least 70 % of their runs, or if one contains nearly all of the other one.
 //! - Files with the same digest. Most data sets contain some copies. They are a risk if many test items have a copy.
@@ -22,7 +22,6 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (test, key, items) in world.test_tables() {
         for train in train_tables(world, test) {
-            found.extend(same_ids(world, train, test, key));
             found.extend(same_rows(world, train, (test, key, items), tests));
             found.extend(near_texts(world, train, (test, key, items), tests));
         }
@@ -105,47 +104,6 @@ fn train_tables<'a>(
             .filter(|name| names.contains(name.as_str()));
         table.items.is_none() && labelled && shared.count() * 2 >= test.table.names.len()
     })
-}
-
-fn same_ids(
-    world: &World,
-    train: &PublicTableFile,
-    test: &PublicTableFile,
-    key: usize,
-) -> Option<LeakFinding> {
-    let column = train.table.column(test.table.names.get(key)?)?;
-    let both = column.iter();
-    let both = both.enumerate();
-    let both = both.filter_map(|(row, id)| Some((row, *world.item_of.get(id)?)));
-    let both: Vec<(usize, usize)> = both.collect();
-    let different: BTreeSet<usize> = both.iter().map(|(_, item)| *item).collect();
-    // Ids that only coincide, for example numbers from 0 in both parts, have different answers.
-    let agrees = |label: &Label| {
-        let answers = train.table.column(&label.name)?;
-        let own = |item: usize| label.values.get(item).unwrap_or_default();
-        let equal = both
-            .iter()
-            .filter(|(row, item)| answers.get(*row) == Some(own(*item)))
-            .count();
-        let guess = majority(both.iter().map(|(_, item)| own(*item)));
-        let chance = tail_of_binomial(both.len(), equal, guess.clamp(0.05, 0.999));
-        Some(equal * 10 >= both.len() * 9 && chance < 1e-3)
-    };
-    if both.is_empty() || !world.labels.iter().filter_map(agrees).any(|agrees| agrees) {
-        return None;
-    }
-    let what = format!(
-        "{} of {} test items are in {}, with their answers",
-        different.len(),
-        world.ids.len(),
-        train.path
-    );
-    let is_strong = different.len() >= 5 && different.len() * 50 >= world.ids.len();
-    let level = LeakLevel::Leak.if_strong(is_strong);
-    let names = different
-        .iter()
-        .filter_map(|item| world.ids.get(*item).cloned());
-    Some(LeakFinding::new(level, "rows", what).evidence(names))
 }
 
 fn same_rows(

@@ -6,7 +6,7 @@
 //! neighbour. Columns with many items per value are categories, which are intended features. Groups have few items per
 //! value.
 //!
-//! Test and training items are also related if a row of one contains the id of the other one (`see_also`, `duplicate_of`).
+//! A test item is also related to a training item whose id its row contains (`see_also`, `duplicate_of`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -178,16 +178,6 @@ fn relations<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
                 });
             }
         }
-        let number = |id: &'a str| {
-            let mut words = ids::words(id).into_iter().rev();
-            words.find(|word| word.parse::<u64>().is_ok())
-        };
-        relations.push(Relation {
-            what: "number in ids".to_owned(),
-            test: ids.iter().map(|id| number(id)).collect(),
-            train: trained.iter().map(|id| number(id).unwrap_or("")).collect(),
-            is_link: false,
-        });
     }
     for (shown, key, items) in world.test_tables() {
         let row_of = rows_of_items(items);
@@ -204,8 +194,8 @@ fn relations<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
     relations
 }
 
-/// Returns columns of test tables with ids of training items, and columns of the training table with ids of test items, for
-/// example `parent` or `duplicate_of`. The two items may have the same answer.
+/// Returns columns of test tables with ids of training items, for example `parent` or `duplicate_of`. The two items may have
+/// the same answer.
 fn links<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
@@ -216,11 +206,6 @@ fn links<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
     if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
         return Vec::new();
     }
-    let own_ids: Vec<Option<&'a str>> = view
-        .chosen
-        .iter()
-        .map(|item| Some(world.ids.get(*item)?.as_str()))
-        .collect();
     let mut found = Vec::new();
     for (shown, key, items) in world.test_tables() {
         let row_of = rows_of_items(items);
@@ -234,18 +219,6 @@ fn links<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
                 what: format!("id in `{name}` of {}", shown.path),
                 test: view.chosen.iter().map(cell).collect(),
                 train: ids.iter().collect(),
-                is_link: true,
-            });
-        }
-    }
-    let columns = train.names.iter().zip(&train.columns);
-    for (name, cells) in columns.filter(|(name, _)| **name != world.key_name) {
-        let is_id = |cell: &&str| world.item_of.contains_key(*cell);
-        if cells.iter().filter(is_id).count() >= MIN_ITEMS {
-            found.push(Relation {
-                what: format!("test item's id in `{name}`"),
-                test: own_ids.clone(),
-                train: cells.iter().collect(),
                 is_link: true,
             });
         }

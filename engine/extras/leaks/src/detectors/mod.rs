@@ -12,8 +12,6 @@ mod other_rows;
 mod shown_before;
 mod windows;
 
-use prep_contents::{DecodingLimits, Result};
-
 use crate::facts::Facts;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::Tests;
@@ -45,18 +43,10 @@ pub const NAMES: &[&str] = &[
 
 /// Runs all detectors, the fastest ones first, and returns their findings. `seen` contains the facts that were
 /// collected while the files were read.
-///
-/// # Errors
-/// If an array cannot be read.
-pub(crate) fn all(
-    world: &World,
-    seen: Facts,
-    tests: &mut Tests,
-    limits: &DecodingLimits,
-) -> Result<Vec<LeakFinding>> {
+pub(crate) fn all(world: &World, seen: Facts, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = item_files::find(world);
     found.extend(copies::find(world, tests));
-    found.extend(windows::find(world, limits)?);
+    found.extend(windows::find(world));
     let facts = crate::facts::collect::collect(world, seen);
     let view = View::new(world, &facts);
     found.extend(shown_before::find(&view, tests));
@@ -78,7 +68,7 @@ pub(crate) fn all(
     let columns: Vec<LeakFinding> = columns.cloned().collect();
     found.retain(|one| !columns.iter().any(|column| is_of_column(one, column)));
     found.extend(verbatim);
-    Ok(found)
+    found
 }
 
 /// Returns whether a finding about cells concerns a column that is already reported because of its values.

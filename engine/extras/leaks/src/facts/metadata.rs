@@ -150,7 +150,7 @@ fn of_chunks(file: &[u8], form: &ChunkForm) -> Vec<(String, String)> {
     found
 }
 
-/// Adds the facts of a chunk: its value and its length.
+/// Adds the value of a chunk.
 fn add_chunk(name: &[u8], data: &[u8], found: &mut Vec<(String, String)>) {
     let known = KNOWN.iter().find(|(own, ..)| *own == name);
     if let Some((_, what, range)) = known {
@@ -173,8 +173,6 @@ fn add_chunk(name: &[u8], data: &[u8], found: &mut Vec<(String, String)>) {
         }
         _ => {
             found.push((format!("the chunk `{kind}`"), value_of(data)));
-            let what = format!("the length of the chunk `{kind}`");
-            found.push((what, data.len().to_string()));
         }
     }
 }

@@ -5,9 +5,6 @@ mod load;
 mod public;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
-
-use tempfile::TempPath;
 
 use crate::facts::Facts;
 use crate::facts::files::Trained;
@@ -384,7 +381,6 @@ impl Label {
 #[derive(Default)]
 pub(crate) struct PublicContent {
     pub tables: Vec<PublicTableFile>,
-    pub arrays: Vec<PublicArray>,
     /// Other texts, as path and content.
     pub texts: Vec<(String, String)>,
     pub files: Vec<PublicFile>,
@@ -421,18 +417,10 @@ pub(crate) struct PublicTableFile {
     pub items: Option<(usize, Vec<Option<usize>>)>,
 }
 
-/// A public array. It is read row by row.
-#[derive(Debug)]
-pub(crate) struct PublicArray {
-    pub path: String,
-    pub place: PathBuf,
-    /// The temporary copy, if the array is an archive member.
-    pub _taken: Option<TempPath>,
-}
-
 /// The numbers in an item's file, column by column, as bit patterns.
 #[derive(Debug)]
 pub(crate) struct Series {
+    pub path: String,
     pub is_item: bool,
     pub numbers: Vec<u64>,
 }

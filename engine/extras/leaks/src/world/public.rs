@@ -23,7 +23,7 @@ use crate::series;
 use crate::statistics::counts;
 use crate::table::{Cells, Table};
 use crate::text::{FileKind, is_train};
-use crate::world::{PublicArray, PublicContent, PublicFile, PublicTableFile, Series, World};
+use crate::world::{PublicContent, PublicFile, PublicTableFile, Series, World};
 
 /// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
 const MAX_ARRAYS: usize = 32;
@@ -57,6 +57,8 @@ struct Collected<'w> {
     resources: &'w Resources<'w>,
     content: PublicContent,
     tables: Vec<(String, Table)>,
+    /// The columns of arrays.
+    arrays: Vec<(String, Vec<Cells>)>,
     /// Number of items' files whose content was not examined, because their total length is too large.
     unexamined: u64,
     /// Number of files so far.
@@ -84,6 +86,7 @@ impl World {
             resources,
             content: PublicContent::default(),
             tables: Vec::new(),
+            arrays: Vec::new(),
             unexamined: 0,
             place: 0,
             examined_bytes: 0,
@@ -119,9 +122,7 @@ impl Collected<'_> {
     /// Adds what is known only after all files were read.
     fn finish(mut self) -> PublicContent {
         self.add_lists();
-        let items = self.world.ids.len();
-        let arrays = tables_of_arrays(&self.content.arrays, self.resources, items, self.room / 4);
-        self.tables.extend(arrays);
+        self.tables.extend(tables_of_arrays(self.arrays));
         self.tables.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut content = self.content;
         let world = self.world;
@@ -138,9 +139,6 @@ impl Collected<'_> {
                 "{files} files of items: only names, lengths and checksums were compared, because the content of {most} of other files was already examined"
             ));
         }
-        content
-            .arrays
-            .sort_by(|one, other| one.path.cmp(&other.path));
         content.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (path, table) in self.tables {
             let items = self.world.items_in(&table);
@@ -177,7 +175,7 @@ impl Collected<'_> {
         let Entry { path, bytes, .. } = entry;
         let format = Format::from_path(path).filter(|format| match format {
             Format::Lines => false,
-            Format::Array => self.content.arrays.len() < MAX_ARRAYS,
+            Format::Array => self.arrays.len() < MAX_ARRAYS,
             _ => !path.starts_with("description."),
         });
         // A table is read more than once, so an archive member is copied to a file first.
@@ -228,13 +226,7 @@ impl Collected<'_> {
         let (kind, bytes) = (current.kind, seen.bytes);
         self.content.files.push(seen);
         if format == Some(Format::Array) {
-            let path = path.to_owned();
-            let _taken = taken;
-            self.content.arrays.push(PublicArray {
-                path,
-                place,
-                _taken,
-            });
+            self.add_array(path, &place);
             return Ok(());
         }
         // A table is read row by row, so its text is not needed.
@@ -401,6 +393,7 @@ impl Collected<'_> {
             let numbers: Vec<u64> = numbers.collect();
             self.series_left = self.series_left.saturating_sub(numbers.len() as u64);
             self.content.series.push(Series {
+                path: path.to_owned(),
                 is_item: current.is_item,
                 numbers,
             });
@@ -410,6 +403,16 @@ impl Collected<'_> {
                 self.content.facts.number(Channel::Look, &name, item, value);
             }
         }
+    }
+
+    /// Reads the columns of an array in an `.npz` file, or of an array with a row for each item, if it is not too large.
+    fn add_array(&mut self, path: &str, place: &Path) {
+        let is_member = path.contains(".npz/");
+        let columns = columns_of(place, self.resources, self.room / 4);
+        let rows = |columns: &Vec<Cells>| columns.first().map_or(0, Cells::len);
+        let is_read = |columns: &Vec<Cells>| is_member || rows(columns) == self.world.ids.len();
+        let columns = columns.filter(is_read).unwrap_or_default();
+        self.arrays.push((path.to_owned(), columns));
     }
 
     /// Reads a table. Returns false if it was not read because of its size.
@@ -445,56 +448,47 @@ impl Collected<'_> {
     }
 }
 
+/// Memory of an element of an array that is read as a table.
+const BYTES_PER_ELEMENT: u64 = 64;
 /// Maximum number of columns of an array that is read as a table.
 const MAX_COLUMNS: usize = 64;
 
-/// Returns the arrays of each `.npz` file as a table, because NumPy stores ids and labels as arrays of the same length. Also
-/// returns arrays with one row for each of the `items`. Larger tables than `room` bytes are skipped.
-fn tables_of_arrays(
-    arrays: &[PublicArray],
-    resources: &Resources<'_>,
-    items: usize,
-    room: u64,
-) -> Vec<(String, Table)> {
-    let mut files: BTreeMap<&str, (Vec<String>, Vec<Cells>)> = BTreeMap::new();
-    for array in arrays {
-        let member = array.path.split_once(".npz/").map(|(_, name)| name);
-        let file = array.path.strip_suffix(member.unwrap_or_default());
-        let file = file.unwrap_or_default().trim_end_matches('/');
-        let Some(columns) = columns_of(array, resources, room) else {
-            continue;
+/// Returns the arrays of each `.npz` file as a table, because NumPy stores ids and labels as arrays of the same length.
+/// Returns other arrays as tables, too.
+fn tables_of_arrays(arrays: Vec<(String, Vec<Cells>)>) -> Vec<(String, Table)> {
+    let mut files: BTreeMap<String, (Vec<String>, Vec<Cells>)> = BTreeMap::new();
+    for (path, columns) in arrays {
+        let (file, member) = match path.split_once(".npz/") {
+            Some((file, member)) => (format!("{file}.npz"), member.trim_end_matches(".npy")),
+            None => (path.clone(), ""),
         };
-        let rows = columns.first().map_or(0, Cells::len);
-        if member.is_none() && rows != items {
-            continue;
-        }
         let (names, cells) = files.entry(file).or_default();
-        // The arrays with the length of the first one are the columns.
-        if cells.first().is_some_and(|first| first.len() != rows) {
-            continue;
-        }
         for (place, column) in columns.into_iter().enumerate() {
-            let name = member.unwrap_or_default().trim_end_matches(".npy");
-            let name = match place {
-                0 if !name.is_empty() => name.to_owned(),
-                place => format!("{name} column {}", place + 1),
-            };
-            names.push(name.trim_start().to_owned());
-            cells.push(column);
+            // The arrays with the length of the first one are the columns.
+            if cells
+                .first()
+                .is_none_or(|first| first.len() == column.len())
+            {
+                let name = match (place, member) {
+                    (0, member) if !member.is_empty() => member.to_owned(),
+                    _ => format!("{member} column {}", place + 1),
+                };
+                names.push(name.trim_start().to_owned());
+                cells.push(column);
+            }
         }
     }
     let tables = files.into_iter();
-    let tables = tables.map(|(path, (names, cells))| (path.to_owned(), Table::new(names, cells)));
-    tables
-        .filter(|(_, table)| table.rows() > 0 && table.memory() <= room)
-        .collect()
+    let tables = tables.map(|(path, (names, cells))| (path, Table::new(names, cells)));
+    tables.filter(|(_, table)| table.rows() > 0).collect()
 }
 
 /// Returns the columns of an array. `None` if it is too large, or not an array.
-fn columns_of(array: &PublicArray, resources: &Resources<'_>, room: u64) -> Option<Vec<Cells>> {
-    let file = ArrayFile::open(&array.place, &resources.limits).ok()?;
+fn columns_of(place: &Path, resources: &Resources<'_>, room: u64) -> Option<Vec<Cells>> {
+    let file = ArrayFile::open(place, &resources.limits).ok()?;
     let width = file.columns().len();
-    if width > MAX_COLUMNS || file.header().data_bytes() > room {
+    let elements: u64 = file.header().shape.iter().product();
+    if width > MAX_COLUMNS || elements > room / BYTES_PER_ELEMENT {
         return None;
     }
     let (mut rows, mut row) = (file.rows().ok()?, Row::default());
