@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! causes      all causes; `causes.txt` has the harm, meaning and suggested action of each
-//! finding     one cause in one file            report      findings grouped by cause, the verdict, JSON
+//! finding     one cause in one file, rules of harm            report      findings grouped by cause, the verdict, JSON
 //! bundle/     checks a downloaded archive: damaged, truncated, not an archive, a different archive
 //! table/      compares two tables: rows, cells, and the form of the files
 //! tree/       compares two trees of files: names, documents, images, archives, splits
@@ -25,7 +25,6 @@ pub mod bundle;
 mod causes;
 mod error;
 mod finding;
-pub mod harm;
 pub mod published;
 mod read;
 mod report;

@@ -1,7 +1,8 @@
 //! Computes MD5 checksums of files and readers.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::io::Read;
 use std::path::Path;
 
 use md5::{Digest as _, Md5};

@@ -1,7 +1,8 @@
 //! Visits all files of a directory or a bundle, and the members of the archives among them.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io;
+use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
 
@@ -10,10 +11,8 @@ use prep_formats::limits::{ArchiveBudget, LimitExceeded};
 use prep_formats::read_at::ByteSection;
 use prep_formats::zip::ZipDirectory;
 
-use crate::error::{ContentsError, Result};
-use crate::listing;
 use crate::read::spool;
-use crate::{ReadContext, Resources};
+use crate::{ContentsError, ReadContext, Resources, Result, listing};
 
 /// Receives a member of an archive that is a file, and its content.
 pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Result<()>;
@@ -96,7 +95,7 @@ pub fn of_directory_as_stored(
     let mut exceeded = Vec::new();
     listing::walk(root, &mut |path, place, length| {
         let budget = resources.limits.budget(length);
-        let mut walk = Walk {
+        let mut walk = EntryWalk {
             forms: StoredForms::Read,
             visit: &mut *visit,
         };
@@ -135,7 +134,7 @@ pub fn of_file(
         .map_err(ContentsError::system_error(place))?
         .len();
     let budget = resources.limits.budget(length);
-    let mut walk = Walk {
+    let mut walk = EntryWalk {
         forms: StoredForms::Skip,
         visit: &mut |entry, content| visit(entry.path, entry.bytes, content),
     };
@@ -143,12 +142,12 @@ pub fn of_file(
 }
 
 /// Options for visiting one file and the archives nested in it.
-struct Walk<'a> {
+struct EntryWalk<'a> {
     forms: StoredForms,
     visit: VisitEntry<'a>,
 }
 
-impl Walk<'_> {
+impl EntryWalk<'_> {
     fn file(
         &mut self,
         place: &Path,

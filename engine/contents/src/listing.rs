@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::{ContentsError, Result};
+use crate::{ContentsError, Result};
 
 /// The size of each file by path. Path segments are separated by `/`.
 #[derive(Debug, Default)]

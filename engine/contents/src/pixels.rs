@@ -6,7 +6,7 @@ use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use crate::error::{ContentsError, Result};
+use crate::{ContentsError, Result};
 
 /// Size and samples of an image. They depend only on the pixels: the same pixels with a palette, with fewer bits per
 /// sample, or as grey instead of three equal colours give equal values.

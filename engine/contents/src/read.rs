@@ -2,15 +2,15 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io;
+use std::io::{BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use prep_formats::limits::{BoundedReader, DecodingLimits, Limit};
 use tempfile::{NamedTempFile, TempPath};
 
-use crate::Resources;
-use crate::error::{ContentsError, Result};
+use crate::{ContentsError, Resources, Result};
 
 const BUFFER: usize = 1 << 18;
 const MIN_BUFFER: usize = 1 << 13;

@@ -1,13 +1,13 @@
 //! Stores the member lists of verified bundles. A later audit compares other bundles with them.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-
 use prep_contents::{ContentsError, DecodingLimits};
 use prep_formats::zip::RawMember;
 

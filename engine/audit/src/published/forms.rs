@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
+use prep_contents::table::CsvTable;
+use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 use prep_formats::pandas::{FloatParser, parse_f64, push_f64, push_quoted};
 
 use crate::causes::Cause;
 use crate::read::hex;
-use prep_contents::table::CsvTable;
-use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 
 /// The fields that are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

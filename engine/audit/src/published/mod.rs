@@ -2,22 +2,27 @@
 //!
 //! A checksum reveals nothing about the content. So the audit tries causes: it renders our content as a different
 //! library, option or version would have written it. A cause is accepted only if it reproduces the published checksum.
+//!
+//! The versions of fastparquet and pandas in the footer of a Parquet file are searched, too. The bytes before the footer are
+//! hashed once. Then a copy of this hash is continued with the footer of each pair of versions.
 
-mod footers;
 mod forms;
-mod members;
 mod splits;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
-use crate::read;
-use prep_contents::{ContentsError, DecodingLimits, Format};
+use crate::read::{self, hasher, hex};
+use md5::Digest as _;
+use prep_contents::{DecodingLimits, Format, Resources, Result, entries};
+use prep_formats::parquet::{ParquetFooter, WriterVersions, with_versions};
 
 pub use forms::Rendering;
-pub use members::members;
 pub use splits::search as search_split;
 
 /// The result of checking a file against its published checksum.
@@ -40,7 +45,7 @@ pub fn check(
     md5: &str,
     limits: &DecodingLimits,
 ) -> Result<FileCheck, AuditError> {
-    let check_file = || -> Result<FileCheck, ContentsError> {
+    let check_file = || -> Result<FileCheck> {
         let found = read::md5(file)?;
         if found.eq_ignore_ascii_case(md5) {
             return Ok(FileCheck::Equal);
@@ -52,20 +57,20 @@ pub fn check(
             AuditFinding::new(Cause::NotClassified, path).proof(proof)
         };
         let finding = match Format::from_path(path) {
-            Some(Format::Parquet) => match footers::search(file, md5)? {
-                footers::FooterMatch::Versions(published, ours) => {
+            Some(Format::Parquet) => match search_footers(file, md5)? {
+                FooterMatch::Versions(published, ours) => {
                     let finding = AuditFinding::new(Cause::ParquetVersions, path);
                     finding.proof(format!(
                         "with {published} in the footer instead of {ours}, the file has the published MD5"
                     ))
                 }
-                footers::FooterMatch::Tried(pairs) => {
+                FooterMatch::Tried(pairs) => {
                     let finding = AuditFinding::new(Cause::ParquetUnknownVersions, path);
                     finding.proof(format!(
                         "{pairs} pairs of versions of fastparquet and pandas were tried"
                     ))
                 }
-                footers::FooterMatch::OtherWriter => {
+                FooterMatch::OtherWriter => {
                     let finding = AuditFinding::new(Cause::ParquetUnknownVersions, path);
                     finding.proof("a different library than fastparquet wrote the file")
                 }
@@ -87,4 +92,106 @@ pub fn check(
         Ok(FileCheck::Other(finding))
     };
     check_file().map_err(AuditError::reading(file))
+}
+
+/// Known releases, one `LIBRARY VERSION` per line.
+const RELEASES: &str = include_str!("releases.txt");
+
+enum FooterMatch {
+    /// The versions that wrote the published file, and those that wrote our file.
+    Versions(WriterVersions, WriterVersions),
+    /// No pair of versions matches. The value is the number of pairs that were tried.
+    Tried(usize),
+    /// A different library than fastparquet wrote our file.
+    OtherWriter,
+}
+
+/// Finds the versions with which our file at `path` has the MD5 `md5`.
+fn search_footers(path: &Path, md5: &str) -> io::Result<FooterMatch> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let Some(trailer_at) = length.checked_sub(ParquetFooter::TRAILER) else {
+        return Ok(FooterMatch::OtherWriter);
+    };
+    let mut trailer = [0; ParquetFooter::TRAILER as usize];
+    file.seek(SeekFrom::Start(trailer_at))?;
+    file.read_exact(&mut trailer)?;
+    let Some(begin) = ParquetFooter::begin(length, &trailer) else {
+        return Ok(FooterMatch::OtherWriter);
+    };
+    let mut footer = Vec::new();
+    file.seek(SeekFrom::Start(begin))?;
+    (&file).take(trailer_at - begin).read_to_end(&mut footer)?;
+    let Some(tail) = ParquetFooter::parse(begin, &footer) else {
+        return Ok(FooterMatch::OtherWriter);
+    };
+    file.seek(SeekFrom::Start(0))?;
+    let before = hasher(&mut (&file).take(begin))?;
+    let mut tried = 0;
+    for fastparquet in releases("fastparquet") {
+        for pandas in releases("pandas") {
+            let Ok(versions) = WriterVersions::new(fastparquet, pandas) else {
+                continue;
+            };
+            let Some(end) = with_versions(&tail, &versions) else {
+                continue;
+            };
+            tried += 1;
+            let mut hasher = before.clone();
+            hasher.update(&end);
+            if hex(hasher).eq_ignore_ascii_case(md5) {
+                return Ok(FooterMatch::Versions(versions, tail.versions));
+            }
+        }
+    }
+    Ok(FooterMatch::Tried(tried))
+}
+
+/// Returns the known versions of a library.
+fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {
+    RELEASES
+        .lines()
+        .filter_map(move |line| line.strip_prefix(library)?.strip_prefix(' '))
+}
+
+/// Finds members of the bundle with these MD5s, including members of nested archives. Returns the path of each by its
+/// MD5.
+///
+/// # Errors
+/// If the bundle cannot be read.
+pub fn members(
+    bundle: &Path,
+    resources: &Resources<'_>,
+    wanted: &BTreeSet<String>,
+) -> Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    entries::of_file(bundle, "bundle.zip", resources, &mut |path, _, content| {
+        let mut content: &mut dyn Read = content;
+        let md5 = hex(hasher(&mut content)?);
+        if wanted.contains(&md5) {
+            let name = path.strip_prefix("bundle.zip/").unwrap_or(path);
+            found.insert(md5, name.to_owned());
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_known_releases_are_valid_versions() {
+        let pairs = releases("fastparquet").count() * releases("pandas").count();
+        assert!(pairs >= 300, "{pairs}");
+        for fastparquet in releases("fastparquet") {
+            for pandas in releases("pandas") {
+                assert!(
+                    WriterVersions::new(fastparquet, pandas).is_ok(),
+                    "{fastparquet} {pandas}"
+                );
+            }
+        }
+    }
 }

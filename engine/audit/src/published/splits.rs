@@ -7,6 +7,8 @@
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
+use prep_contents::table::CsvTable;
+use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 use prep_splits::SplitSize;
 
 use super::forms::Rendering;
@@ -15,8 +17,6 @@ use crate::finding::AuditFinding;
 use crate::read::hex;
 use crate::tree::SplitSearch;
 use crate::tree::split::{merged, parts, seeds};
-use prep_contents::table::CsvTable;
-use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 
 /// Maximum number of bytes to hash. For larger files, fewer seeds are tried.
 const MAX_HASHED_BYTES: u64 = 8 << 30;

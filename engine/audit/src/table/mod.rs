@@ -7,6 +7,7 @@ mod forms;
 mod spelling;
 mod tally;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use prep_contents::table::DetectedFile;
@@ -14,11 +15,44 @@ use prep_contents::{ContentsError, DecodingLimits, Format, Result, TableReader, 
 
 use crate::causes::{Cause, Harm};
 use crate::finding::AuditFinding;
-use crate::harm::{IDS, PRIVATE};
+use crate::finding::{IDS, PRIVATE};
 use spelling::{Respelled, Spelling};
 
+pub use compare::TableComparison;
 use compare::TablePair;
-pub use compare::{TableComparison, TableUse};
+
+/// How grading and participants use a table. This determines the harm of differences.
+#[derive(Debug, Clone, Default)]
+pub struct TableUse {
+    /// Whether the table is in `private`.
+    pub is_private: bool,
+    /// Names of the label columns.
+    pub labels: HashSet<String>,
+    /// Names of the id columns.
+    pub ids: HashSet<String>,
+    /// Whether grading pairs rows by position.
+    pub rows_by_position: bool,
+    /// Whether grading pairs columns by position.
+    pub columns_by_position: bool,
+    /// Whether submissions follow the row order of this table: the answers, the sample submission or the test table.
+    pub is_followed: bool,
+}
+
+impl TableUse {
+    /// Returns whether a column contains labels. In a private table without known labels, all columns except ids do.
+    pub(crate) fn is_label(&self, column: &str) -> bool {
+        let all = self.is_private && self.labels.is_empty();
+        (all || self.labels.contains(column)) && !self.ids.contains(column)
+    }
+
+    /// Raises the harm if the table is private.
+    fn raise_if_private(&self, finding: AuditFinding) -> AuditFinding {
+        match self.is_private {
+            true => finding.raised(Harm::Answers, PRIVATE),
+            false => finding,
+        }
+    }
+}
 
 /// Compares two files of different bytes as tables.
 ///

@@ -7,11 +7,10 @@ use prep_contents::pairing::{CommonColumn, RowDifferences, RowPair};
 use prep_contents::{ContentsError, Result, Row, TableReader};
 use prep_failure::QuotedValue;
 
+use super::TableUse;
 use super::cell::{ColumnType, Difference};
-use super::compare::TableUse;
 use crate::causes::{Cause, Harm};
-use crate::finding::AuditFinding;
-use crate::harm::{IDS, LABELS, PRIVATE};
+use crate::finding::{AuditFinding, IDS, LABELS, PRIVATE};
 
 /// Maximum number of characters up to which an example shows the entire value.
 const MAX_VALUE_LENGTH: usize = 200;

@@ -1,18 +1,22 @@
-//! Compares two JSON documents: values, then the order of keys, then layout. If a document does not fit into memory,
-//! lists are compared as tables, item by item, and other documents are only reported as different.
+//! Compares two JSON documents, or the pixels of two images.
+//!
+//! Of documents, values are compared, then the order of keys, then layout. If a document does not fit into memory, lists
+//! are compared as tables, item by item, and other documents are only reported as different.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use prep_contents::pixels::Pixels;
 use prep_contents::table::parse_within;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, read};
 use prep_formats::json::{JsonString, JsonValue, WriteOptions};
 
 use crate::causes::{Cause, Harm};
 use crate::finding::AuditFinding;
+use crate::table;
+use crate::table::TableUse;
 use crate::table::cell::{ColumnType, Difference};
-use crate::table::{self, TableUse};
 
 /// Maximum depth at which members and items are compared one by one. Deeper values are only reported as different.
 const MAX_DEPTH: usize = 64;
@@ -47,7 +51,7 @@ pub(super) fn compare(
             return Ok(vec![finding]);
         }
     };
-    let mut walk = Walk {
+    let mut walk = DocumentComparison {
         role,
         found: BTreeMap::new(),
         key_order: false,
@@ -119,29 +123,29 @@ fn equal(their_value: &JsonValue, our_value: &JsonValue) -> bool {
 }
 
 /// A step of a path in a document.
-enum Step<'a> {
+enum PathStep<'a> {
     Key(&'a JsonString),
     Item(usize),
 }
 
 /// Walks through two documents and counts their differences by cause.
-struct Walk<'a> {
+struct DocumentComparison<'a> {
     role: &'a TableUse,
     found: BTreeMap<Cause, (u64, Vec<String>)>,
     /// Whether an object has the same keys in a different order.
     key_order: bool,
     /// The current path in both documents.
-    path: Vec<Step<'a>>,
+    path: Vec<PathStep<'a>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> DocumentComparison<'a> {
     /// Counts a difference at the current path, or at its member `last`. `describe` formats the example. It is called
     /// only for the first few differences.
     fn add(
         &mut self,
         cause: Cause,
         count: u64,
-        last: Option<Step<'a>>,
+        last: Option<PathStep<'a>>,
         describe: impl FnOnce() -> String,
     ) {
         let (sum, examples) = self.found.entry(cause).or_default();
@@ -151,8 +155,8 @@ impl<'a> Walk<'a> {
             for step in self.path.iter().chain(&last) {
                 text.push('/');
                 match step {
-                    Step::Key(key) => text.push_str(&key.to_string_lossy()),
-                    Step::Item(number) => text.push_str(&number.to_string()),
+                    PathStep::Key(key) => text.push_str(&key.to_string_lossy()),
+                    PathStep::Item(number) => text.push_str(&number.to_string()),
                 }
             }
             text.push_str(&describe());
@@ -160,7 +164,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn inside(&mut self, step: Step<'a>, their_value: &'a JsonValue, our_value: &'a JsonValue) {
+    fn inside(&mut self, step: PathStep<'a>, their_value: &'a JsonValue, our_value: &'a JsonValue) {
         self.path.push(step);
         self.values(their_value, our_value);
         self.path.pop();
@@ -179,15 +183,15 @@ impl<'a> Walk<'a> {
                     && a.keys().all(|key| b.get_key(key).is_some());
                 for (key, value) in b.iter() {
                     match a.get_key(key) {
-                        Some(other) => self.inside(Step::Key(key), other, value),
+                        Some(other) => self.inside(PathStep::Key(key), other, value),
                         None => {
-                            let last = Some(Step::Key(key));
+                            let last = Some(PathStep::Key(key));
                             self.add(Cause::ColumnsMissing, 1, last, String::new);
                         }
                     }
                 }
                 for key in a.keys().filter(|key| b.get_key(key).is_none()) {
-                    let last = Some(Step::Key(key));
+                    let last = Some(PathStep::Key(key));
                     self.add(Cause::ColumnsAdded, 1, last, String::new);
                 }
             }
@@ -219,8 +223,8 @@ impl<'a> Walk<'a> {
             _ => Difference::classify(&x, &y),
         };
         let key = match self.path.last() {
-            Some(Step::Key(key)) => key.to_string_lossy().into_owned(),
-            Some(Step::Item(number)) => number.to_string(),
+            Some(PathStep::Key(key)) => key.to_string_lossy().into_owned(),
+            Some(PathStep::Item(number)) => number.to_string(),
             None => String::new(),
         };
         let is_exact = self.role.is_label(&key) || self.role.ids.contains(&key);
@@ -274,7 +278,7 @@ impl<'a> Walk<'a> {
                 let items = counts.values();
                 let items = items.filter(|(count, _)| count.signum() == wanted);
                 let first = items.map(|(_, item)| *item).min().unwrap_or(0);
-                let last = Some(Step::Item(first));
+                let last = Some(PathStep::Item(first));
                 self.add(cause, number.unsigned_abs(), last, String::new);
             }
         }
@@ -282,7 +286,7 @@ impl<'a> Walk<'a> {
 
     fn by_position(&mut self, their_value: &'a [JsonValue], our_value: &'a [JsonValue]) {
         for (number, (a, b)) in their_value.iter().zip(our_value).enumerate() {
-            self.inside(Step::Item(number), a, b);
+            self.inside(PathStep::Item(number), a, b);
         }
     }
 }
@@ -332,6 +336,43 @@ fn json(value: &JsonValue) -> Vec<u8> {
 /// Returns a hash that is equal for equal values.
 fn hash(value: &JsonValue) -> blake3::Hash {
     blake3::hash(&json(value))
+}
+
+/// Compares two images with different bytes.
+pub(super) fn compare_images(
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    limits: &DecodingLimits,
+) -> Result<Vec<AuditFinding>> {
+    let decode = |file: &Path| Pixels::decode(&read::read_file(file, limits)?, limits);
+    let finding = match (decode(theirs), decode(ours)) {
+        (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),
+        (Ok(a), Ok(b)) if a == b => {
+            AuditFinding::new(Cause::ImageBytes, path).proof("all pixels are equal")
+        }
+        (Ok(a), Ok(b)) => {
+            let finding = AuditFinding::new(Cause::ImagePixels, path);
+            match (a.width, a.height) == (b.width, b.height) {
+                true => {
+                    let differ = a.bytes.iter().zip(&b.bytes).filter(|(x, y)| x != y).count();
+                    finding.example(format!("{differ} of {} samples differ", b.bytes.len()))
+                }
+                false => finding.example(format!(
+                    "theirs: {}x{}, ours: {}x{}",
+                    a.width, a.height, b.width, b.height
+                )),
+            }
+        }
+        (Err(ContentsError::Damaged(reason)), Ok(_)) => {
+            AuditFinding::new(Cause::ImageDamaged, path).example(reason)
+        }
+        (Err(error), Ok(_)) => AuditFinding::new(Cause::NotClassified, path)
+            .proof(format!("theirs cannot be decoded: {error}")),
+        (_, Err(error)) => AuditFinding::new(Cause::NotClassified, path)
+            .proof(format!("ours cannot be decoded: {error}")),
+    };
+    Ok(vec![finding])
 }
 
 #[cfg(test)]

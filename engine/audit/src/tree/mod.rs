@@ -4,9 +4,7 @@
 //! time. Only files that differ are analysed as tables, documents or images. Members of archives are compared like
 //! files. Files that exist on one side only are paired by content if their sizes are equal.
 
-mod archive;
 mod document;
-mod image;
 mod names;
 mod pair;
 mod roles;
@@ -119,7 +117,7 @@ pub fn compare(
         let (their_file, our_file) = (theirs.join(&their_path), ours.join(&our_path));
         let files = [their_file.as_path(), our_file.as_path()];
         let found = pair::with_context(&roles, resources, files, |context| {
-            names::inflated_findings(&their_path, &our_path, files, context)
+            pair::inflated_findings(&their_path, &our_path, files, context)
         });
         named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
@@ -127,7 +125,7 @@ pub fn compare(
         // The files of `theirs` are as long as the members of the archive.
         let file = ours.join(&archive);
         let found = pair::with_context(&roles, resources, [&file, &file], |context| {
-            names::unpacked_findings(&archive, &directory, theirs, &file, context)
+            pair::unpacked_findings(&archive, &directory, theirs, &file, context)
         });
         named.extend(found.map_err(AuditError::reading(&file))?);
     }

@@ -3,17 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use prep_contents::entries::of_archive;
 use prep_contents::listing::Listing;
-use prep_contents::{ArchiveFormat, ContentsError, DecodingLimits, read};
+use prep_contents::{DecodingLimits, read};
 
-use super::pair::{self, PairContext, extension};
-use super::swapped::is_of_test;
 use crate::bundle;
 use crate::causes::{Cause, Harm};
 use crate::error::{AuditError, unless_damaged};
-use crate::finding::AuditFinding;
-use crate::harm::{ANSWERS_SHOWN, PRIVATE};
+use crate::finding::{ANSWERS_SHOWN, AuditFinding, PRIVATE, TEST_ITEMS};
 use crate::system_files::is_of_system;
 
 /// Files that exist on one side only, by path, with their lengths.
@@ -121,94 +117,12 @@ impl OneSided {
     }
 }
 
-/// Returns the findings for a file that is compressed in `ours` but not in `theirs`: that fact, and the differences in
-/// content.
-///
-/// # Errors
-/// If the system failed.
-pub(super) fn inflated_findings(
-    their_path: &str,
-    our_path: &str,
-    [theirs, ours]: [&Path; 2],
-    context: &PairContext<'_>,
-) -> Result<Vec<AuditFinding>, ContentsError> {
-    let mut found = vec![packed_finding(their_path, our_path)];
-    let inside = context.inside()?;
-    let visited = of_archive(
-        ArchiveFormat::Gzip,
-        ours,
-        our_path,
-        inside.read.budget,
-        &mut |_, content| {
-            let ours = read::spool(content, inside.read.resources)?;
-            let paired = pair::compare(their_path, theirs, &ours, &inside)?;
-            found.extend(paired.findings);
-            Ok(())
-        },
-    );
-    found.extend(unreadable_finding(our_path, visited)?);
-    Ok(found)
-}
-
-/// Returns the finding for one of our archives that cannot be read to its end.
-///
-/// # Errors
-/// If the system failed.
-fn unreadable_finding(
-    path: &str,
-    visited: Result<(), ContentsError>,
-) -> Result<Option<AuditFinding>, ContentsError> {
-    match visited {
-        Ok(()) => Ok(None),
-        Err(error) if error.is_of_the_system() => Err(error),
-        Err(error) => {
-            let proof = format!("ours cannot be read: {error}");
-            Ok(Some(
-                AuditFinding::new(Cause::NotClassified, path).proof(proof),
-            ))
-        }
-    }
-}
-
 pub(super) fn packed_finding(theirs: &str, ours: &str) -> AuditFinding {
     AuditFinding::new(Cause::FilePacked, ours).example(format!("theirs: {theirs}, ours: {ours}"))
 }
 
 pub(super) fn case_finding(theirs: &str, ours: &str) -> AuditFinding {
     AuditFinding::new(Cause::FileNamesCase, ours).example(format!("theirs: {theirs}, ours: {ours}"))
-}
-
-/// Returns the findings for an archive that was unpacked in `theirs`: the unpacking itself, and the differences between
-/// members.
-pub(super) fn unpacked_findings(
-    path: &str,
-    directory: &str,
-    theirs: &Path,
-    ours: &Path,
-    context: &PairContext<'_>,
-) -> Result<Vec<AuditFinding>, ContentsError> {
-    let (mut found, mut count) = (Vec::new(), 0_u64);
-    let inside = context.inside()?;
-    let visited = of_archive(
-        ArchiveFormat::Zip,
-        ours,
-        path,
-        inside.read.budget,
-        &mut |member, content| {
-            let inner = member.path;
-            count += 1;
-            let ours = read::spool(content, inside.read.resources)?;
-            let theirs = theirs.join(format!("{directory}{inner}"));
-            let inner = format!("{path}/{inner}");
-            let paired = pair::compare(&inner, &theirs, &ours, &inside)?;
-            found.extend(paired.findings);
-            Ok(())
-        },
-    );
-    found.extend(unreadable_finding(path, visited)?);
-    let example = format!("{count} members of {path} are in {directory}");
-    found.push(AuditFinding::new(Cause::ArchiveUnpacked, path).example(example));
-    Ok(found)
 }
 
 /// Returns the findings for the remaining files: renamed, moved, missing or additional. `other_split` is set if tables
@@ -348,4 +262,32 @@ fn renamed(
         found.push(raise_if_private(finding));
     }
     Ok(found)
+}
+
+/// Returns the finding for a file whose content in their tree is the content of a different file in ours.
+pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
+    let mut finding = AuditFinding::new(Cause::FilesSwapped, path).proof("contents are equal");
+    if is_of_test(path) || is_of_test(other) {
+        finding.raise(Harm::Answers, TEST_ITEMS);
+    }
+    if path.starts_with("private/") {
+        finding.raise(Harm::Answers, PRIVATE);
+    }
+    finding
+}
+
+/// Returns whether a file belongs to the test part, by its name or the name of a directory or archive that contains it.
+pub(super) fn is_of_test(path: &str) -> bool {
+    path.split('/').any(|part| {
+        let part = part.to_ascii_lowercase();
+        part.starts_with("test") || part.contains("_test") || part.contains("-test")
+    })
+}
+
+/// Returns the suffix of the file name in lower case, without its dot.
+pub(super) fn extension(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase())
+        .unwrap_or_default()
 }

@@ -1,22 +1,24 @@
-//! Compares two files of the same name.
+//! Compares two files of the same name, and the members of archives.
 
 use std::path::Path;
 
 use prep_contents::entries::of_archive;
+use prep_contents::members::{ArchiveComparison, ArchiveSide, MemberDifference};
 use prep_contents::pairing::UnpairedKeys;
-use prep_contents::read::{self, Bytes};
+use prep_contents::read::Bytes;
 use prep_contents::table::is_json_lines;
 use prep_contents::{
-    ArchiveFormat, ContentsError, DecodingLimits, Format, ReadContext, Resources, Result,
+    ArchiveFormat, ContentsError, DecodingLimits, Format, ReadContext, Resources, Result, members,
+    read,
 };
 use prep_failure::QuotedValue;
 use prep_formats::sniff::FileType;
 
+use super::names::{extension, swapped_finding};
 use super::roles::Roles;
-use super::{archive, document, image};
+use super::{document, names};
 use crate::causes::{Cause, Harm};
-use crate::finding::AuditFinding;
-use crate::harm::PRIVATE;
+use crate::finding::{AuditFinding, PRIVATE};
 use crate::table;
 
 /// The context of a comparison.
@@ -217,11 +219,11 @@ fn find_differences(
         return Ok(outcome.findings);
     }
     if ArchiveFormat::from_path(path).is_some() {
-        return archive::compare(path, theirs, ours, context);
+        return compare_archives(path, theirs, ours, context);
     }
     match extension(path).as_str() {
         _ if is_document => document::compare(path, theirs, ours, &role, limits),
-        "png" | "jpg" | "jpeg" => image::compare(path, theirs, ours, limits),
+        "png" | "jpg" | "jpeg" => document::compare_images(path, theirs, ours, limits),
         _ => {
             if let Some(findings) = compare_text_form(path, theirs, ours, &role, limits)? {
                 return Ok(findings);
@@ -411,10 +413,146 @@ fn size(path: &Path) -> Result<u64> {
         .len())
 }
 
-/// Returns the suffix of the file name in lower case, without its dot.
-pub(super) fn extension(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.')
-        .map(|(_, extension)| extension.to_ascii_lowercase())
-        .unwrap_or_default()
+/// Compares two archives with different bytes.
+fn compare_archives(
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    context: &PairContext<'_>,
+) -> Result<Vec<AuditFinding>> {
+    let mut found = Vec::new();
+    let inside = context.inside()?;
+    let compared = members::compare(path, theirs, ours, &inside.read, &mut |name, member| {
+        let inner = format!("{path}/{name}");
+        match member {
+            MemberDifference::OnlyHere { size } => found.push(
+                AuditFinding::new(Cause::FilesMissing, inner)
+                    .example(format!("{name}, {size} bytes")),
+            ),
+            MemberDifference::OnlyThere { size } => found.push(
+                AuditFinding::new(names::cause_of_surplus(name), inner)
+                    .example(format!("{name}, {size} bytes")),
+            ),
+            MemberDifference::Renamed { there, .. } => {
+                let cause = names::cause_of_renaming(name, there, false);
+                found.push(
+                    AuditFinding::new(cause, inner)
+                        .example(format!("theirs: {there}, ours: {name}"))
+                        .proof("contents are equal"),
+                );
+            }
+            MemberDifference::Swapped { there, .. } => {
+                let example = format!("their {there} has the content of our {name}");
+                found.push(swapped_finding(&inner, &format!("{path}/{there}")).example(example));
+            }
+            MemberDifference::Differ { theirs, ours } => {
+                let paired = compare(&inner, theirs, ours, &inside)?;
+                found.extend(paired.findings);
+            }
+        }
+        Ok(())
+    });
+    let compared = match compared? {
+        ArchiveComparison::Compared(compared) => compared,
+        ArchiveComparison::Unreadable(ArchiveSide::Theirs, ContentsError::Damaged(reason)) => {
+            found.push(AuditFinding::new(Cause::FilesDamaged, path).example(reason));
+            return Ok(found);
+        }
+        ArchiveComparison::Unreadable(side, error) => {
+            let whose = match side {
+                ArchiveSide::Theirs => "theirs",
+                ArchiveSide::Ours => "ours",
+            };
+            let proof = format!("{whose} cannot be read: {error}");
+            found.push(AuditFinding::new(Cause::NotClassified, path).proof(proof));
+            return Ok(found);
+        }
+    };
+    if found.is_empty() {
+        let mut proof = format!("{} members have equal names and contents", compared.equal);
+        if compared.reordered {
+            proof.push_str(", but a different order");
+        }
+        found.push(AuditFinding::new(Cause::ArchiveRepacked, path).proof(proof));
+    }
+    Ok(found)
+}
+
+/// Returns the findings for an archive that was unpacked in `theirs`: the unpacking itself, and the differences between
+/// members.
+pub(super) fn unpacked_findings(
+    path: &str,
+    directory: &str,
+    theirs: &Path,
+    ours: &Path,
+    context: &PairContext<'_>,
+) -> Result<Vec<AuditFinding>> {
+    let (mut found, mut count) = (Vec::new(), 0_u64);
+    let inside = context.inside()?;
+    let visited = of_archive(
+        ArchiveFormat::Zip,
+        ours,
+        path,
+        inside.read.budget,
+        &mut |member, content| {
+            let inner = member.path;
+            count += 1;
+            let ours = read::spool(content, inside.read.resources)?;
+            let theirs = theirs.join(format!("{directory}{inner}"));
+            let inner = format!("{path}/{inner}");
+            let paired = compare(&inner, &theirs, &ours, &inside)?;
+            found.extend(paired.findings);
+            Ok(())
+        },
+    );
+    found.extend(unread_archive(path, visited)?);
+    let example = format!("{count} members of {path} are in {directory}");
+    found.push(AuditFinding::new(Cause::ArchiveUnpacked, path).example(example));
+    Ok(found)
+}
+
+/// Returns the findings for a file that is compressed in `ours` but not in `theirs`: that fact, and the differences in
+/// content.
+///
+/// # Errors
+/// If the system failed.
+pub(super) fn inflated_findings(
+    their_path: &str,
+    our_path: &str,
+    [theirs, ours]: [&Path; 2],
+    context: &PairContext<'_>,
+) -> Result<Vec<AuditFinding>> {
+    let mut found = vec![names::packed_finding(their_path, our_path)];
+    let inside = context.inside()?;
+    let visited = of_archive(
+        ArchiveFormat::Gzip,
+        ours,
+        our_path,
+        inside.read.budget,
+        &mut |_, content| {
+            let ours = read::spool(content, inside.read.resources)?;
+            let paired = compare(their_path, theirs, &ours, &inside)?;
+            found.extend(paired.findings);
+            Ok(())
+        },
+    );
+    found.extend(unread_archive(our_path, visited)?);
+    Ok(found)
+}
+
+/// Returns the finding for one of our archives that cannot be read to its end.
+///
+/// # Errors
+/// If the system failed.
+fn unread_archive(path: &str, visited: Result<()>) -> Result<Option<AuditFinding>> {
+    match visited {
+        Ok(()) => Ok(None),
+        Err(error) if error.is_of_the_system() => Err(error),
+        Err(error) => {
+            let proof = format!("ours cannot be read: {error}");
+            Ok(Some(
+                AuditFinding::new(Cause::NotClassified, path).proof(proof),
+            ))
+        }
+    }
 }

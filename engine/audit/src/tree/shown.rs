@@ -12,8 +12,7 @@ use super::TreeRoots;
 use super::roles::Roles;
 use crate::causes::{Cause, Harm};
 use crate::error::unless_damaged;
-use crate::finding::AuditFinding;
-use crate::harm::ANSWERS_SHOWN;
+use crate::finding::{ANSWERS_SHOWN, AuditFinding};
 
 /// Minimum number of test items whose answers must be found.
 const MIN_ITEMS: usize = 10;
@@ -48,14 +47,14 @@ pub(super) fn raise(
     if !findings.iter().any(is_suspicious) {
         return Ok(());
     }
-    let Some(answers) = Answers::read(roots, roles)? else {
+    let Some(answers) = SearchedAnswers::read(roots, roles)? else {
         return Ok(());
     };
     raise_item_files(findings, roots, &answers)?;
     let mut by_file: BTreeMap<String, Vec<&mut AuditFinding>> = BTreeMap::new();
     for finding in findings.iter_mut() {
         if is_suspicious(finding)
-            && finding.harm < Harm::Answers
+            && finding.harm < Harm::SearchedAnswers
             && let Some(file) = outermost_file(&finding.path, roots.theirs)
         {
             by_file.entry(file).or_default().push(finding);
@@ -79,7 +78,7 @@ fn outermost_file(path: &str, theirs: &Path) -> Option<String> {
 }
 
 fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
-    finding.raise(Harm::Answers, ANSWERS_SHOWN);
+    finding.raise(Harm::SearchedAnswers, ANSWERS_SHOWN);
     let proof = finding.proof.take();
     finding.proof = Some(proof.map_or(shown.to_owned(), |proof| format!("{proof}; {shown}")));
 }
@@ -89,7 +88,7 @@ fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
 fn raise_item_files(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
-    answers: &Answers,
+    answers: &SearchedAnswers,
 ) -> Result<()> {
     let is_surplus =
         |one: &AuditFinding| one.cause == Cause::FilesSurplus && one.path.starts_with("public/");
@@ -102,14 +101,14 @@ fn raise_item_files(
         return Ok(());
     };
     for finding in findings.iter_mut().filter(|one| is_surplus(one)) {
-        finding.raise(Harm::Answers, ANSWERS_SHOWN);
+        finding.raise(Harm::SearchedAnswers, ANSWERS_SHOWN);
         finding.proof = Some(shown.clone());
     }
     Ok(())
 }
 
 /// Our answers.
-struct Answers {
+struct SearchedAnswers {
     /// Ids of the test items in the order of the answers.
     order: Vec<String>,
     /// Name of the id column.
@@ -118,9 +117,9 @@ struct Answers {
     labels: Vec<(String, HashMap<String, String>)>,
 }
 
-impl Answers {
+impl SearchedAnswers {
     /// Reads our answers. Columns with the same label in all rows are omitted.
-    fn read(roots: &TreeRoots<'_>, roles: &Roles) -> Result<Option<Answers>> {
+    fn read(roots: &TreeRoots<'_>, roles: &Roles) -> Result<Option<SearchedAnswers>> {
         let (Some(path), Some(id)) = (roles.answers.as_deref(), roles.only_id()) else {
             return Ok(None);
         };
@@ -138,7 +137,7 @@ impl Answers {
                 }
             }
         }
-        Ok(Some(Answers {
+        Ok(Some(SearchedAnswers {
             order: ids,
             id: id.to_owned(),
             labels,

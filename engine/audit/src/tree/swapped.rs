@@ -4,35 +4,15 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use prep_contents::listing::Listing;
+use prep_contents::{Format, read};
+
 use super::TreeRoots;
+use super::names::swapped_finding;
 use super::pair::FileComparison;
-use crate::causes::{Cause, Harm};
+use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
-use crate::harm::{PRIVATE, TEST_ITEMS};
-use prep_contents::Format;
-use prep_contents::listing::Listing;
-use prep_contents::read;
-
-/// Returns the finding for a file whose content in their tree is the content of a different file in ours.
-pub(super) fn finding(path: &str, other: &str) -> AuditFinding {
-    let mut finding = AuditFinding::new(Cause::FilesSwapped, path).proof("contents are equal");
-    if is_of_test(path) || is_of_test(other) {
-        finding.raise(Harm::Answers, TEST_ITEMS);
-    }
-    if path.starts_with("private/") {
-        finding.raise(Harm::Answers, PRIVATE);
-    }
-    finding
-}
-
-/// Returns whether a file belongs to the test part, by its name or the name of a directory or archive that contains it.
-pub(super) fn is_of_test(path: &str) -> bool {
-    path.split('/').any(|part| {
-        let part = part.to_ascii_lowercase();
-        part.starts_with("test") || part.contains("_test") || part.contains("-test")
-    })
-}
 
 /// Replaces the findings of files whose content in their tree is the content of a different file in ours. Only files
 /// whose lengths occur on both sides are read.
@@ -91,7 +71,7 @@ fn find_copied(
         let hash = read::content(&file).map_err(AuditError::reading(&file))?;
         if let Some(other) = our_paths.get(&hash).filter(|other| ***other != pair.path) {
             let example = format!("their {} has the content of our {other}", pair.path);
-            pair.findings = vec![finding(&pair.path, other).example(example)];
+            pair.findings = vec![swapped_finding(&pair.path, other).example(example)];
         }
     }
     Ok(())
@@ -131,7 +111,7 @@ fn find_exchanged(pairs: &mut [FileComparison], roots: &TreeRoots<'_>) -> Result
         let hash = read::content(&file).map_err(AuditError::reading(&file))?;
         if let Some(other) = their_paths.get(&hash).filter(|other| **other != pair.path) {
             let example = format!("their {other} has the content of our {}", pair.path);
-            pair.findings = vec![finding(&pair.path, other).example(example)];
+            pair.findings = vec![swapped_finding(&pair.path, other).example(example)];
         }
     }
     Ok(())

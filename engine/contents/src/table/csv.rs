@@ -1,6 +1,7 @@
 //! Reads CSV files in any dialect: detects the dialect, and reads the rows.
 
-use std::io::{self, BufRead, Read};
+use std::io;
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::limits::DecodingLimits;
@@ -8,10 +9,9 @@ use prep_formats::pandas::MAX_HEADER_BYTES;
 use prep_formats::sniff::{FileType, SNIFF_BYTES};
 use prep_formats::text_encoding::TextEncoding;
 
-use super::check_cells;
-use super::row::{Row, Rows, TableReader};
-use crate::error::{ContentsError, Result};
+use super::{Row, Rows, TableReader, check_cells};
 use crate::read::open_buffered;
+use crate::{ContentsError, Result};
 
 /// The dialect of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use prep_formats::npy::{Element, NpyArray, NpyHeader};
 use prep_formats::pandas::{push_f32, push_f64};
 use prep_formats::read_at::ReadAt;
 
-use super::row::{Row, Rows, TableReader};
-use crate::error::{ContentsError, Result};
+use super::{Row, Rows, TableReader};
+use crate::{ContentsError, Result};
 
 /// Maximum number of columns. A longer last dimension is not treated as columns.
 const MAX_COLUMNS: u64 = 4096;
@@ -58,14 +58,6 @@ impl ArrayFile {
         &self.header
     }
 
-    /// Reads the rows as the bits of their elements, to compare arrays without formatting elements.
-    pub fn bits(&self) -> BitRows<'_> {
-        BitRows {
-            blocks: Blocks::new(self),
-            row: Vec::new(),
-        }
-    }
-
     /// Whether the array has three or more dimensions in Fortran order, so that elements of a row are far apart in the
     /// file.
     fn is_scattered(&self) -> bool {
@@ -83,20 +75,15 @@ impl TableReader for ArrayFile {
     }
 
     fn rows(&self) -> Result<Box<dyn Rows + '_>> {
-        let blocks = Blocks::new(self);
-        Ok(Box::new(ArrayRows { blocks }))
+        Ok(Box::new(Blocks::new(self)))
     }
 }
 
-struct ArrayRows<'a> {
-    blocks: Blocks<'a>,
-}
-
-impl Rows for ArrayRows<'_> {
+impl Rows for Blocks<'_> {
     fn next(&mut self, row: &mut Row) -> Result<bool> {
         row.clear();
-        let header = &self.blocks.array.header;
-        let Some(bytes) = self.blocks.next_row()? else {
+        let header = &self.array.header;
+        let Some(bytes) = self.next_row()? else {
             return Ok(false);
         };
         for element in bytes.chunks_exact(element_size(header)) {
@@ -104,28 +91,6 @@ impl Rows for ArrayRows<'_> {
             row.end_cell();
         }
         Ok(true)
-    }
-}
-
-/// The rows of an array, with each element as 64 bits: its bytes, or a hash if it has more than eight bytes.
-pub struct BitRows<'a> {
-    blocks: Blocks<'a>,
-    row: Vec<u64>,
-}
-
-impl BitRows<'_> {
-    /// Returns the next row. `None` after the last row.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn next_row(&mut self) -> Result<Option<&[u64]>> {
-        let size = element_size(&self.blocks.array.header);
-        let Some(bytes) = self.blocks.next_row()? else {
-            return Ok(None);
-        };
-        self.row.clear();
-        self.row.extend(bytes.chunks_exact(size).map(bits));
-        Ok(Some(&self.row))
     }
 }
 
@@ -216,22 +181,6 @@ fn element_size(header: &NpyHeader) -> usize {
         .max(1)
 }
 
-fn bits(element: &[u8]) -> u64 {
-    let mut wide = [0; 8];
-    match wide.get_mut(..element.len()) {
-        Some(bytes) => {
-            bytes.copy_from_slice(element);
-            u64::from_le_bytes(wide)
-        }
-        None => {
-            let hash = blake3::hash(element);
-            hash.as_bytes()
-                .first_chunk()
-                .map_or(0, |eight| u64::from_le_bytes(*eight))
-        }
-    }
-}
-
 /// Returns the offset of an element in the file. `number` counts elements with the last index varying fastest.
 fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     if !header.fortran_order || header.shape.len() < 2 {
@@ -295,28 +244,42 @@ mod tests {
         file
     }
 
-    /// Returns all rows, read as bits and read as text.
-    fn rows(file: &tempfile::NamedTempFile) -> (Vec<Vec<u64>>, Vec<Vec<u64>>) {
+    /// Returns the elements row by row.
+    fn elements(file: &tempfile::NamedTempFile) -> Vec<u64> {
         let array = ArrayFile::open(file.path(), &DecodingLimits::default()).unwrap();
-        let (mut by_bits, mut bits) = (Vec::new(), array.bits());
-        while let Some(row) = bits.next_row().unwrap() {
-            by_bits.push(row.to_vec());
-        }
-        let (mut as_text, mut row) = (Vec::new(), Row::default());
-        let mut rows = array.rows().unwrap();
+        let (mut found, mut row, mut rows) = (Vec::new(), Row::default(), array.rows().unwrap());
         while rows.next(&mut row).unwrap() {
-            let cell = |at| String::from_utf8_lossy(row.cell(at)).parse().unwrap();
-            as_text.push((0..array.columns().len()).map(cell).collect());
+            let cell = |at| -> u64 { String::from_utf8_lossy(row.cell(at)).parse().unwrap() };
+            found.extend((0..array.columns().len()).map(cell));
         }
-        (by_bits, as_text)
+        found
+    }
+
+    /// Returns where the element with this number in the order of rows is in the file.
+    fn offset(shape: &[u64], is_fortran: bool, number: u64) -> u64 {
+        let (mut rest, mut indices) = (number, vec![0; shape.len()]);
+        for (index, length) in indices.iter_mut().zip(shape).rev() {
+            *index = rest % length;
+            rest /= length;
+        }
+        let mut stride = 1;
+        let strides = indices.iter().zip(shape).map(|(index, length)| {
+            let own = index * stride;
+            stride *= length;
+            own
+        });
+        match is_fortran {
+            true => strides.sum(),
+            false => number,
+        }
     }
 
     #[test]
-    fn bits_and_texts_have_the_same_order() {
+    fn elements_are_read_row_by_row() {
         // Enough rows for more than one block.
         let count = 3 * 300_000;
         let data: Vec<u8> = (0..count).flat_map(|n: u64| n.to_le_bytes()).collect();
-        for (shape, order) in [
+        for (shape, is_fortran) in [
             (vec![300_000, 3], false),
             (vec![300_000, 3], true),
             (vec![count], true),
@@ -326,12 +289,9 @@ mod tests {
         ] {
             let length: u64 = shape.iter().product();
             let data = &data[..usize::try_from(length * 8).unwrap()];
-            let (by_bits, as_text) = rows(&file(&shape, order, "<u8", data));
-            assert!(by_bits == as_text, "{shape:?} {order}");
-            assert_eq!(
-                by_bits.len() as u64 * shape[1..].last().unwrap_or(&1),
-                length
-            );
+            let found = elements(&file(&shape, is_fortran, "<u8", data));
+            let expected = (0..length).map(|number| offset(&shape, is_fortran, number));
+            assert!(found.into_iter().eq(expected), "{shape:?} {is_fortran}");
         }
     }
 }

@@ -10,9 +10,8 @@ use prep_formats::limits::{DecodingLimits, Limit};
 use prep_formats::pandas::{push_f32, push_f64};
 use prep_formats::parquet::{ParquetBatches, ParquetTable};
 
-use super::check_cells;
-use super::row::{Row, Rows, TableReader};
-use crate::error::{ContentsError, Result};
+use super::{Row, Rows, TableReader, check_cells};
+use crate::{ContentsError, Result};
 
 const BATCH: usize = 1 << 14;
 

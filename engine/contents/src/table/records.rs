@@ -9,10 +9,9 @@ use prep_formats::bson::BsonDocuments;
 use prep_formats::json::{JsonElements, JsonLines, JsonValue, NestedValues, WriteOptions, parse};
 use prep_formats::limits::{DecodingLimits, Limit};
 
-use super::check_cells;
-use super::row::{Row, Rows, TableReader, short};
-use crate::error::{ContentsError, Result};
+use super::{Row, Rows, TableReader, check_cells, short};
 use crate::read::open_buffered;
+use crate::{ContentsError, Result};
 
 /// Layout of the objects in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -115,7 +115,7 @@ fn advice(detector: &str) -> &'static str {
         "metadata" | "size" => {
             "write the files again with the same program and settings, without metadata"
         }
-        "cells" | "combined" => "write all cells in the same way, independently of the answer",
+        "cells" => "write all cells in the same way, independently of the answer",
         _ => "",
     }
 }

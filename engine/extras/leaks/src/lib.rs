@@ -23,23 +23,19 @@
 //! read directly, or they are predicted at least ten percentage points better than in data without a leak. A
 //! significant but small effect is a note. With fewer than 50 test items, a statistical finding is also only a note.
 
-mod cells;
 mod detectors;
 mod facts;
-mod fields;
 mod finding;
 mod model;
-mod number;
-mod paths;
 mod places;
 mod series;
 mod sketch;
 mod statistics;
 mod table;
+mod text;
 mod view;
 mod whole_groups;
 mod world;
-mod xml;
 
 use std::collections::BTreeMap;
 
@@ -47,7 +43,6 @@ pub use detectors::NAMES;
 pub use finding::{LeakFinding, LeakLevel, LeaksError};
 pub use world::LeakInput;
 
-use finding::failed;
 use world::World;
 
 /// The result of a search.
@@ -83,8 +78,7 @@ pub fn find(
     let mut world = World::read(input)?;
     let seen = std::mem::take(&mut world.public.facts);
     let mut tests = statistics::Tests::default();
-    let found = detectors::all(&world, seen, &mut tests, &input.limits);
-    let mut findings = found.map_err(|cause| failed(&input.public, cause))?;
+    let mut findings = detectors::all(&world, seen, &mut tests);
     let items = world.ids.len();
     let threshold = statistics::threshold(&tests.p_values);
     for finding in &mut findings {

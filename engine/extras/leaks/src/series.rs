@@ -1,8 +1,13 @@
-//! Series of numbers in items' files: CSV tables of numbers, arrays, and sounds.
+//! Series of numbers in items' files: CSV tables of numbers, and arrays. Also features of files in any format.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use prep_formats::npy::NpyHeader;
 
 use crate::statistics::{deviation, finite, mean};
+use crate::text::ContentKind;
 
 /// Maximum number of values that are read from a file.
 const MAX_NUMBERS: usize = 20_000;
@@ -15,10 +20,9 @@ const MIN_ROWS: usize = 12;
 
 /// Returns the numeric columns of a file. `None` if the file is not a series.
 pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
-    let name = path.to_ascii_lowercase();
-    let columns = match name.rsplit('.').next()? {
-        "csv" | "tsv" | "txt" | "dat" => text_columns(std::str::from_utf8(file).ok()?),
-        "npy" => array_columns(file),
+    let columns = match ContentKind::from_path(path) {
+        ContentKind::Csv | ContentKind::Text => text_columns(std::str::from_utf8(file).ok()?),
+        ContentKind::Array => array_columns(file),
         _ => None,
     }?;
     let rows = columns.first().map_or(0, Vec::len);
@@ -134,6 +138,29 @@ pub(crate) fn summary(columns: &[Vec<f64>]) -> Vec<(String, f64)> {
             found.push((what, value));
         }
     }
+    found
+}
+
+/// Returns features of a file in any format: how often bytes of each eighth of the value range occur, and the
+/// compression ratio.
+pub(crate) fn byte_features(file: &[u8]) -> Vec<(String, f64)> {
+    let some = file.get(..1 << 18).unwrap_or(file);
+    let count = some.len().max(1) as f64;
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let _ = packed.write_all(some);
+    let length = packed.finish().map_or(0, |bytes| bytes.len()) as f64;
+    let mut kinds = [0.0_f64; 8];
+    for byte in some {
+        if let Some(kind) = kinds.get_mut(usize::from(byte >> 5)) {
+            *kind += 1.0;
+        }
+    }
+    // Fractions are rounded, because exact fractions would reveal the length.
+    let coarse = |share: f64| (share * 50.0).round() / 50.0;
+    let kinds = kinds.iter().enumerate();
+    let kinds = kinds.map(|(kind, sum)| (format!("bytes {kind}"), coarse(sum / count)));
+    let mut found: Vec<(String, f64)> = kinds.collect();
+    found.push(("packed".to_owned(), coarse(length / count)));
     found
 }
 

@@ -1,30 +1,21 @@
-//! Computes p-values by shuffling, and controls the false discovery rate.
+//! Statistics, and the limit of the false discovery rate.
 //!
-//! A statistic is compared with its values for shuffled answers. The seed of the generator is fixed, so two runs have
-//! the same result. The p-value is the fraction of shuffles that reach the statistic. If no shuffle does, the p-value
-//! is the tail of the normal distribution with the mean and deviation of the shuffles, but at most `1 / (number of
-//! shuffles + 1)`. Benjamini and Yekutieli's procedure, which allows dependent tests, limits the false discovery rate
-//! over all tests of a competition to 1 %.
+//! Benjamini and Yekutieli's procedure, which allows dependent tests, limits the false discovery rate over all tests of a
+//! competition to 1 %. The seed of the random generator is fixed, so two runs have the same result.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-
-/// Number of shuffles per test.
-const SHUFFLES: usize = 199;
-
-/// Maximum number of rows of a test. If there are more, only the first ones are used.
-const MAX_ROWS: usize = 20_000;
 
 /// Maximum false discovery rate.
 const FALSE_DISCOVERY_RATE: f64 = 0.01;
 
 /// The random number generator SplitMix64.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct SplitMix(u64);
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
+impl SplitMix {
+    pub(crate) fn new(seed: u64) -> SplitMix {
+        SplitMix(seed)
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -39,36 +30,6 @@ impl Random {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bound = bound.max(1) as u64;
         usize::try_from(self.next() % bound).unwrap_or(0)
-    }
-
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for place in (1..items.len()).rev() {
-            items.swap(place, self.below(place + 1));
-        }
-    }
-}
-
-/// Estimates the probability that the statistic of shuffled labels is at least as large as that of `labels`.
-pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f64) -> f64 {
-    let labels = labels.get(..MAX_ROWS).unwrap_or(labels);
-    let found = statistic(labels);
-    let mut shuffled = labels.to_vec();
-    let mut random = Random::new(0x5eed);
-    let values: Vec<f64> = (0..SHUFFLES)
-        .map(|_| {
-            random.shuffle(&mut shuffled);
-            statistic(&shuffled)
-        })
-        .collect();
-    let count = SHUFFLES as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let reached = values.iter().filter(|value| **value >= found).count();
-    let share = (reached as f64 + 1.0) / (count + 1.0);
-    match reached {
-        0 if variance > 0.0 => share.min(normal_tail((found - mean) / variance.sqrt())),
-        0 if found > mean => 1e-12,
-        _ => share,
     }
 }
 
@@ -163,18 +124,6 @@ pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = 
     right as f64 / total.max(1) as f64
 }
 
-/// Divides values into bins of about the same size, and returns the bin of each value. Equal values are in the same
-/// bin.
-pub(crate) fn bins(values: &[f64], wanted: usize) -> Vec<usize> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let edges = edges(&sorted, wanted);
-    values
-        .iter()
-        .map(|value| edges.partition_point(|edge| edge <= value))
-        .collect()
-}
-
 /// Returns the edges between bins with about the same number of sorted values.
 pub(crate) fn edges(sorted: &[f64], bins: usize) -> Vec<f64> {
     (1..bins)
@@ -200,23 +149,30 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
     (squares / values.len().max(1) as f64).sqrt()
 }
 
-/// Returns the area under the ROC curve if nearly all values of one of two classes are above those of the other class.
-pub(crate) fn separation<T: PartialEq>(values: &[f64], classes: &[T], count: usize) -> Option<f64> {
-    let first = classes.first().filter(|_| count == 2)?;
-    let (mut sum, mut own) = (0.0, 0.0);
-    for (rank, class) in ranks(values).iter().zip(classes) {
-        if class == first {
-            sum += rank;
-            own += 1.0;
+/// Number of neighbours that [`nearest`] compares.
+const NEIGHBOURS: usize = 20;
+
+/// Returns the index and the distance of the nearest one, and the distance of the twentieth or last. `distance` receives an
+/// index and the distance above which it does not matter.
+pub(crate) fn nearest(
+    count: usize,
+    distance: impl Fn(usize, f64) -> Option<f64>,
+) -> Option<(usize, f64, f64)> {
+    let mut best: Vec<(f64, usize)> = Vec::with_capacity(NEIGHBOURS + 1);
+    let mut most = f64::INFINITY;
+    for number in 0..count {
+        let Some(apart) = distance(number, most).filter(|apart| *apart < most) else {
+            continue;
+        };
+        let place = best.partition_point(|(known, _)| *known <= apart);
+        best.insert(place, (apart, number));
+        best.truncate(NEIGHBOURS);
+        if best.len() == NEIGHBOURS {
+            most = best.last().map_or(most, |(last, _)| *last);
         }
     }
-    let others = classes.len() as f64 - own;
-    if own < 10.0 || others < 10.0 {
-        return None;
-    }
-    let area = (sum - own * (own - 1.0) / 2.0) / (own * others);
-    let area = area.max(1.0 - area);
-    (area >= 0.995).then_some(area)
+    let (first, last) = (best.first()?, best.last()?);
+    Some((first.1, first.0, last.0))
 }
 
 /// Returns the ranks, from 0. Equal values have the mean of their ranks.
@@ -267,18 +223,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorted_labels_are_significant_and_shuffled_ones_are_not() {
-        let agree = |labels: &[u8]| {
-            let pairs = labels.windows(2).filter(|pair| pair[0] == pair[1]);
-            pairs.count() as f64
-        };
-        let mut labels: Vec<u8> = (0..200).map(|n| u8::from(n < 100)).collect();
-        assert!(by_shuffling(&labels, agree) < 1e-9);
-        Random::new(7).shuffle(&mut labels);
-        assert!(by_shuffling(&labels, agree) > 0.01);
-    }
-
-    #[test]
     fn the_threshold_is_lower_if_there_are_more_tests() {
         assert_eq!(threshold(&[0.004]), 0.004);
         let mut tests = vec![0.5; 99];
@@ -307,9 +251,8 @@ mod tests {
     }
 
     #[test]
-    fn ranks_bins_purity_and_correlation_are_correct() {
+    fn ranks_purity_and_correlation_are_correct() {
         assert_eq!(ranks(&[3.0, 1.0, 3.0]), [1.5, 0.0, 1.5]);
-        assert_eq!(bins(&[1.0, 2.0, 3.0, 4.0], 2), [0, 0, 1, 1]);
         assert_eq!(purity([(1, 'a'), (1, 'a'), (1, 'b'), (2, 'b')]), 0.75);
         assert!((correlation(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]) - 1.0).abs() < 1e-12);
         assert_eq!(majority(["a", "a", "b"]), 2.0 / 3.0);

@@ -1,21 +1,20 @@
-//! Tables in memory, stored by column, so that detectors can access cells in any order.
+//! Tables in memory, stored by column, so that detectors can access cells in any order. The cells of a column are one
+//! text, so a column of short cells takes little more memory than its text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
 use prep_contents::table::{DetectedFile, unquoted};
-use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row};
+use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 use prep_formats::limits::Limit;
-
-use crate::cells::Cells;
 
 /// A table, or an even sample of its rows. A missing cell is an empty string.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Table {
+pub(crate) struct ColumnTable {
     pub names: Vec<String>,
     /// The cells of each column.
-    pub columns: Vec<Cells>,
+    pub columns: Vec<CellTexts>,
     /// Number of rows in the file.
     pub all_rows: u64,
     /// Row numbers in the file, if the table is a sample.
@@ -23,12 +22,11 @@ pub(crate) struct Table {
 }
 
 /// Memory of a cell in addition to its text: its place in the column, and what detectors need to compare it with others.
-pub(crate) const CELL_BYTES: u64 = 48;
+const CELL_BYTES: u64 = 48;
 
-impl Table {
-    /// Reads a table into at most `room` bytes of memory. If it needs more, every second row is dropped, then every
-    /// second of the remaining rows, and so on. Rows are kept as long as there is memory if `wanted` returns true for
-    /// one of their first cells.
+impl ColumnTable {
+    /// Reads a table into at most `room` bytes of memory. If it needs more, only every second row is read, or every fourth,
+    /// and so on. Further rows are read as long as there is memory if `wanted` returns true for one of their first cells.
     ///
     /// # Errors
     /// If the file cannot be read as a table of this format, or a row needs too much memory.
@@ -38,47 +36,73 @@ impl Table {
         limits: &DecodingLimits,
         room: u64,
         wanted: &dyn Fn(&str) -> bool,
-    ) -> Result<Table> {
+    ) -> Result<ColumnTable> {
         let limits = &DecodingLimits {
             record: limits.record.min(room),
             ..*limits
         };
         let opened = DetectedFile::open(path, format, limits)?;
         let table = opened.table();
-        let names = table.columns().to_vec();
-        let mut kept = RowSample::new(names.len());
-        let (mut rows, mut row) = (table.rows()?, Row::default());
-        while rows.next(&mut row)? {
-            let is_in_turn = kept.next.is_multiple_of(kept.step);
-            let cells = || (0..names.len()).map(|place| text(&row, place, format));
-            let mut first = cells().take(MAX_KEY_COLUMNS);
-            if is_in_turn || kept.has_room_for_wanted && first.any(|cell| wanted(&cell)) {
-                kept.add(cells());
-                while kept.bytes > room && kept.thin(wanted) {}
-                let within = DecodingLimits {
-                    record: room,
-                    ..*limits
-                };
-                let checked = within.check(Limit::Record, kept.bytes);
+        let (mut step, mut has_room_for_wanted) = (1, true);
+        loop {
+            let is_wanted = |cell: &str| has_room_for_wanted && wanted(cell);
+            let (read, wanted_bytes) =
+                ColumnTable::read_rows(table, format, (room, step), &is_wanted)?;
+            if let Some(read) = read {
+                return Ok(read);
+            }
+            if step >= 1 << 62 {
+                let checked = limits.check(Limit::Record, room.saturating_add(1));
                 checked.map_err(ContentsError::Limit)?;
             }
-            kept.next += 1;
+            has_room_for_wanted &= wanted_bytes * 2 < room;
+            step *= 2;
         }
-        for column in &mut kept.columns {
-            column.shrink_to_fit();
+    }
+
+    /// Reads the rows whose number is a multiple of `step`, and the wanted ones. `None` if they need more memory than
+    /// `room`. Also returns the memory of the wanted rows.
+    fn read_rows(
+        table: &dyn TableReader,
+        format: Format,
+        (room, step): (u64, u64),
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<(Option<ColumnTable>, u64)> {
+        let names = table.columns().to_vec();
+        let mut columns = vec![CellTexts::default(); names.len()];
+        let (mut numbers, mut number, mut bytes, mut wanted_bytes) = (Vec::new(), 0_u64, 0, 0);
+        let (mut rows, mut row) = (table.rows()?, Row::default());
+        while rows.next(&mut row)? {
+            let cells = || (0..names.len()).map(|place| text(&row, place, format));
+            let is_in_turn = number.is_multiple_of(step);
+            if is_in_turn || cells().take(MAX_KEY_COLUMNS).any(|cell| wanted(&cell)) {
+                let before = bytes;
+                for (column, cell) in columns.iter_mut().zip(cells()) {
+                    bytes += CELL_BYTES + cell.len() as u64;
+                    column.push(&cell);
+                }
+                numbers.push(number);
+                wanted_bytes += if is_in_turn { 0 } else { bytes - before };
+                if bytes > room {
+                    return Ok((None, wanted_bytes));
+                }
+            }
+            number += 1;
         }
-        Ok(Table {
+        columns.iter_mut().for_each(CellTexts::shrink_to_fit);
+        let table = ColumnTable {
             names,
-            columns: kept.columns,
-            all_rows: kept.next,
-            numbers: (kept.step > 1).then_some(kept.numbers),
-        })
+            columns,
+            all_rows: number,
+            numbers: (step > 1).then_some(numbers),
+        };
+        Ok((Some(table), wanted_bytes))
     }
 
     /// Creates a table from columns of the same length.
-    pub(crate) fn new(names: Vec<String>, columns: Vec<Cells>) -> Table {
-        let all_rows = columns.first().map_or(0, Cells::len) as u64;
-        Table {
+    pub(crate) fn new(names: Vec<String>, columns: Vec<CellTexts>) -> ColumnTable {
+        let all_rows = columns.first().map_or(0, CellTexts::len) as u64;
+        ColumnTable {
             names,
             columns,
             all_rows,
@@ -99,20 +123,21 @@ impl Table {
 
     /// Returns the memory of all cells, in bytes.
     pub(crate) fn memory(&self) -> u64 {
-        memory(&self.columns)
+        let of_column = |cells: &CellTexts| CELL_BYTES * cells.len() as u64 + cells.bytes() as u64;
+        self.columns.iter().map(of_column).sum()
     }
 
     pub(crate) fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Cells::len)
+        self.columns.first().map_or(0, CellTexts::len)
     }
 
-    pub(crate) fn column(&self, name: &str) -> Option<&Cells> {
+    pub(crate) fn column(&self, name: &str) -> Option<&CellTexts> {
         let place = self.names.iter().position(|column| column == name)?;
         self.columns.get(place)
     }
 
     /// Returns the name and the cells of each column except the one with the ids.
-    pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&str, &Cells)> {
+    pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&str, &CellTexts)> {
         let columns = self.names.iter().zip(&self.columns).enumerate();
         let columns = columns.filter(move |(place, _)| *place != key);
         columns.map(|(_, (name, cells))| (name.as_str(), cells))
@@ -123,20 +148,15 @@ impl Table {
     pub(crate) fn shared_columns<'a>(
         &'a self,
         key: usize,
-        other: &'a Table,
-    ) -> impl Iterator<Item = (&'a str, &'a Cells, &'a Cells)> {
+        other: &'a ColumnTable,
+    ) -> impl Iterator<Item = (&'a str, &'a CellTexts, &'a CellTexts)> {
         let columns = other.names.iter().zip(&other.columns).rev();
-        let others: HashMap<&str, &Cells> = columns
+        let others: HashMap<&str, &CellTexts> = columns
             .map(|(name, cells)| (name.as_str(), cells))
             .collect();
         let columns = self.columns_except(key);
         columns.filter_map(move |(name, own)| Some((name, own, *others.get(name)?)))
     }
-}
-
-fn memory(columns: &[Cells]) -> u64 {
-    let of_column = |cells: &Cells| CELL_BYTES * cells.len() as u64 + cells.bytes() as u64;
-    columns.iter().map(of_column).sum()
 }
 
 /// Returns a cell as text. A missing cell is an empty string.
@@ -156,69 +176,6 @@ fn text(row: &Row, place: usize, format: Format) -> Cow<'_, str> {
 /// Number of first columns that may contain ids of items.
 const MAX_KEY_COLUMNS: usize = 8;
 
-/// The rows that are kept while a table is read.
-struct RowSample {
-    columns: Vec<Cells>,
-    numbers: Vec<u64>,
-    /// The number of the next row.
-    next: u64,
-    /// Rows whose number is a multiple of this are kept.
-    step: u64,
-    bytes: u64,
-    has_room_for_wanted: bool,
-}
-
-impl RowSample {
-    fn new(columns: usize) -> RowSample {
-        RowSample {
-            columns: vec![Cells::default(); columns],
-            numbers: Vec::new(),
-            next: 0,
-            step: 1,
-            bytes: 0,
-            has_room_for_wanted: true,
-        }
-    }
-
-    fn add<'a>(&mut self, cells: impl Iterator<Item = Cow<'a, str>>) {
-        for (column, cell) in self.columns.iter_mut().zip(cells) {
-            self.bytes += CELL_BYTES + cell.len() as u64;
-            column.push(&cell);
-        }
-        self.numbers.push(self.next);
-    }
-
-    /// Doubles `step` and drops rows accordingly. Returns false if no further rows can be dropped.
-    fn thin(&mut self, wanted: &dyn Fn(&str) -> bool) -> bool {
-        let before = self.numbers.len();
-        self.step *= 2;
-        let stays: Vec<bool> = self
-            .numbers
-            .iter()
-            .enumerate()
-            .map(|(row, number)| {
-                if number.is_multiple_of(self.step) {
-                    return true;
-                }
-                let first = self.columns.iter().take(MAX_KEY_COLUMNS);
-                let mut first = first.filter_map(|column| column.get(row));
-                self.has_room_for_wanted && first.any(wanted)
-            })
-            .collect();
-        for column in &mut self.columns {
-            *column = column.of_rows(&stays);
-        }
-        let mut stay = stays.iter();
-        self.numbers.retain(|_| stay.next() == Some(&true));
-        self.bytes = memory(&self.columns);
-        // If `wanted` accepts most rows, keeping all of them would exceed the memory.
-        if self.numbers.len() * 4 > before * 3 {
-            self.has_room_for_wanted = false;
-        }
-        self.numbers.len() > 1 && self.step < 1 << 62
-    }
-}
-
 /// Returns whether a cell is a text for a missing value.
 pub(crate) fn is_missing(cell: &str) -> bool {
     matches!(
@@ -234,13 +191,75 @@ pub(crate) fn is_mixed(word: &str) -> bool {
 }
 
 /// Returns the numbers of a column if at least nine of ten cells are numbers. Other cells are NaN.
-pub(crate) fn numbers(cells: &Cells) -> Option<Vec<f64>> {
+pub(crate) fn numbers(cells: &CellTexts) -> Option<Vec<f64>> {
     let parsed: Vec<f64> = cells
         .iter()
         .map(|cell| cell.trim().parse().unwrap_or(f64::NAN))
         .collect();
     let numbers = parsed.iter().filter(|value| value.is_finite()).count();
     (numbers > 0 && numbers * 10 >= cells.len() * 9).then_some(parsed)
+}
+
+/// A list of texts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct CellTexts {
+    text: String,
+    /// The end of each cell in `text`.
+    ends: Vec<usize>,
+}
+
+impl CellTexts {
+    pub(crate) fn push(&mut self, cell: &str) {
+        self.text.push_str(cell);
+        self.ends.push(self.text.len());
+    }
+
+    /// Adds empty cells until there are this many cells.
+    pub(crate) fn fill_up_to(&mut self, cells: usize) {
+        self.ends
+            .resize(cells.max(self.ends.len()), self.text.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Option<&str> {
+        let end = *self.ends.get(row)?;
+        let begin = match row.checked_sub(1) {
+            Some(before) => *self.ends.get(before)?,
+            None => 0,
+        };
+        self.text.get(begin..end)
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
+        let mut begin = 0;
+        self.ends.iter().map(move |end| {
+            let begin = std::mem::replace(&mut begin, *end);
+            self.text.get(begin..*end).unwrap_or_default()
+        })
+    }
+
+    /// Returns the length of all texts, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for CellTexts {
+    fn from_iter<I: IntoIterator<Item = S>>(cells: I) -> CellTexts {
+        let mut all = CellTexts::default();
+        for cell in cells {
+            all.push(cell.as_ref());
+        }
+        all
+    }
 }
 
 #[cfg(test)]
@@ -253,7 +272,7 @@ mod tests {
         let read = |text: &str, format| {
             let path = folder.path().join("table");
             std::fs::write(&path, text).unwrap();
-            Table::read(&path, format, &DecodingLimits::default(), u64::MAX, &|_| {
+            ColumnTable::read(&path, format, &DecodingLimits::default(), u64::MAX, &|_| {
                 false
             })
         };
@@ -264,7 +283,7 @@ mod tests {
         let csv = csv.unwrap();
         assert_eq!(csv.names, ["id", "text"]);
         let columns = [["1", "2"], ["a \"b\", c", ""]];
-        assert_eq!(csv.columns, columns.map(Cells::from_iter));
+        assert_eq!(csv.columns, columns.map(CellTexts::from_iter));
         let list = r#"[{"id": 1, "text": "a \"b\", c"}, {"id": "2", "text": null}]"#;
         assert_eq!(read(list, Format::Json).unwrap(), csv);
         let inside = format!(r#"{{"info": {{}}, "rows": {list}}}"#);
@@ -280,7 +299,7 @@ mod tests {
         std::fs::write(file.path(), "a,b\n".to_owned() + &",\n".repeat(10_000)).unwrap();
         let read = |room| {
             let format = Format::Csv(b',');
-            Table::read(
+            ColumnTable::read(
                 file.path(),
                 format,
                 &DecodingLimits::default(),
@@ -305,7 +324,7 @@ mod tests {
         std::fs::write(file.path(), format!("id,v\n{rows}")).unwrap();
         let wanted = |cell: &str| cell.ends_with("77");
         let format = Format::Csv(b',');
-        let some = Table::read(
+        let some = ColumnTable::read(
             file.path(),
             format,
             &DecodingLimits::default(),
@@ -323,5 +342,16 @@ mod tests {
             (some.number(at), some.columns[1].get(at)),
             (4577, Some("4577"))
         );
+    }
+
+    #[test]
+    fn cells_are_those_that_were_added() {
+        let texts = ["", "a", "", "h\u{e9}", "b c"];
+        let cells: CellTexts = texts.iter().collect();
+        assert_eq!((cells.len(), cells.iter().len()), (5, 5));
+        assert_eq!(cells.iter().collect::<Vec<_>>(), texts);
+        let by_row = (0..6).map(|row| cells.get(row));
+        assert!(by_row.eq(texts.iter().map(|text| Some(*text)).chain([None])));
+        assert_eq!(cells.bytes(), 7);
     }
 }

@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use prep_failure::QuotedValue;
 
-use crate::MIN_ITEMS;
-use crate::cells::Cells;
-use crate::facts::{Channel, Facts, Values};
+use crate::facts::{Channel, FactValues, ItemFacts};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
 use crate::statistics::Tests;
-use crate::table::Table;
-use crate::whole_groups;
-use crate::world::{Label, World};
+use crate::table::{CellTexts, ColumnTable};
+use crate::world::{AnswerColumn, World};
+use crate::{MIN_ITEMS, whole_groups};
 
 /// Maximum number of answer columns that are measured.
 const MAX_LABELS: usize = 6;
@@ -21,18 +20,32 @@ const MAX_LABELS: usize = 6;
 /// The chosen items with their facts, answers and training rows.
 pub(crate) struct View<'a> {
     pub world: &'a World,
-    pub facts: &'a Facts,
+    pub facts: &'a ItemFacts,
     /// Indices of the chosen test items.
     pub chosen: &'a [usize],
     /// Whether the baseline has features from the content of the items' files.
     pub has_content_features: bool,
-    labels: Vec<(Label, Targets)>,
+    labels: Vec<(AnswerColumn, Targets)>,
     /// The baseline of each label, once a detector needs it.
     baselines: Vec<OnceCell<Option<Prediction>>>,
 }
 
+/// Test items that are related to a training item.
+pub(crate) struct Related<'a> {
+    pub detector: &'static str,
+    /// Describes the relation, after the number of test items: `test rows are almost equal to a training row`.
+    pub what: &'a str,
+    /// The row of the training item for each chosen test item.
+    pub rows: &'a [Option<usize>],
+    /// Minimum fraction of the remaining variance that the answers of the training items explain beyond the baseline.
+    pub min_gain: f64,
+}
+
+/// Minimum number of test items that are related to a training item.
+const MIN_RELATED: usize = 15;
+
 impl<'a> View<'a> {
-    pub(crate) fn new(world: &'a World, facts: &'a Facts) -> View<'a> {
+    pub(crate) fn new(world: &'a World, facts: &'a ItemFacts) -> View<'a> {
         let mut labels = Vec::new();
         let divisions = whole_groups::divisions(world, facts);
         let orders = whole_groups::orders(world, facts);
@@ -59,21 +72,21 @@ impl<'a> View<'a> {
         }
     }
 
-    pub(crate) fn targets(&self) -> impl Iterator<Item = (&Label, &Targets)> {
+    pub(crate) fn targets(&self) -> impl Iterator<Item = (&AnswerColumn, &Targets)> {
         self.labels.iter().map(|(label, targets)| (label, targets))
     }
 
     /// Returns the values of a fact for the chosen items.
-    pub(crate) fn cells<'b>(&self, values: &'b Values) -> Vec<Option<&'b str>> {
+    pub(crate) fn cells<'b>(&self, values: &'b FactValues) -> Vec<Option<&'b str>> {
         self.chosen.iter().map(|item| values.get(*item)).collect()
     }
 
     /// Returns the answer of the chosen item with this index.
-    pub(crate) fn answer<'b>(&self, label: &'b Label, place: usize) -> &'b str {
+    pub(crate) fn answer<'b>(&self, label: &'b AnswerColumn, place: usize) -> &'b str {
         label.values.get(place).unwrap_or_default()
     }
 
-    pub(crate) fn answers<'b>(&self, label: &'b Label) -> Vec<&'b str> {
+    pub(crate) fn answers<'b>(&self, label: &'b AnswerColumn) -> Vec<&'b str> {
         label.values.iter().collect()
     }
 
@@ -84,7 +97,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns examples of items with different answers.
-    pub(crate) fn examples(&self, label: &Label, cells: &[Option<&str>]) -> Vec<String> {
+    pub(crate) fn examples(&self, label: &AnswerColumn, cells: &[Option<&str>]) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut examples = Vec::new();
         for (place, cell) in cells.iter().enumerate() {
@@ -107,9 +120,9 @@ impl<'a> View<'a> {
     /// Returns the training table and its answers as numbers.
     pub(crate) fn training(
         &self,
-        label: &Label,
+        label: &AnswerColumn,
         targets: &Targets,
-    ) -> Option<(&'a Table, Vec<Vec<f64>>)> {
+    ) -> Option<(&'a ColumnTable, Vec<Vec<f64>>)> {
         let train = self.world.train_table(label)?;
         let rows = targets.encode(train.column(&label.name)?)?;
         Some((train, rows))
@@ -118,7 +131,7 @@ impl<'a> View<'a> {
     /// Measures how much a prediction improves on the baseline, and records the test.
     pub(crate) fn measure(
         &self,
-        label: &Label,
+        label: &AnswerColumn,
         targets: &Targets,
         prediction: &Prediction,
         tests: &mut Tests,
@@ -128,8 +141,42 @@ impl<'a> View<'a> {
         measured
     }
 
+    /// Reports test items that are related to a training item, if its answers explain enough.
+    pub(crate) fn related(&self, related: &Related<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+        let count = related.rows.iter().flatten().count();
+        if count < MIN_RELATED {
+            return None;
+        }
+        let (label, targets) = self.targets().next()?;
+        let (train, answers) = self.training(label, targets)?;
+        let answer = |row: &Option<usize>| answers.get((*row)?).cloned();
+        let prediction = related.rows.iter().map(answer).collect();
+        let measured = self.measure(label, targets, &prediction, tests);
+        if measured.beyond < related.min_gain {
+            return None;
+        }
+        let what = format!(
+            "{count} of {} {}, and the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
+            self.chosen.len(),
+            related.what,
+            100.0 * measured.beyond,
+            label.name
+        );
+        let ids = self.world.train_ids(train);
+        let name = |row: &Option<usize>| {
+            let row = (*row)?;
+            let id = ids.and_then(|ids| ids.get(row)).map(str::to_owned);
+            Some(id.unwrap_or_else(|| format!("row {} of train", row + 1)))
+        };
+        let names: Vec<Option<String>> = related.rows.iter().map(name).collect();
+        let cells: Vec<Option<&str>> = names.iter().map(Option::as_deref).collect();
+        let finding = LeakFinding::new(LeakLevel::Risk, related.detector, what);
+        let finding = finding.evidence(self.examples(label, &cells));
+        Some(finding.p_value(measured.p))
+    }
+
     /// Predicts the answers of one of the labels from the intended features. The models are trained once.
-    pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Option<&Prediction> {
+    pub(crate) fn baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<&Prediction> {
         let mut labels = self.labels.iter();
         let place = labels.position(|(known, _)| std::ptr::eq(known, label))?;
         let baseline = self.baselines.get(place)?;
@@ -137,7 +184,7 @@ impl<'a> View<'a> {
         baseline.as_ref()
     }
 
-    fn trained_baseline(&self, label: &Label, targets: &Targets) -> Option<Prediction> {
+    fn trained_baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<Prediction> {
         let (train, rows) = self.training(label, targets).unzip();
         let mut intended = Vec::new();
         for ((channel, name), values) in &self.facts.all {
@@ -153,7 +200,11 @@ impl<'a> View<'a> {
                 .nth(1)
                 .filter(|_| *channel == Channel::Column);
             let column = column.and_then(|column| train?.column(column));
-            let train = column.into_iter().flat_map(Cells::iter).map(Some).collect();
+            let train = column
+                .into_iter()
+                .flat_map(CellTexts::iter)
+                .map(Some)
+                .collect();
             intended.push(Intended { test, train });
         }
         predict_from_intended(&intended, targets, &rows.unwrap_or_default())
@@ -161,7 +212,7 @@ impl<'a> View<'a> {
 }
 
 /// Returns whether most answers also occur in the training part, or there is no table of it.
-fn has_known_classes(world: &World, label: &Label) -> bool {
+fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
     let train = world
         .train_table(label)
         .and_then(|train| train.column(&label.name));

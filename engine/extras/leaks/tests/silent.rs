@@ -649,25 +649,6 @@ fn a_table_that_is_too_large_is_reported_as_unread() {
     );
 }
 
-fn npy(rows: &[&[f32]]) -> Vec<u8> {
-    let shape = format!("({}, {})", rows.len(), rows[0].len());
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
-    while !(header.len() + 11).is_multiple_of(64) {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut out = b"\x93NUMPY\x01\x00".to_vec();
-    out.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
-    out.extend(header.as_bytes());
-    out.extend(
-        rows.iter()
-            .copied()
-            .flatten()
-            .flat_map(|one| one.to_le_bytes()),
-    );
-    out
-}
-
 #[test]
 fn planted_leaks_are_found() {
     let found = |made: &GeneratedCompetition, detector: &str, level: LeakLevel| {
@@ -699,7 +680,8 @@ fn planted_leaks_are_found() {
             .1,
     );
     write(&public(&made, "train.csv"), both);
-    found(&made, "rows", LeakLevel::Leak);
+    found(&made, "rows", LeakLevel::Risk);
+    found(&made, "answers-elsewhere", LeakLevel::Leak);
     // Test texts are training texts with one different word and the same answer.
     let mut made = GeneratedCompetition::new(PLAIN);
     let mut random = Random(77);
@@ -721,48 +703,6 @@ fn planted_leaks_are_found() {
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "near", LeakLevel::Risk);
-    // Windows of one sequence are assigned to both parts row by row.
-    let mut made = GeneratedCompetition::new(PLAIN);
-    let sequence: Vec<String> = (0..1300).map(|_| format!("{:.5}", random.unit())).collect();
-    let names: Vec<&'static str> = (0..40).map(|n| &*format!("f{n}").leak()).collect();
-    let (mut train, mut test) = (made.train.iter_mut(), made.test.iter_mut());
-    for (place, window) in sequence.windows(40).enumerate().take(1200) {
-        let row = match place % 4 {
-            1 => test.next().unwrap(),
-            _ => train.next().unwrap(),
-        };
-        row.cells
-            .extend(names.iter().copied().zip(window.iter().cloned()));
-    }
-    made.write(&[row(&PLAIN, &mut Random(5), &[])]);
-    found(&made, "neighbours", LeakLevel::Risk);
-    // The same in arrays, one of which is larger than a block.
-    let made = GeneratedCompetition::new(PLAIN);
-    let sequence: Vec<f32> = (0..120_000).map(|_| random.unit() as f32).collect();
-    let windows = |is_test: bool| -> Vec<&[f32]> {
-        let all = sequence.windows(40).enumerate();
-        let own = all.filter(|(place, _)| (place % 4 == 1) == is_test);
-        own.map(|(_, window)| window).collect()
-    };
-    write(&public(&made, "train_features.npy"), npy(&windows(false)));
-    write(&public(&made, "test_features.npy"), npy(&windows(true)));
-    found(&made, "neighbours", LeakLevel::Risk);
-    // If each part has a long section of the sequence, this is not a leak.
-    let (train, test) = sequence.split_at(90_000);
-    let windows = |part: &'static [f32]| part.windows(40).collect::<Vec<_>>();
-    write(
-        &public(&made, "train_features.npy"),
-        npy(&windows(train.to_vec().leak())),
-    );
-    write(
-        &public(&made, "test_features.npy"),
-        npy(&windows(test.to_vec().leak())),
-    );
-    let findings = made.report().findings;
-    assert!(
-        findings.iter().all(|one| one.detector != "neighbours"),
-        "{findings:#?}"
-    );
     // The sample submission contains the answers.
     let made = GeneratedCompetition::new(PLAIN);
     fs::copy(

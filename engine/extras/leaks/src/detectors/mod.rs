@@ -1,13 +1,18 @@
 //! All detectors. Files contain detectors that search for the same kind of relation.
 
-mod answers;
 mod copies;
-mod relations;
+mod exact;
+mod facts;
+mod groups;
+mod item_files;
+mod kin;
+mod near_files;
+mod near_rows;
+mod other_rows;
 mod shown_before;
+mod windows;
 
-use prep_contents::{DecodingLimits, Result};
-
-use crate::facts::Facts;
+use crate::facts::ItemFacts;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::Tests;
 use crate::view::View;
@@ -33,54 +38,41 @@ pub const NAMES: &[&str] = &[
     "times",
     "packing",
     "ids",
-    "combined",
     "masked",
 ];
 
 /// Runs all detectors, the fastest ones first, and returns their findings. `seen` contains the facts that were
 /// collected while the files were read.
-///
-/// # Errors
-/// If an array cannot be read.
-pub(crate) fn all(
-    world: &World,
-    seen: Facts,
-    tests: &mut Tests,
-    limits: &DecodingLimits,
-) -> Result<Vec<LeakFinding>> {
-    let mut found = answers::answers_elsewhere::find(world);
-    found.extend(copies::rows::find(world, tests));
-    found.extend(copies::near::find(world, tests));
-    found.extend(relations::neighbours::find(world, limits)?);
-    let facts = crate::facts::collect::collect(world, seen, limits);
+pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<LeakFinding> {
+    let mut found = item_files::find(world);
+    found.extend(copies::find(world, tests));
+    found.extend(windows::find(world));
+    let facts = crate::facts::collect::collect(world, seen);
     let view = View::new(world, &facts);
     found.extend(shown_before::find(&view, tests));
-    let verbatim = answers::verbatim::find(&view);
-    found.extend(answers::facts::find(&view, tests));
-    found.extend(relations::kin::find(&view, tests));
-    found.extend(relations::kin::find_links(&view, tests));
-    found.extend(relations::other_rows::find(&view, tests));
+    let verbatim = exact::find_verbatim(&view);
+    found.extend(facts::find(&view, tests));
+    found.extend(kin::find(&view, tests));
+    found.extend(other_rows::find(&view, tests));
     if !found.iter().any(|one| one.detector == "groups") {
-        found.extend(relations::groups::find_families(&view, tests));
+        found.extend(groups::find_families(&view, tests));
     }
-    found.extend(copies::near_rows::find(&view, tests));
-    found.extend(copies::near_rows::find_near_cells(&view, tests));
-    found.extend(copies::rows::find_equal_files(world));
-    let copies = copies::near_files::find(world, tests);
+    found.extend(near_rows::find(&view, tests));
+    let copies = near_files::find(world, tests);
     if !copies.iter().any(|one| one.level > LeakLevel::Note) {
-        found.extend(copies::near_files::find_shifted(&view, tests));
+        found.extend(near_files::find_shifted(&view, tests));
     }
     found.extend(copies);
-    found.extend(relations::groups::find(world, tests));
-    let columns = answers::column::find(world, tests);
+    found.extend(groups::find_hidden_names(world));
+    let columns = found.iter().filter(|one| one.detector == "column");
+    let columns: Vec<LeakFinding> = columns.cloned().collect();
     found.retain(|one| !columns.iter().any(|column| is_of_column(one, column)));
-    found.extend(columns);
     found.extend(verbatim);
-    Ok(found)
+    found
 }
 
 /// Returns whether a finding about cells concerns a column that is already reported because of its values.
 fn is_of_column(one: &LeakFinding, column: &LeakFinding) -> bool {
     let name = column.what.split('`').nth(1).unwrap_or_default();
-    matches!(one.detector, "cells" | "combined") && one.what.contains(&format!("`{name}`"))
+    one.detector == "cells" && one.what.contains(&format!("`{name}`"))
 }

@@ -7,12 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Tests;
-use super::answers::facts;
+use super::facts;
 use crate::facts::Channel;
-use crate::fields;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::paths::{ending, is_test, is_train, pattern};
+use crate::statistics::Tests;
+use crate::text::{ContentKind, ending, is_test, is_train, pattern};
 use crate::view::View;
 use crate::world::{PublicFile, World};
 
@@ -98,7 +97,7 @@ fn kinds(
     // If the prepared and the original test part have no kind of file in common except single tables, the original one
     // is a stub, or its files are named differently.
     let counts = |(kind, files): (&String, &Vec<&PublicFile>)| {
-        let is_single = files.len() < 2 && fields::format(kind) != Some("tfrecord");
+        let is_single = files.len() < 2 && ContentKind::from_path(kind) != ContentKind::Records;
         shown.contains_key(kind) && !is_single
     };
     if !own.iter().any(counts) {
@@ -138,35 +137,32 @@ fn names(
     shown: &[&PublicFile],
 ) -> Vec<LeakFinding> {
     let group = |file: &PublicFile| {
-        let format = fields::format(&file.path)?;
-        Some(match format {
-            "table" | "json" => format!("{format} {}", pattern(&file.path)),
-            format => format.to_owned(),
-        })
+        let kind = ContentKind::from_path(&file.path);
+        // Files of records and variables are compared by format, because their names differ.
+        match kind.is_text() {
+            true => (kind, pattern(&file.path)),
+            false => (kind, String::new()),
+        }
     };
     let groups = |files: &[&PublicFile]| {
-        let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut groups: BTreeMap<(ContentKind, String), BTreeSet<String>> = BTreeMap::new();
         for file in files.iter().filter(|file| !file.names.is_empty()) {
-            if let Some(group) = group(file) {
-                let names = groups.entry(group).or_default();
-                names.extend(file.names.iter().cloned());
-            }
+            let names = groups.entry(group(file)).or_default();
+            names.extend(file.names.iter().cloned());
         }
         groups
     };
     let (own, shown_names) = (groups(own), groups(shown));
     // Names that are ids differ between files, so they are omitted.
-    let mut of_group: BTreeMap<String, u64> = BTreeMap::new();
-    let mut of_name: BTreeMap<(String, &String), u64> = BTreeMap::new();
+    let mut of_group: BTreeMap<(ContentKind, String), u64> = BTreeMap::new();
+    let mut of_name: BTreeMap<((ContentKind, String), &String), u64> = BTreeMap::new();
     for file in shown {
-        if let Some(group) = group(file).filter(|_| !file.names.is_empty()) {
-            *of_group.entry(group.clone()).or_default() += 1;
-            for name in &file.names {
-                *of_name.entry((group.clone(), name)).or_default() += 1;
-            }
+        *of_group.entry(group(file)).or_default() += u64::from(!file.names.is_empty());
+        for name in &file.names {
+            *of_name.entry((group(file), name)).or_default() += 1;
         }
     }
-    let is_id = |group: &String, name: &String| {
+    let is_id = |group: &(ContentKind, String), name: &String| {
         let files = of_group.get(group).copied().unwrap_or(0);
         let there = of_name.get(&(group.clone(), name)).copied().unwrap_or(0);
         files >= MIN_ID_FILES && there * 10 < files
@@ -208,8 +204,7 @@ fn names(
             .filter(|file| file.names.contains(&first))
             .map(|file| format!("{}: {first}", file.path));
         // Tables and JSON may contain additional harmless values, for example the size of a picture.
-        let is_text = matches!(group.split(' ').next(), Some("table" | "json"));
-        let level = match is_text {
+        let level = match group.0.is_text() {
             true if predicts(view, tests, &new) => LeakLevel::Risk,
             true => LeakLevel::Note,
             false => LeakLevel::Leak,

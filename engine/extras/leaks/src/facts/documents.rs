@@ -1,198 +1,109 @@
 //! Facts from JSON documents: the fields of objects that contain the id of an item, the keys of the lists that contain
-//! such objects, and their positions.
+//! such objects, and their positions. Also the lists of a document, and the paths of its keys.
+//!
+//! Documents are split into the elements of lists and the members of objects without parsing them, because parsed values
+//! need up to 25 times as much memory as their text. Damaged documents are read up to the damage.
 
-use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use super::files::{Parts, first, parts};
-use super::{Channel, Facts, ItemOf};
+use super::{Channel, ItemFacts, ItemOf};
+use crate::table::{CellTexts, ColumnTable};
 
 const MAX_DEPTH: usize = 24;
 
 /// Objects with more members are treated as lists.
 const MAX_MEMBERS: usize = 200;
 
-/// Maximum length of a value that is parsed at once, in bytes. Longer values are split first, because parsed values
-/// need up to 25 times as much memory as their text.
-const MAX_PARSED: usize = 1 << 20;
-
-/// Returns whether a file is a JSON document, by its name.
-pub(crate) fn is_document(path: &str) -> bool {
-    let name = path.to_ascii_lowercase();
-    let ends = [".json", ".jsonl", ".ndjson", ".geojson"];
-    ends.iter().any(|end| name.ends_with(end))
-}
-
 /// Adds the facts of one or more consecutive documents.
-pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
-    let mut walk = Walk {
+pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
+    let mut walk = DocumentWalk {
         path,
         item_of,
         facts,
         place: 0,
     };
     let mut rest = text;
-    while let Some((document, behind)) = first(rest) {
-        // The parts before an error have been added.
-        if !walk.text(document, "", &mut Vec::new(), 0) {
-            break;
-        }
+    while let Some((document, behind)) = first(rest).filter(|(document, _)| !document.is_empty()) {
+        walk.value(document, "", &mut Vec::new(), 0);
         rest = behind;
     }
 }
 
 /// Adds the facts of a document that belongs to an item.
-pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
-    let Ok(value) = serde_json::from_str::<Value>(text) else {
-        return;
-    };
+pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut ItemFacts) {
     let breaks = text.trim_end().contains('\n');
     let spaces = text.contains("\": ");
     let layout = format!("line breaks {breaks}, spaces {spaces}");
     let what = format!("the layout of `{kind}`");
     facts.add(Channel::Form, &what, item, &layout);
-    let mut walk = Walk {
+    let mut walk = DocumentWalk {
         path: kind,
         item_of: &|_| None,
         facts,
         place: 0,
     };
-    let described = match &value {
-        Value::Array(items) => items.first(),
-        other => Some(other),
+    let described = match parts(text) {
+        JsonParts::List(items) => items.first().copied().unwrap_or_default(),
+        _ => text,
     };
-    if let Some(Value::Object(members)) = described {
+    if let JsonParts::Object(members) = parts(described) {
         walk.object(members, None, item, "");
     }
 }
 
-/// Returns whether a value is a number, without parsing it.
-fn is_number(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
-}
-
-type Members = serde_json::Map<String, Value>;
-
-struct Walk<'a> {
+struct DocumentWalk<'a> {
     path: &'a str,
     item_of: ItemOf<'a>,
-    facts: &'a mut Facts,
+    facts: &'a mut ItemFacts,
     place: usize,
 }
 
-impl Walk<'_> {
-    fn item(&self, value: &Value) -> Option<usize> {
-        match value {
-            Value::String(text) => (self.item_of)(text),
-            Value::Number(number) => (self.item_of)(&number.to_string()),
-            _ => None,
-        }
-    }
-
-    /// Same as [`Walk::value`], but for a value that is not parsed yet. Returns false if the value is damaged.
-    fn text(&mut self, text: &str, shape: &str, keys: &mut Vec<String>, depth: usize) -> bool {
-        if text.len() <= MAX_PARSED || depth > MAX_DEPTH {
-            let parsed = serde_json::from_str::<Value>(text);
-            return parsed.is_ok_and(|value| {
-                self.value(&value, shape, keys, depth);
-                true
-            });
-        }
-        match parts(text) {
-            Parts::List(items) => {
-                let inner_shape = format!("{shape}[]");
-                for (number, item) in items.iter().enumerate() {
-                    if item.len() > MAX_PARSED {
-                        self.text(item, &inner_shape, keys, depth + 1);
-                    } else if is_number(item) && (self.item_of)(item).is_none() {
-                        // Lists may have millions of numbers, and none of them is an id.
-                    } else if let Ok(value) = serde_json::from_str::<Value>(item) {
-                        self.inner(&value, number, shape, keys, depth);
-                    }
-                }
-                true
-            }
-            Parts::Object(members) => {
-                let is_list = members.len() > MAX_MEMBERS;
-                for (key, inner) in members {
-                    let key = serde_json::from_str::<String>(key).unwrap_or_default();
-                    if let Some(item) = (self.item_of)(&key) {
-                        if let Ok(value) = serde_json::from_str::<Value>(inner) {
-                            self.keyed(&value, item, shape);
-                        }
-                        self.add_keys(item, shape, keys);
-                        self.text(inner, &format!("{shape}.ID"), keys, depth + 1);
-                        continue;
-                    }
-                    let inner_shape = match is_list {
-                        true => format!("{shape}.*"),
-                        false => format!("{shape}.{key}"),
-                    };
-                    keys.push(key);
-                    self.text(inner, &inner_shape, keys, depth + 1);
-                    keys.pop();
-                }
-                true
-            }
-            Parts::Other => false,
-        }
-    }
-
-    /// Walks through an element of a list.
-    fn inner(
-        &mut self,
-        inner: &Value,
-        number: usize,
-        shape: &str,
-        keys: &mut Vec<String>,
-        depth: usize,
-    ) {
-        if let Some(item) = self.item(inner) {
-            self.add_keys(item, shape, keys);
-            let what = format!("the position in the list `{shape}` of {}", self.path);
-            self.facts
-                .number(Channel::Order, &what, item, number as f64);
-        }
-        self.value(inner, &format!("{shape}[]"), keys, depth + 1);
+impl DocumentWalk<'_> {
+    fn item(&self, value: &str) -> Option<usize> {
+        (self.item_of)(&scalar(value)?)
     }
 
     /// Walks through a value. `keys` are the keys on the path from the root to it.
-    fn value(&mut self, value: &Value, shape: &str, keys: &mut Vec<String>, depth: usize) {
+    fn value(&mut self, text: &str, shape: &str, keys: &mut Vec<String>, depth: usize) {
         if depth > MAX_DEPTH {
             return;
         }
-        match value {
-            Value::Array(items) => {
-                for (number, inner) in items.iter().enumerate() {
-                    self.inner(inner, number, shape, keys, depth);
+        match parts(text) {
+            JsonParts::List(items) => {
+                let inner_shape = format!("{shape}[]");
+                for (number, inner) in items.into_iter().enumerate() {
+                    if let Some(item) = self.item(inner) {
+                        self.add_keys(item, shape, keys);
+                        let what = format!("the position in the list `{shape}` of {}", self.path);
+                        self.facts
+                            .number(Channel::Order, &what, item, number as f64);
+                    }
+                    self.value(inner, &inner_shape, keys, depth + 1);
                 }
             }
-            Value::Object(members) => {
-                let own = members
-                    .iter()
-                    .find_map(|(key, value)| Some((key, self.item(value)?)));
+            JsonParts::Object(members) => {
+                let mut values = members.iter();
+                let own = values.find_map(|(key, value)| Some((key, self.item(value)?)));
                 if let Some((own, item)) = own {
-                    self.object(members, Some(own), item, shape);
+                    self.object(members.clone(), Some(own), item, shape);
                     self.add_keys(item, shape, keys);
                 }
+                let is_list = members.len() > MAX_MEMBERS;
                 for (key, inner) in members {
-                    if let Some(item) = (self.item_of)(key) {
+                    if let Some(item) = (self.item_of)(&key) {
                         self.keyed(inner, item, shape);
                         self.add_keys(item, shape, keys);
                         self.value(inner, &format!("{shape}.ID"), keys, depth + 1);
                         continue;
                     }
-                    keys.push(key.clone());
-                    // An object with many members is treated as a list.
-                    let inner_shape = match members.len() > MAX_MEMBERS {
-                        true => format!("{shape}.*"),
-                        false => format!("{shape}.{key}"),
-                    };
+                    let inner_shape = format!("{shape}.{}", if is_list { "*" } else { &key });
+                    keys.push(key.into_owned());
                     self.value(inner, &inner_shape, keys, depth + 1);
                     keys.pop();
                 }
             }
-            _ => {}
+            JsonParts::Other => {}
         }
     }
 
@@ -209,61 +120,283 @@ impl Walk<'_> {
         self.facts.mention(self.path, item);
     }
 
-    fn keyed(&mut self, value: &Value, item: usize, shape: &str) {
-        if let Value::Object(members) = value {
+    fn keyed(&mut self, value: &str, item: usize, shape: &str) {
+        if let JsonParts::Object(members) = parts(value) {
             self.object(members, None, item, shape);
-        } else if let Some(text) = plain(value) {
+        } else if let Some(text) = scalar(value) {
             let what = format!("the value of `{shape}.ID` in {}", self.path);
             self.facts.add(Channel::Field, &what, item, &text);
         }
     }
 
     /// Adds the fields of an item's object, including nested ones, and the order of its keys.
-    fn object(&mut self, members: &Members, own: Option<&String>, item: usize, shape: &str) {
-        let mut left: Vec<(String, &Members)> = vec![(String::new(), members)];
+    fn object(&mut self, members: ObjectMembers<'_>, own: Option<&str>, item: usize, shape: &str) {
+        let keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
+        if keys.len() > 1 && keys.len() <= 60 {
+            let what = format!("the order of keys in {}{shape}", self.path);
+            self.facts.add(Channel::Form, &what, item, &keys.join(" "));
+        }
+        let mut left: Vec<(String, ObjectMembers<'_>)> = vec![(String::new(), members)];
         while let Some((prefix, members)) = left.pop() {
             for (key, value) in members {
-                if prefix.is_empty() && Some(key) == own {
+                if prefix.is_empty() && Some(key.as_ref()) == own {
                     continue;
                 }
                 let name = format!("{prefix}{key}");
-                match value {
-                    Value::Object(inner) if name.matches('.').count() < 6 => {
+                let mut add = |what: &str, text: &str| {
+                    let what = format!("{what}`{name}` in {}{shape}", self.path);
+                    self.facts.add(Channel::Field, &what, item, text);
+                };
+                match parts(value) {
+                    JsonParts::Object(inner) if name.matches('.').count() < 6 => {
                         left.push((format!("{name}."), inner));
                     }
-                    Value::Array(items) => {
-                        let what = format!("the number of `{name}` in {}{shape}", self.path);
-                        self.facts
-                            .number(Channel::Field, &what, item, items.len() as f64);
-                        if let Some(text) = items.first().and_then(plain) {
-                            let what = format!("the first of `{name}` in {}{shape}", self.path);
-                            self.facts.add(Channel::Field, &what, item, &text);
+                    JsonParts::List(items) => {
+                        add("the number of ", &items.len().to_string());
+                        if let Some(text) = items.first().and_then(|first| scalar(first)) {
+                            add("the first of ", &text);
                         }
                     }
-                    value => {
-                        if let Some(text) = plain(value) {
-                            let what = format!("`{name}` in {}{shape}", self.path);
-                            self.facts.add(Channel::Field, &what, item, &text);
+                    _ => {
+                        if let Some(text) = scalar(value) {
+                            add("", &text);
                         }
                     }
                 }
             }
         }
-        let keys: Vec<&str> = members.keys().map(String::as_str).collect();
-        if keys.len() > 1 && keys.len() <= 60 {
-            let what = format!("the order of keys in {}{shape}", self.path);
-            self.facts.add(Channel::Form, &what, item, &keys.join(" "));
-        }
     }
 }
 
-/// Returns a text, a number or a boolean as text.
-pub(crate) fn plain(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(value) => Some(value.to_string()),
-        _ => None,
+/// Minimum number of objects in a list that is treated as a table.
+const MIN_ROWS: usize = 20;
+
+/// Maximum number of columns of such a table. The keys of larger objects are probably ids.
+const MAX_COLUMNS: usize = 100;
+
+/// Maximum depth at which lists in objects are searched.
+const MAX_LIST_DEPTH: usize = 4;
+
+/// Returns the lists of a document as tables, with the keys on the path to them: lists of objects, and lists of `items`
+/// single values, which have one column.
+pub(crate) fn lists(text: &str, items: usize) -> Vec<(String, ColumnTable)> {
+    let mut found = Vec::new();
+    if let Some((document, _)) = first(text) {
+        add_lists(document, "", items, 0, &mut found);
+    }
+    found
+}
+
+fn add_lists(
+    text: &str,
+    path: &str,
+    items: usize,
+    depth: usize,
+    found: &mut Vec<(String, ColumnTable)>,
+) {
+    if depth > MAX_LIST_DEPTH {
+        return;
+    }
+    match parts(text) {
+        JsonParts::Object(members) if members.len() <= MAX_COLUMNS => {
+            for (key, value) in members {
+                let path = joined(path, &key);
+                add_lists(value, &path, items, depth + 1, found);
+            }
+        }
+        JsonParts::List(values) if values.len() >= MIN_ROWS => {
+            let is_object = |value: &&str| value.trim_start().starts_with('{');
+            let table = if values.iter().all(is_object) {
+                table_of_objects(&values)
+            } else if values.len() == items {
+                let cells = values.iter().map(|value| match *value {
+                    "null" => Some(Cow::Borrowed("")),
+                    value => scalar(value),
+                });
+                let cells: Option<CellTexts> = cells.collect();
+                cells.map(|cells| ColumnTable::new(vec!["value".to_owned()], vec![cells]))
+            } else {
+                None
+            };
+            found.extend(table.map(|table| (path.to_owned(), table)));
+        }
+        _ => {}
+    }
+}
+
+fn table_of_objects(objects: &[&str]) -> Option<ColumnTable> {
+    let mut names: Vec<String> = Vec::new();
+    let mut columns: Vec<CellTexts> = Vec::new();
+    for (row, object) in objects.iter().enumerate() {
+        let JsonParts::Object(members) = parts(object) else {
+            return None;
+        };
+        for (name, value) in members {
+            let Some(value) = scalar(value) else { continue };
+            let place = names.iter().position(|own| *own == name);
+            let place = place.unwrap_or_else(|| {
+                names.push(name.into_owned());
+                columns.push(CellTexts::default());
+                names.len() - 1
+            });
+            if names.len() > MAX_COLUMNS {
+                return None;
+            }
+            if let Some(column) = columns.get_mut(place).filter(|own| own.len() <= row) {
+                column.fill_up_to(row);
+                column.push(&value);
+            }
+        }
+    }
+    for column in &mut columns {
+        column.fill_up_to(objects.len());
+    }
+    (names.len() > 1).then(|| ColumnTable::new(names, columns))
+}
+
+/// Maximum number of elements of a list, and of documents, whose keys are read.
+const MAX_RECORDS: usize = 20;
+
+/// Returns the paths of all keys of one or more consecutive documents, up to a depth of three.
+pub(crate) fn key_paths(text: &str) -> BTreeSet<String> {
+    let (mut names, mut rest) = (BTreeSet::new(), text);
+    for _ in 0..MAX_RECORDS {
+        let Some((document, behind)) = first(rest) else {
+            break;
+        };
+        add_key_paths(document, "", &mut names);
+        rest = behind;
+    }
+    names
+}
+
+fn add_key_paths(text: &str, outer: &str, names: &mut BTreeSet<String>) {
+    match parts(text) {
+        JsonParts::List(items) => {
+            let some = items.iter().take(MAX_RECORDS);
+            some.for_each(|item| add_key_paths(item, outer, names));
+        }
+        JsonParts::Object(members) => {
+            // Keys of large objects are treated as ids.
+            let by_id = members.len() > MAX_MEMBERS;
+            for (key, value) in members {
+                let path = if by_id {
+                    outer.to_owned()
+                } else {
+                    joined(outer, &key)
+                };
+                if path.matches('.').count() < 3 {
+                    add_key_paths(value, &path, names);
+                }
+                names.insert(path);
+            }
+        }
+        JsonParts::Other => {}
+    }
+}
+
+fn joined(path: &str, key: &str) -> String {
+    match path {
+        "" => key.to_owned(),
+        path => format!("{path}.{key}"),
+    }
+}
+
+/// The keys and values of an object.
+type ObjectMembers<'a> = Vec<(Cow<'a, str>, &'a str)>;
+
+/// The parts of a value.
+#[derive(Debug, PartialEq)]
+enum JsonParts<'a> {
+    List(Vec<&'a str>),
+    Object(ObjectMembers<'a>),
+    /// A value without parts, or a damaged value.
+    Other,
+}
+
+/// Returns a text, a number or a boolean as text. `None` for other values.
+fn scalar(value: &str) -> Option<Cow<'_, str>> {
+    match value.as_bytes().first()? {
+        b'"' => match value.get(1..value.len() - 1) {
+            Some(plain) if !plain.contains(['\\', '"']) => Some(Cow::Borrowed(plain)),
+            _ => serde_json::from_str(value).ok().map(Cow::Owned),
+        },
+        b'[' | b'{' | b'n' => None,
+        _ => Some(Cow::Borrowed(value)),
+    }
+}
+
+/// Returns the first value of a text and the rest of the text. `None` at the end.
+fn first(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    if text.is_empty() {
+        return None;
+    }
+    let end = end_of_value(text.as_bytes());
+    Some((text.get(..end)?, text.get(end..)?))
+}
+
+/// Returns the length of the value at the beginning of a text.
+fn end_of_value(bytes: &[u8]) -> usize {
+    let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_text => is_escaped = true,
+            b'"' => {
+                in_text = !in_text;
+                if !in_text && depth == 0 {
+                    return at + 1;
+                }
+            }
+            _ if in_text => {}
+            b',' | b':' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t' if depth == 0 => return at,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    bytes.len()
+}
+
+/// Returns the parts of a value. For a damaged value, returns the parts before the damage.
+fn parts(text: &str) -> JsonParts<'_> {
+    let text = text.trim();
+    let (inner, is_object) = match text.as_bytes().first() {
+        Some(b'[') => (text.get(1..), false),
+        Some(b'{') => (text.get(1..), true),
+        _ => return JsonParts::Other,
+    };
+    let (mut items, mut members, mut rest) = (Vec::new(), Vec::new(), inner.unwrap_or_default());
+    let between = |c: char| c.is_whitespace() || c == ',';
+    loop {
+        rest = rest.trim_start_matches(between);
+        if rest.is_empty() || rest.starts_with([']', '}']) {
+            break;
+        }
+        let Some((one, behind)) = first(rest).filter(|(one, _)| !one.is_empty()) else {
+            break;
+        };
+        rest = behind;
+        if !is_object {
+            items.push(one);
+            continue;
+        }
+        rest = rest.trim_start().trim_start_matches(':');
+        let (Some((value, behind)), Some(key)) = (first(rest), scalar(one)) else {
+            break;
+        };
+        members.push((key, value));
+        rest = behind;
+    }
+    match is_object {
+        true => JsonParts::Object(members),
+        false => JsonParts::List(items),
     }
 }
 
@@ -271,40 +404,64 @@ pub(crate) fn plain(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The document has 40 MB, but each of its elements is short.
     #[test]
-    fn long_documents_have_the_same_facts_as_short_ones() {
-        let padding = "x".repeat(4000);
-        let records: Vec<String> = (0..10_000)
-            .map(|n| {
-                format!(
-                    r#"{{"name": "item-{n}", "pad": "{padding}", "kind": {{"grade": {}}}}}"#,
-                    n % 3
-                )
+    fn values_are_split_into_their_parts() {
+        let text = r#" {"a, b": [1, {"x": "]}\""}], "c" : "d" , "e":null}"#;
+        let members = [
+            ("a, b", r#"[1, {"x": "]}\""}]"#),
+            ("c", r#""d""#),
+            ("e", "null"),
+        ];
+        let members = members.map(|(key, value)| (Cow::Borrowed(key), value));
+        assert_eq!(parts(text), JsonParts::Object(members.to_vec()));
+        assert_eq!(
+            parts("[1,[2, 3], \"x\"]"),
+            JsonParts::List(vec!["1", "[2, 3]", "\"x\""])
+        );
+        assert_eq!(parts("3"), JsonParts::Other);
+        assert_eq!(first("{} [1]\n2"), Some(("{}", " [1]\n2")));
+        for (value, expected) in [
+            (r#""a\"b""#, Some("a\"b")),
+            (r#""ab""#, Some("ab")),
+            ("\"", None),
+            ("1.50", Some("1.50")),
+            ("null", None),
+            ("[1]", None),
+            ("", None),
+        ] {
+            assert_eq!(scalar(value).as_deref(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn lists_are_tables() {
+        let objects: Vec<String> = (0..20)
+            .map(|n| match n {
+                3 => r#"{"id": 3}"#.to_owned(),
+                n => format!(r#"{{"id": {n}, "box": [1, 2], "kind": "k{n}"}}"#),
             })
             .collect();
-        let item_of = |text: &str| {
-            text.strip_prefix("item-")?
-                .parse::<usize>()
-                .ok()
-                .filter(|n| *n < 50)
-        };
-        let collected = |text: &str| {
-            let mut facts = Facts::default();
-            collect("all.json", text, &item_of, &mut facts);
-            facts.all
-        };
-        let long = collected(&format!(
-            r#"{{"info": {{"by": "me"}}, "list": [{}]}}"#,
-            records.join(",\n")
-        ));
-        let few = records.get(..50).unwrap_or_default();
-        let short = collected(&format!(
-            r#"{{"info": {{"by": "me"}}, "list": [{}]}}"#,
-            few.join(",\n")
-        ));
-        assert!(long.keys().eq(short.keys()));
-        let grade = &long[&(Channel::Field, "`kind.grade` in all.json.list[]".to_owned())];
-        assert_eq!((grade.get(4), grade.len()), (Some("1"), 50));
+        let numbers: Vec<String> = (0..25).map(|n| n.to_string()).collect();
+        let text = format!(
+            r#"{{"info": {{"y": [{}]}}, "items": [{}], "few": [1, 2]}}"#,
+            numbers.join(","),
+            objects.join(", ")
+        );
+        let [(vector, values), (path, table)] = lists(&text, 25).try_into().unwrap();
+        assert_eq!((vector.as_str(), values.rows()), ("info.y", 25));
+        assert_eq!((path.as_str(), table.rows()), ("items", 20));
+        assert_eq!(table.names, ["id", "kind"]);
+        let cells = (2..5).map(|row| table.columns[1].get(row));
+        assert!(cells.eq(["k2", "", "k4"].map(Some)));
+        let keys = [
+            "few",
+            "info",
+            "info.y",
+            "items",
+            "items.box",
+            "items.id",
+            "items.kind",
+        ];
+        assert!(key_paths(&text).iter().eq(keys));
     }
 }

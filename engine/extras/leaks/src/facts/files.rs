@@ -1,14 +1,12 @@
-//! Facts from the names, positions, times, compression and content of items' files. Splits long JSON texts into the
-//! elements of a list or the members of an object without parsing them.
+//! Facts from the names, positions, times and content of items' files.
 
-use std::io::Write as _;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
-
-use super::{Channel, Facts, ids, lines, look, matlab, metadata};
-use crate::paths::pattern;
+use super::{Channel, ItemFacts, ids, lines, metadata, records};
+use crate::series::byte_features;
+use crate::sketch::{picture_features, sound_features};
+use crate::text::{ContentKind, pattern, stem};
 
 /// Number of seconds in a day.
 const DAY_SECONDS: f64 = 86_400.0;
@@ -23,12 +21,7 @@ pub(crate) struct FileProperties {
     pub time: Option<f64>,
     /// Describes how the archive or the file system stores the file, for example permissions or compression method.
     pub packing: Option<String>,
-    /// Compressed length, if the archive compresses its members separately.
-    pub compressed_bytes: Option<u64>,
 }
-
-/// Maximum length of a file that is compressed for comparison.
-const MAX_RECOMPRESSED: usize = 1 << 20;
 
 /// A file of an item, whose facts are added.
 pub(crate) struct ItemFile<'a> {
@@ -36,12 +29,12 @@ pub(crate) struct ItemFile<'a> {
     id: &'a str,
     item: usize,
     kind: Rc<str>,
-    pub facts: &'a mut Facts,
+    pub facts: &'a mut ItemFacts,
 }
 
 impl<'a> ItemFile<'a> {
     /// Creates the file of an item. `id` is the part of the path that is the item's id, or a part of it.
-    pub(crate) fn new(path: &'a str, id: &'a str, item: usize, facts: &'a mut Facts) -> Self {
+    pub(crate) fn new(path: &'a str, id: &'a str, item: usize, facts: &'a mut ItemFacts) -> Self {
         ItemFile {
             path,
             id,
@@ -114,24 +107,6 @@ impl<'a> ItemFile<'a> {
         }
     }
 
-    /// Adds the ratio of the member's compressed length in its archive to its length if `prep` compresses it. Members
-    /// that were compressed at a different level have a different ratio.
-    pub(crate) fn add_compression(&mut self, content: &[u8], known: &FileProperties) {
-        let Some(stored_bytes) = known.compressed_bytes else {
-            return;
-        };
-        if content.len() > MAX_RECOMPRESSED || content.len() < 64 {
-            return;
-        }
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-        let written = encoder.write_all(content).and_then(|()| encoder.finish());
-        let Ok(compressed) = written else { return };
-        // At the same level, libraries differ by less than one percent.
-        let ratio = (stored_bytes as f64 / compressed.len().max(1) as f64 * 100.0).round();
-        let what = format!("how well `{}` is compressed", self.kind());
-        self.number(Channel::Packing, &what, ratio);
-    }
-
     /// Adds the width and height of a picture.
     pub(crate) fn add_pixels(&mut self, (width, height): (u64, u64)) {
         let what = format!("the width and height of `{}`", self.kind());
@@ -144,21 +119,20 @@ impl<'a> ItemFile<'a> {
         for (name, value) in metadata::read(content) {
             self.add(Channel::Metadata, &format!("{name} of `{kind}`"), &value);
         }
-        let name = self.path.to_ascii_lowercase();
-        match name.rsplit('.').next().unwrap_or_default() {
-            "png" | "jpg" | "jpeg" => self.add_features(&kind, look::picture_features(content)),
-            "wav" => self.add_features(&kind, look::sound_features(content)),
-            "mat" => {
-                for (name, value) in matlab::values(content) {
+        match ContentKind::from_path(self.path) {
+            ContentKind::Picture => self.add_features(&kind, picture_features(content)),
+            ContentKind::Sound => self.add_features(&kind, sound_features(content)),
+            ContentKind::Matlab => {
+                for (name, value) in records::variables_of_item(content) {
                     self.add(Channel::Field, &format!("`{name}` of `{kind}`"), &value);
                 }
             }
-            "csv" | "tsv" | "txt" | "json" | "xml" => {}
-            "npy" => self.add_features(&kind, look::byte_features(content)),
-            _ => {
-                self.add_features(&kind, look::byte_features(content));
+            ContentKind::Array => self.add_features(&kind, byte_features(content)),
+            ContentKind::Read | ContentKind::Opaque => {
+                self.add_features(&kind, byte_features(content));
                 lines::collect_strings_of_item(&kind, content, self.item, self.facts);
             }
+            _ => {}
         }
     }
 
@@ -181,111 +155,77 @@ pub(crate) fn kind(path: &str, id: &str) -> String {
     }
 }
 
-/// The parts of a value.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Parts<'a> {
-    List(Vec<&'a str>),
-    /// Keys, with their quotes, and values.
-    Object(Vec<(&'a str, &'a str)>),
-    /// A value without parts, or a damaged value.
-    Other,
+/// Maximum number of files.
+const MAX_FILES: usize = 60_000;
+
+/// Maximum length of a value, in bytes.
+const MAX_VALUE: usize = 60;
+
+/// Values by the index of their file.
+type ByFile = Vec<(u32, Box<str>)>;
+
+/// Facts of training files, under the same names as the facts of test items.
+#[derive(Debug, Default)]
+pub(crate) struct Trained {
+    /// File names without suffixes.
+    stems: Vec<Box<str>>,
+    values: BTreeMap<(Channel, String), ByFile>,
 }
 
-/// Returns the first value of a text and the rest of the text. `None` at the end, and for damaged texts.
-pub(crate) fn first(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-    if text.is_empty() {
-        return None;
-    }
-    let end = end_of_value(text.as_bytes());
-    Some((text.get(..end)?, text.get(end..)?))
-}
-
-/// Returns the length of the value at the beginning of a text.
-fn end_of_value(bytes: &[u8]) -> usize {
-    let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if in_text => is_escaped = true,
-            b'"' => {
-                in_text = !in_text;
-                if !in_text && depth == 0 {
-                    return at + 1;
-                }
+impl Trained {
+    /// Adds a training file. `head` is its beginning.
+    pub(crate) fn add(&mut self, path: &str, head: &[u8], time: Option<f64>) {
+        let stem = stem(path);
+        let Ok(number) = u32::try_from(self.stems.len()) else {
+            return;
+        };
+        if self.stems.len() >= MAX_FILES {
+            return;
+        }
+        let kind = kind(path, stem);
+        let metadata = metadata::read(head).into_iter();
+        let mut found: Vec<(Channel, String, String)> = metadata
+            .map(|(name, value)| (Channel::Metadata, format!("{name} of `{kind}`"), value))
+            .collect();
+        if let Some(time) = time {
+            let what = format!("the time of `{kind}`");
+            found.push((Channel::Time, what, time.to_string()));
+        }
+        let parts = path.rsplit_once('/');
+        let directories = parts.map_or("", |(directories, _)| directories);
+        for (depth, directory) in directories.split('/').enumerate() {
+            let what = format!("directory {} of the paths of `{kind}`", depth + 1);
+            found.push((Channel::Name, what, directory.to_owned()));
+        }
+        if found.is_empty() {
+            return;
+        }
+        self.stems.push(stem.into());
+        for (channel, name, value) in found {
+            if value.len() <= MAX_VALUE {
+                let values = self.values.entry((channel, name)).or_default();
+                values.push((number, value.into()));
             }
-            _ if in_text => {}
-            b',' | b':' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t' if depth == 0 => return at,
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return at + 1;
-                }
-            }
-            _ => {}
         }
     }
-    bytes.len()
-}
 
-/// Returns the parts of a value. For a damaged value, returns the parts before the damage.
-pub(crate) fn parts(text: &str) -> Parts<'_> {
-    let text = text.trim();
-    let (inner, is_object) = match text.as_bytes().first() {
-        Some(b'[') => (text.get(1..), false),
-        Some(b'{') => (text.get(1..), true),
-        _ => return Parts::Other,
-    };
-    let (mut items, mut members, mut rest) = (Vec::new(), Vec::new(), inner.unwrap_or_default());
-    let between = |c: char| c.is_whitespace() || c == ',';
-    loop {
-        rest = rest.trim_start_matches(between);
-        if rest.is_empty() || rest.starts_with([']', '}']) {
-            break;
-        }
-        let Some((one, behind)) = first(rest).filter(|(one, _)| !one.is_empty()) else {
-            break;
-        };
-        rest = behind;
-        if !is_object {
-            items.push(one);
-            continue;
-        }
-        rest = rest.trim_start().trim_start_matches(':');
-        let Some((value, behind)) = first(rest) else {
-            break;
-        };
-        members.push((one, value));
-        rest = behind;
+    /// Returns the names of training files, without suffixes.
+    pub(crate) fn stems(&self) -> impl Iterator<Item = &str> {
+        self.stems.iter().map(AsRef::as_ref)
     }
-    match is_object {
-        true => Parts::Object(members),
-        false => Parts::List(items),
-    }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_split_into_their_parts() {
-        let text = r#" {"a, b": [1, {"x": "]}\""}], "c" : "d" , "e":null}"#;
-        let members = vec![
-            (r#""a, b""#, r#"[1, {"x": "]}\""}]"#),
-            (r#""c""#, r#""d""#),
-            (r#""e""#, "null"),
-        ];
-        let Parts::Object(found) = parts(text) else {
-            panic!("no object")
-        };
-        assert_eq!(found, members);
-        assert_eq!(
-            parts("[1,[2, 3], \"x\"]"),
-            Parts::List(vec!["1", "[2, 3]", "\"x\""])
-        );
-        assert_eq!(parts("3"), Parts::Other);
-        assert_eq!(first("{} [1]\n2"), Some(("{}", " [1]\n2")));
+    /// Returns the facts whose values are not all equal, with the stem of the file for each value.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&(Channel, String), Vec<(&str, &str)>)> {
+        let varied = self.values.iter().filter(|(_, values)| {
+            let first = values.first().map(|(_, value)| value);
+            values.iter().any(|(_, value)| Some(value) != first)
+        });
+        varied.map(|(name, values)| {
+            let named = values.iter().filter_map(|(number, value)| {
+                let stem = self.stems.get(usize::try_from(*number).ok()?)?;
+                Some((stem.as_ref(), value.as_ref()))
+            });
+            (name, named.collect())
+        })
     }
 }

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::cells::line_endings;
-use super::{Channel, Facts, ItemOf};
+use super::{Channel, ItemFacts, ItemOf};
 
 /// Maximum number of words of a line that become facts.
 const MAX_WORDS: usize = 64;
@@ -26,11 +26,49 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
+/// Maximum number of open elements whose names are kept.
+const MAX_OPEN: usize = 64;
+
+/// Converts XML or HTML to lines of the form `parent/element attribute: value` and `parent/element: text`. Before the
+/// attributes of a tag, a line has all of them. HTML is rarely well-formed, so tags need not match.
+pub(crate) fn lines_of_markup(text: &str) -> String {
+    let (mut lines, mut open) = (String::new(), Vec::new());
+    for piece in text.split('<').skip(1) {
+        let (tag, content) = piece.split_once('>').unwrap_or((piece, ""));
+        let name = tag.split(char::is_whitespace).next().unwrap_or_default();
+        let name = name.trim_end_matches('/');
+        if let Some(closed) = name.strip_prefix('/') {
+            while open.pop().is_some_and(|own| own != closed) {}
+        } else if !name.starts_with(['!', '?']) {
+            let parent = open.last().copied().unwrap_or_default();
+            let mut parts = tag.get(name.len()..).unwrap_or_default().split(['"', '\'']);
+            let mut attributes = Vec::new();
+            while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
+                let key = key.trim_matches(|c: char| c.is_whitespace() || c == '=');
+                attributes.push(format!("{parent}/{name} {key}: {value}"));
+            }
+            if attributes.len() > 1 {
+                lines.push_str(&tag.replace(['\n', '=', ':'], " "));
+                lines.push('\n');
+            }
+            lines.extend(attributes.iter().flat_map(|line| [line, "\n"]));
+            if !tag.ends_with('/') && open.len() < MAX_OPEN {
+                open.push(name);
+            }
+            if !content.trim().is_empty() {
+                let content = content.trim().replace('\n', " ");
+                lines.push_str(&format!("{parent}/{name}: {content}\n"));
+            }
+        }
+    }
+    lines
+}
+
 /// Minimum length of a word that is decoded from base64.
 const MIN_ENCODED: usize = 200;
 
 /// Adds the facts of texts in base64: of long words, or of a text whose lines all consist of digits of base64.
-pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
+pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let joined = match text
         .chars()
@@ -50,7 +88,7 @@ pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts
 }
 
 /// Adds the facts of lines that contain ids of items.
-pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
+pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     // The last item whose id was found, and the number of that line.
     let mut above: Option<(usize, usize)> = None;
     for (number, line) in text.lines().enumerate() {
@@ -92,7 +130,7 @@ fn is_head(kind: &str, number: usize, line: &str) -> bool {
 }
 
 /// Adds the value of a line that follows the line with an item's id, if it has the form `key: value`.
-fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
+fn below(path: &str, line: &str, item: usize, facts: &mut ItemFacts) {
     let Some((key, value)) = line.split_once([':', '=']) else {
         return;
     };
@@ -106,7 +144,7 @@ fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
 
 /// Adds the facts of a text that belongs to an item: the values of lines of the form `key: value`, and its words by
 /// position.
-pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
+pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut ItemFacts) {
     let mark = match text.starts_with('\u{feff}') {
         true => "there",
         false => "none",
@@ -167,7 +205,7 @@ pub(crate) fn collect_strings(
     content: &[u8],
     shortest: usize,
     item_of: ItemOf<'_>,
-    facts: &mut Facts,
+    facts: &mut ItemFacts,
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
@@ -212,7 +250,12 @@ fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(u
 }
 
 /// Adds the texts of a file that belongs to an item, by their position.
-pub(crate) fn collect_strings_of_item(kind: &str, content: &[u8], item: usize, facts: &mut Facts) {
+pub(crate) fn collect_strings_of_item(
+    kind: &str,
+    content: &[u8],
+    item: usize,
+    facts: &mut ItemFacts,
+) {
     let head = content.get(..MAX_HEAD).unwrap_or(content);
     // Short texts occur in random data, too.
     for (number, text) in texts(head, 6).take(MAX_TEXTS).enumerate() {
@@ -234,13 +277,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn markup_is_converted_to_lines() {
+        for (text, expected) in [
+            ("<?xml?><a><b x='1'/><c>t u</c></a>", "a/b x: 1\na/c: t u\n"),
+            (
+                "<i id=\"8f\" k=\"v w\">\n<j>x</i><k>y",
+                "i id \"8f\" k \"v w\"\n/i id: 8f\n/i k: v w\ni/j: x\n/k: y\n",
+            ),
+            ("a < b", ""),
+            ("<p", ""),
+        ] {
+            assert_eq!(lines_of_markup(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn texts_next_to_ids_are_found() {
         let item_of = |text: &str| match text {
             "8f3a21" => Some(0),
             "77aa90" => Some(1),
             _ => None,
         };
-        let mut facts = Facts::default();
+        let mut facts = ItemFacts::default();
         let content = b"\x01\x068f3a21\x02\x05class-a\0\0\x03x77aa90oak\xff";
         collect_strings("cache.pkl", content, 6, &item_of, &mut facts);
         let what = "the text following the item's name in cache.pkl".to_owned();

@@ -3,17 +3,14 @@
 //! A fact has a channel, a name, and a value for each item. The collectors in this directory find facts in the files,
 //! with one source file per channel or format. `detectors::answers::facts` measures which facts predict the answers.
 
-pub(crate) mod aligned;
 pub(crate) mod cells;
 pub(crate) mod collect;
 pub(crate) mod documents;
 pub(crate) mod files;
 pub(crate) mod ids;
 pub(crate) mod lines;
-pub(crate) mod look;
-pub(crate) mod markup;
-pub(crate) mod matlab;
 pub(crate) mod metadata;
+pub(crate) mod records;
 pub(crate) mod tables;
 
 use std::collections::BTreeMap;
@@ -113,11 +110,11 @@ pub(crate) type ItemOf<'a> = &'a dyn Fn(&str) -> Option<usize>;
 
 /// The values of a fact by item. If an item has several values, the first one is used.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Values {
+pub(crate) struct FactValues {
     by_item: BTreeMap<u32, Box<str>>,
 }
 
-impl Values {
+impl FactValues {
     pub(crate) fn get(&self, item: usize) -> Option<&str> {
         let item = u32::try_from(item).ok()?;
         self.by_item.get(&item).map(AsRef::as_ref)
@@ -130,13 +127,13 @@ impl Values {
 
 /// All facts, by channel and name.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Facts {
-    pub all: BTreeMap<(Channel, String), Values>,
+pub(crate) struct ItemFacts {
+    pub all: BTreeMap<(Channel, String), FactValues>,
     /// Total length of all values in bytes.
     bytes: usize,
 }
 
-impl Facts {
+impl ItemFacts {
     pub(crate) fn add(&mut self, channel: Channel, name: &str, item: usize, value: &str) {
         let Ok(item) = u32::try_from(item) else {
             return;

@@ -6,15 +6,228 @@
 
 mod baseline;
 mod folds;
-mod gain;
-mod sorted;
 mod targets;
 
 pub(crate) use baseline::{Intended, predict_from_intended};
 pub(crate) use folds::{FOLDS, Folds};
-pub(crate) use gain::{Gain, gain, least_squares};
-pub(crate) use sorted::is_sorted;
-pub(crate) use targets::{Targets, by_nearest, by_value, nearest_from_train, value_from_train};
+pub(crate) use targets::{
+    Targets, by_nearest, by_value, is_sorted, nearest_from_train, value_from_train,
+};
+
+use crate::statistics::{mean, normal_tail};
 
 /// Predicted targets by item. `None` if the model has no basis for a prediction.
 pub(crate) type Prediction = Vec<Option<Vec<f64>>>;
+
+/// The gain of a fact.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gain {
+    /// The fraction of the answers' variance that the fact explains by itself.
+    pub alone: f64,
+    /// The fraction of the variance left by the baseline that the fact explains.
+    pub beyond: f64,
+    /// The variance that the fact explains beyond the baseline, as a fraction of the total variance.
+    pub absolute: f64,
+    /// The probability of such a gain from a fact without information.
+    pub p: f64,
+}
+
+/// Fits the targets by least squares on the baseline's prediction, with and without the prediction of the fact, and
+/// compares the errors of items that were not fitted. The p-value is from a t-test of the differences per item, or of their
+/// means per group if there are groups.
+pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
+    let count = targets.test.len();
+    let mut differences = vec![0.0; count];
+    let (mut total, mut left, mut left_alone, mut left_both) = (0.0, 0.0, 0.0, 0.0);
+    for column in 0..targets.width {
+        let truth: Vec<f64> = targets
+            .test
+            .iter()
+            .map(|row| value_of(row, column))
+            .collect();
+        let features_of = |prediction: &Prediction| -> Vec<[f64; 2]> {
+            let features = |row: &Option<Vec<f64>>| match row {
+                Some(row) => [value_of(row, column), 0.0],
+                None => [0.0, 1.0],
+            };
+            prediction.iter().map(features).collect()
+        };
+        let fact = features_of(fact);
+        let base: Vec<f64> = match baseline {
+            Some(baseline) => features_of(baseline).iter().map(|one| one[0]).collect(),
+            None => vec![0.0; count],
+        };
+        let folds = &targets.folds;
+        let none: Vec<f64> = residuals(&truth, folds, |_| vec![1.0]);
+        let of_base = match baseline {
+            Some(_) => residuals(&truth, folds, |item| vec![1.0, value_of(&base, item)]),
+            None => none.clone(),
+        };
+        let pair = |item: usize| fact.get(item).copied().unwrap_or([0.0, 1.0]);
+        let of_fact = residuals(&truth, folds, |item| {
+            let [value, missing] = pair(item);
+            vec![1.0, value, missing]
+        });
+        let of_both = match baseline {
+            Some(_) => residuals(&truth, folds, |item| {
+                let [value, missing] = pair(item);
+                vec![1.0, value_of(&base, item), value, missing]
+            }),
+            None => of_fact.clone(),
+        };
+        for item in 0..count {
+            let square = |residuals: &[f64]| value_of(residuals, item).powi(2);
+            total += square(&none);
+            left_alone += square(&of_fact);
+            let (base, both) = (square(&of_base), square(&of_both));
+            left += base;
+            left_both += both;
+            if let Some(difference) = differences.get_mut(item) {
+                *difference += base - both;
+            }
+        }
+    }
+    Gain {
+        alone: 1.0 - left_alone / total.max(1e-12),
+        beyond: 1.0 - left_both / left.max(1e-12),
+        absolute: (left - left_both) / f64::max(total, 1e-12),
+        p: one_sided(&targets.folds.means(&differences)),
+    }
+}
+
+/// Returns the value at this index, or 0.
+fn value_of(values: &[f64], place: usize) -> f64 {
+    values.get(place).copied().unwrap_or(0.0)
+}
+
+/// Returns the errors of a least-squares fit. The error of an item is that of the fit on the other folds.
+fn residuals(truth: &[f64], folds: &Folds, features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
+    let rows: Vec<Vec<f64>> = (0..truth.len()).map(features).collect();
+    let width = rows.first().map_or(0, Vec::len);
+    // Sums of products by fold. The last column contains the products with the truth.
+    let mut products = vec![vec![vec![0.0; width + 1]; width]; FOLDS];
+    for (item, (row, truth)) in rows.iter().zip(truth).enumerate() {
+        if let Some(own) = products.get_mut(folds.fold(item)) {
+            add_products(own, row, *truth);
+        }
+    }
+    let weights: Vec<Vec<f64>> = (0..FOLDS)
+        .map(|left_out| {
+            let mut system = vec![vec![0.0; width + 1]; width];
+            for (number, part) in products.iter().enumerate() {
+                if number != left_out {
+                    for (line, part) in system.iter_mut().zip(part) {
+                        for (sum, one) in line.iter_mut().zip(part) {
+                            *sum += one;
+                        }
+                    }
+                }
+            }
+            for (number, line) in system.iter_mut().enumerate() {
+                if let Some(diagonal) = line.get_mut(number) {
+                    *diagonal += 1e-6;
+                }
+            }
+            solved(system)
+        })
+        .collect();
+    let error = |(item, (row, truth)): (usize, (&Vec<f64>, &f64))| {
+        let weights = weights.get(folds.fold(item));
+        let weights = weights.map(Vec::as_slice).unwrap_or_default();
+        truth - row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>()
+    };
+    rows.iter().zip(truth).enumerate().map(error).collect()
+}
+
+/// Adds the products of an item's features with each other, and with the truth, to a linear system.
+fn add_products(system: &mut [Vec<f64>], row: &[f64], truth: f64) {
+    for (line, x) in system.iter_mut().zip(row) {
+        for (sum, y) in line.iter_mut().zip(row.iter().chain([&truth])) {
+            *sum += x * y;
+        }
+    }
+}
+
+/// Solves a linear system by Gaussian elimination with pivoting. The weight of a column without a pivot is 0.
+fn solved(mut system: Vec<Vec<f64>>) -> Vec<f64> {
+    let width = system.len();
+    for column in 0..width {
+        let size = |line: &Vec<f64>| value_of(line, column).abs();
+        let pivot = (column..width).max_by(|one, other| {
+            let [one, other] = [one, other].map(|at| system.get(*at).map_or(0.0, size));
+            one.total_cmp(&other)
+        });
+        system.swap(column, pivot.unwrap_or(column));
+        let own = system.get(column).cloned().unwrap_or_default();
+        let divisor = value_of(&own, column);
+        if divisor.abs() < 1e-12 {
+            continue;
+        }
+        for (number, line) in system.iter_mut().enumerate() {
+            if number != column {
+                let factor = value_of(line, column) / divisor;
+                for (cell, own) in line.iter_mut().zip(&own) {
+                    *cell -= factor * own;
+                }
+            }
+        }
+    }
+    let weight = |(number, line): (usize, &Vec<f64>)| match value_of(line, number) {
+        diagonal if diagonal.abs() < 1e-12 => 0.0,
+        diagonal => value_of(line, width) / diagonal,
+    };
+    system.iter().enumerate().map(weight).collect()
+}
+
+/// Returns the probability of a mean at least as large as that of these differences, if the true mean is 0.
+fn one_sided(differences: &[f64]) -> f64 {
+    let count = differences.len() as f64;
+    let mean = mean(differences);
+    let squares = differences
+        .iter()
+        .map(|one| (one - mean).powi(2))
+        .sum::<f64>();
+    let freedom = (count - 1.0).max(1.0);
+    let deviation = (squares / freedom).sqrt() / count.sqrt();
+    if deviation <= 0.0 || mean <= 0.0 {
+        return 1.0;
+    }
+    // Wallace's approximation of the normal quantile of a t-value.
+    let t = mean / deviation;
+    let z = (freedom * (1.0 + t * t / freedom).ln()).sqrt();
+    normal_tail(z * (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::SplitMix;
+
+    fn numbers(count: usize, seed: u64) -> Vec<f64> {
+        let mut random = SplitMix::new(seed);
+        let unit = |random: &mut SplitMix| random.below(10_000) as f64 / 10_000.0 - 0.5;
+        (0..count)
+            .map(|_| (0..6).map(|_| unit(&mut random)).sum())
+            .collect()
+    }
+
+    #[test]
+    fn a_fact_that_the_baseline_contains_has_no_gain() {
+        let (honest, hidden, noise) = (numbers(400, 1), numbers(400, 2), numbers(400, 3));
+        let truth: Vec<f64> = honest.iter().zip(&hidden).map(|(a, b)| a + b).collect();
+        let label = crate::world::AnswerColumn::of_numbers("y", &truth);
+        let targets = Targets::new(&label).unwrap();
+        let prediction =
+            |values: &[f64]| -> Prediction { values.iter().map(|one| Some(vec![*one])).collect() };
+        let base = prediction(&honest);
+        let again = gain(&targets, Some(&base), &prediction(&honest));
+        assert!(
+            again.alone > 0.4 && again.beyond < 0.01 && again.p > 0.01,
+            "{again:?}"
+        );
+        let new = gain(&targets, Some(&base), &prediction(&hidden));
+        assert!(new.beyond > 0.8 && new.p < 1e-12, "{new:?}");
+        let nothing = gain(&targets, None, &prediction(&noise));
+        assert!(nothing.beyond < 0.02 && nothing.p > 1e-3, "{nothing:?}");
+    }
+}

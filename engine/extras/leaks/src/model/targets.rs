@@ -1,13 +1,19 @@
 //! Converts answers to numbers, so that predictions can be measured by the variance that they explain.
 //!
 //! Predictions from a single fact: by equal values, or by the nearest numbers.
+//!
+//! Distinguishes items that are sorted by their answers from items of groups that are next to each other.
+//!
+//! In both cases, neighbours have similar answers. But the answers of neighbours are unknown, and the order of groups
+//! (patients, sessions) reveals nothing. Sorted items have one block for each class, or their numbers rise or fall
+//! everywhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{FOLDS, Folds, Prediction};
-use crate::cells::Cells;
-use crate::statistics::{counts, finite, ranks};
-use crate::world::Label;
+use crate::statistics::{correlation, counts, finite, ranks};
+use crate::table::CellTexts;
+use crate::world::AnswerColumn;
 
 /// Maximum number of classes with a column. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
@@ -30,7 +36,7 @@ pub(crate) struct Targets {
 
 impl Targets {
     /// Converts the answers of test items. `None` if they are neither classes nor numbers, or all equal.
-    pub(crate) fn new(label: &Label) -> Option<Targets> {
+    pub(crate) fn new(label: &AnswerColumn) -> Option<Targets> {
         if label.is_class() {
             let mut frequent: Vec<(&str, usize)> =
                 counts(label.values.iter()).into_iter().collect();
@@ -76,7 +82,7 @@ impl Targets {
 
     /// Converts further answers in the same way, for example those of training items. `None` if most of them are
     /// neither known classes nor numbers.
-    pub(crate) fn encode(&self, answers: &Cells) -> Option<Vec<Vec<f64>>> {
+    pub(crate) fn encode(&self, answers: &CellTexts) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
             let places: HashMap<&str, usize> =
                 classes.iter().map(String::as_str).zip(0..).collect();
@@ -262,13 +268,90 @@ fn average<'a>(rows: impl Iterator<Item = &'a Vec<f64>>) -> Option<Vec<f64>> {
     (count > 0.0).then(|| sum.iter().map(|one| one / count).collect())
 }
 
+/// Number of windows in which the direction of numbers is compared.
+const WINDOWS: usize = 12;
+
+/// Minimum number of windows with the same direction. By chance, this has a probability of 4 %.
+const MIN_SAME_DIRECTION: usize = 10;
+
+/// Minimum rank correlation of sorted numbers with their order.
+const MIN_CORRELATION: f64 = 0.3;
+
+/// Returns whether items in the order of these numbers are sorted by their answers. Also returns true if many items have no
+/// number, because then the presence of a number may be the reason for the agreement.
+pub(crate) fn is_sorted(numbers: &[f64], targets: &Targets) -> bool {
+    let mut order: Vec<usize> = (0..numbers.len().min(targets.test.len())).collect();
+    let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
+    order.retain(|item| number(item).is_finite());
+    if order.len() * 10 < numbers.len() * 9 {
+        return true;
+    }
+    order.sort_by(|one, other| number(one).total_cmp(&number(other)));
+    let rows: Vec<&Vec<f64>> = order
+        .iter()
+        .filter_map(|item| targets.test.get(*item))
+        .collect();
+    match targets.is_class() {
+        true => targets.has_known_classes && has_one_block_per_class(&rows),
+        false => has_one_direction(&rows),
+    }
+}
+
+/// Returns whether each class is the most frequent one in a single block of the rows.
+fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
+    let reach = (rows.len() / 30).max(3);
+    let width = rows.first().map_or(0, |row| row.len());
+    let mut blocks: Vec<usize> = Vec::new();
+    for place in 0..rows.len() {
+        let window = rows.get(place.saturating_sub(reach)..(place + reach + 1).min(rows.len()));
+        let window = window.unwrap_or_default();
+        let count = |column: usize| -> f64 {
+            let cells = window.iter().filter_map(|row| row.get(column));
+            cells.sum()
+        };
+        let counts: Vec<f64> = (0..width).map(count).collect();
+        // Other classes have 0 in all columns.
+        let others = window.len() as f64 - counts.iter().sum::<f64>();
+        let count = |class: usize| counts.get(class).copied().unwrap_or(others);
+        let class = (0..=width).max_by(|one, other| count(*one).total_cmp(&count(*other)));
+        let class = class.unwrap_or(width);
+        // A class must be clearly more frequent than that of the block before.
+        let least = blocks
+            .last()
+            .map_or(0.0, |last| count(*last) + reach as f64 / 2.0);
+        if blocks.last() != Some(&class) && count(class) > least {
+            blocks.push(class);
+        }
+    }
+    let classes = blocks.iter().collect::<HashSet<_>>().len();
+    // One class more or less than blocks is allowed if there are many.
+    classes > 1 && blocks.len() <= classes + classes / 4
+}
+
+/// Returns whether the numbers rise, or fall, in nearly all parts of the order.
+fn has_one_direction(rows: &[&Vec<f64>]) -> bool {
+    let values = rows.iter().filter_map(|row| row.first().copied());
+    let values: Vec<f64> = values.collect();
+    let against_order = |values: &[f64]| {
+        let places: Vec<f64> = (0..values.len()).map(|place| place as f64).collect();
+        correlation(&ranks(values), &places)
+    };
+    let size = values.len().div_ceil(WINDOWS).max(1);
+    let windows: Vec<f64> = values.chunks(size).map(against_order).collect();
+    let whole = against_order(&values);
+    let same = windows.iter().filter(|one| **one * whole > 0.0).count();
+    whole.abs() >= MIN_CORRELATION
+        && same >= MIN_SAME_DIRECTION
+        && crate::statistics::mean(&windows).abs() >= MIN_CORRELATION / 2.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn predictions_do_not_use_the_answer_of_the_item_itself() {
-        let label = Label::of_classes("y", &(0..100).map(|n| n % 2).collect::<Vec<_>>());
+        let label = AnswerColumn::of_classes("y", &(0..100).map(|n| n % 2).collect::<Vec<_>>());
         let targets = Targets::new(&label).unwrap();
         let parity: Vec<String> = (0..100).map(|n| (n % 2).to_string()).collect();
         let values: Vec<Option<&str>> = parity.iter().map(|one| Some(one.as_str())).collect();
@@ -294,7 +377,7 @@ mod tests {
     fn answers_of_the_same_group_do_not_predict() {
         // Ten groups of ten items. The class depends on the group.
         let classes: Vec<i32> = (0..100).map(|n| n / 10 % 3 % 2).collect();
-        let mut targets = Targets::new(&Label::of_classes("y", &classes)).unwrap();
+        let mut targets = Targets::new(&AnswerColumn::of_classes("y", &classes)).unwrap();
         let groups: Vec<String> = (0..100).map(|n| (n / 10).to_string()).collect();
         let values: Vec<Option<&str>> = groups.iter().map(|one| Some(one.as_str())).collect();
         let predicted = |targets: &Targets| {
@@ -307,5 +390,52 @@ mod tests {
         let order: Vec<f64> = (0..100).map(f64::from).collect();
         let near = by_nearest(&order, &targets);
         assert!(crate::model::gain(&targets, None, &near).p > 0.01);
+    }
+}
+
+#[cfg(test)]
+mod sorted_tests {
+    use super::*;
+    use crate::statistics::SplitMix;
+    use crate::world::AnswerColumn;
+
+    #[test]
+    fn sorted_answers_are_distinguished_from_groups() {
+        let order: Vec<f64> = (0..300).map(f64::from).collect();
+        let mut random = SplitMix::new(8);
+        let mut draw = |below: usize| random.below(below) as i32;
+        let levels: Vec<i32> = (0..30).map(|_| draw(1000)).collect();
+        let noise: Vec<i32> = (0..300).map(|_| draw(10)).collect();
+        let groups: Vec<f64> = (0..300)
+            .map(|n| f64::from(levels[n / 10] + noise[n]))
+            .collect();
+        let rising: Vec<f64> = (0..300)
+            .map(|n| f64::from(10 * n as i32 + noise[n] * 5))
+            .collect();
+        let is_sorted_numbers = |values: &[f64]| {
+            is_sorted(
+                &order,
+                &Targets::new(&AnswerColumn::of_numbers("y", values)).unwrap(),
+            )
+        };
+        assert!(is_sorted_numbers(&rising) && !is_sorted_numbers(&groups));
+        let of_groups: Vec<i32> = (0..300).map(|n| levels[n / 10] % 2).collect();
+        // One in ten items is at a different place.
+        let blocks: Vec<i32> = (0..300)
+            .map(|n| {
+                if noise[n] == 0 {
+                    levels[n / 10] % 4
+                } else {
+                    n as i32 / 75
+                }
+            })
+            .collect();
+        let is_sorted_classes = |classes: &[i32]| {
+            is_sorted(
+                &order,
+                &Targets::new(&AnswerColumn::of_classes("y", classes)).unwrap(),
+            )
+        };
+        assert!(is_sorted_classes(&blocks) && !is_sorted_classes(&of_groups));
     }
 }

@@ -16,9 +16,13 @@ use prints::Print;
 
 use crate::series;
 use crate::statistics::hash_of;
-use crate::world::ContentDigest;
+use crate::text::ContentKind;
 
-pub(crate) use picture::decode as decode_picture;
+pub(crate) use picture::picture_features;
+pub(crate) use sound::sound_features;
+
+/// The BLAKE3 digest of a file's content.
+pub(crate) type ContentDigest = [u8; 32];
 
 /// The kind of a sketch. Only sketches of the same kind are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +35,11 @@ pub(crate) enum Medium {
 impl Medium {
     /// Returns the kind of a file by its suffix.
     pub(crate) fn from_path(path: &str) -> Option<Medium> {
-        let name = path.to_ascii_lowercase();
-        let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-        match () {
-            () if ends(&[".png", ".jpg", ".jpeg"]) => Some(Medium::Picture),
-            () if ends(&[".wav", ".wave", ".aif", ".aiff"]) => Some(Medium::Sound),
-            () if ends(&[".csv", ".tsv", ".npy", ".dat"]) => Some(Medium::Series),
-            () => None,
+        match ContentKind::from_path(path) {
+            ContentKind::Picture => Some(Medium::Picture),
+            ContentKind::Sound => Some(Medium::Sound),
+            ContentKind::Csv | ContentKind::Array => Some(Medium::Series),
+            _ => None,
         }
     }
 

@@ -1,5 +1,10 @@
-//! Sketches of pictures: the brightness of 16 x 16 fields minus its mean, and the colour of 4 x 4 fields.
+//! Sketches of pictures: the brightness of 16 x 16 fields minus its mean, and the colour of 4 x 4 fields. Also features of
+//! pictures for the baseline.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;
 
@@ -16,7 +21,7 @@ const MAX_PIXELS: u64 = 50_000_000;
 const MIN_DEVIATION: f64 = 6.0;
 
 /// Decodes a picture that is not too large.
-pub(crate) fn decode(file: &[u8]) -> Option<Pixels> {
+pub(super) fn decode(file: &[u8]) -> Option<Pixels> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
         ..DecodingLimits::default()
@@ -30,8 +35,8 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
     }
     let stride = pixels.stride();
     let channels = stride / pixels.sample.max(1);
-    let columns = Shares::new(pixels.width);
-    let rows = Shares::new(pixels.height);
+    let columns = FieldShares::new(pixels.width);
+    let rows = FieldShares::new(pixels.height);
     // Brightness, red minus brightness, blue minus brightness.
     let mut fields = vec![[0.0_f64; 3]; SIDE * SIDE];
     let lines = pixels.bytes.chunks_exact(stride.max(1) * pixels.width);
@@ -93,14 +98,14 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
 /// Returns the sketches of a picture if it is rotated, mirrored or inverted, with a name for each change.
 pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
     let names = [
-        "as it is",
-        "mirrored",
-        "upside down",
-        "rotated by 180 degrees",
-        "mirrored and rotated",
-        "rotated by 90 degrees",
-        "rotated by 270 degrees",
-        "mirrored and rotated",
+        "",
+        " mirrored",
+        " upside down",
+        " rotated by 180 degrees",
+        " mirrored and rotated",
+        " rotated by 90 degrees",
+        " rotated by 270 degrees",
+        " mirrored and rotated",
     ];
     let mut found = Vec::new();
     for sign in [1, -1] {
@@ -133,7 +138,7 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
                     }
                 }
             }
-            let name = if sign < 0 { "inverted" } else { name };
+            let name = if sign < 0 { " inverted" } else { name };
             found.push((name, rotated.into_boxed_slice()));
         }
     }
@@ -141,17 +146,17 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
 }
 
 /// For each pixel along a side: the field that contains it, or the two fields and their weights.
-struct Shares(Vec<Share>);
+struct FieldShares(Vec<FieldShare>);
 
 #[derive(Clone, Copy)]
-struct Share {
+struct FieldShare {
     first: usize,
     /// Weight of the first field. The rest is the weight of the next field.
     share: f64,
 }
 
-impl Shares {
-    fn new(length: usize) -> Shares {
+impl FieldShares {
+    fn new(length: usize) -> FieldShares {
         let share = |place: usize| {
             let (begin, end) = (place * SIDE, (place + 1) * SIDE);
             let first = begin / length;
@@ -160,13 +165,13 @@ impl Shares {
                 true => (border - begin) as f64 / SIDE as f64,
                 false => 1.0,
             };
-            Share { first, share }
+            FieldShare { first, share }
         };
-        Shares((0..length).map(share).collect())
+        FieldShares((0..length).map(share).collect())
     }
 }
 
-impl Share {
+impl FieldShare {
     fn fields(self) -> impl Iterator<Item = (usize, f64)> {
         [(self.first, self.share), (self.first + 1, 1.0 - self.share)]
             .into_iter()
@@ -182,6 +187,65 @@ impl Share {
             }
         }
     }
+}
+
+/// Number of fields along each side of a picture. The brightness of each field is a feature.
+const FEATURE_SIDE: usize = 6;
+
+/// Returns features of a picture: the brightness of its fields, contrast, grain, and the compression ratio of its
+/// lines.
+pub(crate) fn picture_features(file: &[u8]) -> Vec<(String, f64)> {
+    let Some(pixels) = decode(file) else {
+        return Vec::new();
+    };
+    let stride = pixels.stride().max(1);
+    let (width, height) = (pixels.width.max(1), pixels.height.max(1));
+    let mut fields = vec![(0.0_f64, 0.0_f64); FEATURE_SIDE * FEATURE_SIDE];
+    let (mut sum, mut squares, mut grain) = (0.0, 0.0, 0.0);
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    // Of large pictures, only every n-th line is read.
+    let step = (width * height / 400_000).max(1);
+    let mut lines = 0;
+    let all_lines = pixels.bytes.chunks_exact(stride * width).enumerate();
+    for (y, line) in all_lines.step_by(step) {
+        lines += 1;
+        let mut before = 0.0;
+        let mut steps = Vec::with_capacity(width);
+        for (x, pixel) in line.chunks_exact(stride).enumerate() {
+            let light = pixel.first().copied().map_or(0.0, f64::from);
+            sum += light;
+            squares += light * light;
+            grain += (light - before).abs();
+            steps.push((light - before) as i32 as u8);
+            before = light;
+            let field = y * FEATURE_SIDE / height * FEATURE_SIDE + x * FEATURE_SIDE / width;
+            if let Some((sum, count)) = fields.get_mut(field) {
+                *sum += light;
+                *count += 1.0;
+            }
+        }
+        let _ = packed.write_all(&steps);
+    }
+    let count = (width * lines).max(1) as f64;
+    let length = packed.finish().map_or(0, |bytes| bytes.len()) as f64;
+    let mean = sum / count;
+    let contrast = (squares / count - mean * mean).max(0.0).sqrt();
+    let whole_length = length * (height as f64 / lines.max(1) as f64);
+    let features = [
+        ("light", mean),
+        ("contrast", contrast),
+        ("grain", grain / count),
+        ("packed", length / count),
+        ("packed whole", whole_length),
+        ("width", width as f64),
+        ("height", height as f64),
+    ];
+    let features = features.map(|(name, value)| (name.to_owned(), value));
+    let fields = fields.iter().enumerate().map(|(number, (sum, count))| {
+        let name = format!("field {number}");
+        (name, sum / count.max(1.0))
+    });
+    features.into_iter().chain(fields).collect()
 }
 
 #[cfg(test)]
@@ -284,7 +348,7 @@ mod tests {
         writer.finish().unwrap();
         let sketched = |file: &[u8]| sketch(&decode(file)?);
         assert!(sketched(&good).is_some());
-        let mut random = crate::statistics::Random::new(6);
+        let mut random = crate::statistics::SplitMix::new(6);
         for _ in 0..3000 {
             let mut bad = good.clone();
             for _ in 0..1 + random.below(4) {

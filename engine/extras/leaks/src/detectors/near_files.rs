@@ -24,11 +24,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::paths::stem;
-use crate::sketch::{Medium, Sketch, Sketched};
-use crate::statistics::{Random, Tests, tail_of_binomial};
-use crate::view::View;
-use crate::world::{ContentDigest, World};
+use crate::sketch::{ContentDigest, Medium, Sketched};
+use crate::statistics::{SplitMix, Tests, nearest, tail_of_binomial};
+use crate::text::stem;
+use crate::view::{Related, View};
+use crate::world::World;
 
 const NAME: &str = "near-files";
 
@@ -94,10 +94,7 @@ fn find_near(
     let test: Vec<&Sketched> = test.into_iter().step_by(step).collect();
     let equal: BTreeSet<ContentDigest> = train.iter().map(|file| file.content).collect();
     let other = test.iter().filter(|file| !equal.contains(&file.content));
-    let nearest = other.filter_map(|file| match rotated {
-        true => nearest_rotated(file, &train),
-        false => nearest(file, &file.sketch, &train, f64::INFINITY),
-    });
+    let nearest = other.filter_map(|file| Neighbour::find(file, &train, rotated));
     let nearest: Vec<Neighbour> = nearest.collect();
     let mut distances: Vec<f64> = nearest.iter().map(|near| near.apart).collect();
     distances.sort_by(f64::total_cmp);
@@ -141,7 +138,7 @@ fn find_near(
     let examples = near.iter().map(|near| {
         let (test, train) = (&near.test.path, &near.train.path);
         format!(
-            "{test} is near {train}{}: the distance is {:.4}, typical is {usual:.4}",
+            "{test}{} is near {train}: the distance is {:.4}, typical is {usual:.4}",
             near.transformation, near.apart
         )
     });
@@ -149,70 +146,37 @@ fn find_near(
     Some(finding.p_value(p))
 }
 
-/// Returns the training file that is nearest to any variant of a picture.
-fn nearest_rotated<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Neighbour<'a>> {
-    let mut best: Option<Neighbour<'a>> = None;
-    for (name, variant) in test.sketch.variants() {
-        let most = best.as_ref().map_or(f64::INFINITY, |best| best.apart);
-        if let Some(near) = nearest(test, &variant, train, most) {
+impl<'a> Neighbour<'a> {
+    /// Finds the training file that is nearest to a picture, or to any variant of it if `rotated` is set.
+    fn find(test: &'a Sketched, train: &[&'a Sketched], rotated: bool) -> Option<Neighbour<'a>> {
+        let variants = match rotated {
+            true => test.sketch.variants(),
+            false => vec![("", test.sketch.clone())],
+        };
+        let mut best: Option<Neighbour<'a>> = None;
+        for (transformation, variant) in variants {
+            let limit = best.as_ref().map_or(f64::INFINITY, |best| best.apart);
+            let distance = |place: usize, most| variant.distance(&train.get(place)?.sketch, most);
+            // Most variants have no nearer file, so their twentieth neighbour is not computed.
+            if rotated && (0..train.len()).all(|place| distance(place, limit).is_none()) {
+                continue;
+            }
+            let (place, apart, twentieth) = nearest(train.len(), distance)?;
             best = Some(Neighbour {
-                transformation: name,
-                ..near
+                test,
+                train: train.get(place)?,
+                apart,
+                twentieth,
+                transformation,
             });
         }
+        best
     }
-    best.map(|near| Neighbour {
-        transformation: match near.transformation {
-            "inverted" => " if it is inverted",
-            "mirrored" => " if it is mirrored",
-            "upside down" => " if it is upside down",
-            _ => " if it is rotated",
-        },
-        ..near
-    })
-}
-
-/// Returns the training file that is nearest to a sketch of a test file. `None` if no file is within `limit`.
-fn nearest<'a>(
-    test: &'a Sketched,
-    sketch: &Sketch,
-    train: &[&'a Sketched],
-    limit: f64,
-) -> Option<Neighbour<'a>> {
-    let mut best: Vec<(f64, &Sketched)> = Vec::with_capacity(TWENTIETH + 1);
-    let mut most = f64::INFINITY;
-    // Most variants have no near file, so their twentieth neighbour is not computed.
-    if limit < f64::INFINITY
-        && !train
-            .iter()
-            .any(|other| sketch.distance(&other.sketch, limit).is_some())
-    {
-        return None;
-    }
-    for other in train {
-        let Some(apart) = sketch.distance(&other.sketch, most) else {
-            continue;
-        };
-        let place = best.partition_point(|(known, _)| *known <= apart);
-        best.insert(place, (apart, other));
-        best.truncate(TWENTIETH);
-        if best.len() == TWENTIETH {
-            most = best.last().map_or(most, |(last, _)| *last);
-        }
-    }
-    let ((apart, train), (twentieth, _)) = (*best.first()?, *best.last()?);
-    Some(Neighbour {
-        test,
-        train,
-        apart,
-        twentieth,
-        transformation: "",
-    })
 }
 
 /// Estimates the mean distance between two files as the median of some pairs.
 fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
-    let mut random = Random::new(0xfade);
+    let mut random = SplitMix::new(0xfade);
     let pair = |_| {
         let (one, other) = (
             test.get(random.below(test.len()))?,
@@ -225,9 +189,6 @@ fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
     distances.get(distances.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Minimum number of test files that share a section with a training file.
-const MIN_SHIFTED_FILES: usize = 15;
-
 /// Minimum number of equal fingerprints with the same shift.
 const MIN_EQUAL: usize = 6;
 
@@ -236,9 +197,6 @@ const MAX_FILES: usize = 20;
 
 /// Number of pixels by which equal shifts may differ.
 const SHIFT_TOLERANCE: i64 = 8;
-
-/// Minimum fraction of the remaining variance that the answers of these training files explain beyond the baseline.
-const MIN_VARIANCE: f64 = 0.05;
 
 /// For each fingerprint, the training files that have it, by their index, and its position in them.
 type FilesOfFingerprint = HashMap<u32, Vec<(usize, (u32, u16))>>;
@@ -253,10 +211,9 @@ pub(crate) fn find_shifted(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFindin
 
 /// Finds files of this kind that share a section.
 fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
-    let (label, targets) = view.targets().next()?;
     let world = view.world;
-    let (train, rows) = view.training(label, targets)?;
-    let ids = world.train_ids(train)?;
+    let (label, _) = view.targets().next()?;
+    let ids = world.train_ids(world.train_table(label)?)?;
     let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
     let known = world.public.gallery.train.of_medium(medium);
     let equal: BTreeSet<ContentDigest> = known.iter().map(|file| file.content).collect();
@@ -270,46 +227,29 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
         }
     }
     let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
-    let mut near: Vec<Option<(usize, &Sketched)>> = vec![None; view.chosen.len()];
-    let mut count = 0_usize;
+    let mut rows: Vec<Option<usize>> = vec![None; view.chosen.len()];
     for file in world.public.gallery.test.of_medium(medium) {
         let place = world.item_of_path(&file.path);
         let place = place.and_then(|item| place_of.get(&item));
         let Some(place) = place.filter(|_| !equal.contains(&file.content)) else {
             continue;
         };
-        let Some(other) = sharing(file, &files_of, medium).and_then(|other| known.get(other))
-        else {
-            continue;
-        };
-        let row = row_of.get(stem(&other.path)).copied();
-        if let Some((row, cell)) = row.zip(near.get_mut(*place)) {
-            count += usize::from(cell.is_none());
-            *cell = Some((row, other));
+        let other = sharing(file, &files_of, medium).and_then(|other| known.get(other));
+        let row = other.and_then(|other| row_of.get(stem(&other.path)).copied());
+        if let Some(cell) = rows.get_mut(*place).filter(|_| row.is_some()) {
+            *cell = row;
         }
     }
-    if count < MIN_SHIFTED_FILES {
-        return None;
-    }
-    let answer = |one: &Option<(usize, &Sketched)>| rows.get(one.as_ref()?.0).cloned();
-    let prediction = near.iter().map(answer).collect();
-    let measured = view.measure(label, targets, &prediction, tests);
-    if measured.beyond < MIN_VARIANCE {
-        return None;
-    }
-    let what = format!(
-        "{count} of {} {} of test items share a section with a training file, and the answers of these training files explain {:.0} % of the variance of `{}` that the intended features leave",
-        view.chosen.len(),
-        medium.name(),
-        100.0 * measured.beyond,
-        label.name
-    );
-    let files = near.iter().map(|one| Some(one.as_ref()?.1));
-    let cells = files.map(|file| Some(file?.path.as_str()));
-    let cells: Vec<Option<&str>> = cells.collect();
-    let finding = LeakFinding::new(LeakLevel::Risk, "near-files", what);
-    let finding = finding.evidence(view.examples(label, &cells));
-    Some(finding.p_value(measured.p))
+    let related = Related {
+        detector: NAME,
+        what: &format!(
+            "{} of test items share a section with a training file",
+            medium.name()
+        ),
+        rows: &rows,
+        min_gain: 0.05,
+    };
+    view.related(&related, tests)
 }
 
 /// Returns the training file that shares the most fingerprints with the same shift.

@@ -1,30 +1,16 @@
 //! Reads the answers, the sample submission, the public files and the bundle.
-//!
-//! Reads one public file: its length, digest and names, and as much of its content as is needed.
-
-mod lists;
-mod npz;
-mod public;
-mod workbook;
-
-pub(crate) use public::named_in;
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use prep_contents::listing::Listing;
-use prep_contents::{
-    ArchiveFormat, ContentsError, DecodingLimits, Format, Resources, entries, read,
-};
-use prep_formats::image::{ImageHeader, is_image_name};
+use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries};
 
-use super::{Label, PublicContent, PublicFile, World};
-use crate::cells::Cells;
-use crate::fields;
+use super::file::{Keep, see};
+use super::{AnswerColumn, PublicContent, PublicFile, World};
 use crate::finding::{LeaksError, failed};
-use crate::table::{Table, is_missing, numbers};
+use crate::table::{CellTexts, ColumnTable, is_missing, numbers};
 
 /// The sample submission may use one part in this number of the memory.
 const SAMPLE_FRACTION: u64 = 8;
@@ -165,10 +151,10 @@ fn table_in(
     limits: &DecodingLimits,
     room: u64,
     wanted: &dyn Fn(&str) -> bool,
-) -> Result<Table, LeaksError> {
+) -> Result<ColumnTable, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::from_path(&path.to_string_lossy()).ok_or_else(no_ids)?;
-    Table::read(path, format, limits, room, wanted).map_err(|cause| match cause {
+    ColumnTable::read(path, format, limits, room, wanted).map_err(|cause| match cause {
         ContentsError::Damaged(_) => no_ids(),
         cause => failed(path, cause),
     })
@@ -176,7 +162,7 @@ fn table_in(
 
 /// Returns the id column of the answers: the one by which grading pairs rows, or else the column whose values are also in
 /// the sample submission, all or most of them. Among several such columns, it is the first one without empty cells.
-fn key(answers: &Table, sample: &Table, named: Option<&str>) -> Option<usize> {
+fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Option<usize> {
     let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();
     if let Some(place) = answers.names.iter().position(is_named) {
         return Some(place);
@@ -200,12 +186,12 @@ fn key(answers: &Table, sample: &Table, named: Option<&str>) -> Option<usize> {
 }
 
 fn labels(
-    answers: &Table,
-    sample: &Table,
+    answers: &ColumnTable,
+    sample: &ColumnTable,
     key: usize,
     rows: &[usize],
     is_chosen: &[bool],
-) -> Vec<Label> {
+) -> Vec<AnswerColumn> {
     let items = is_chosen.len();
     let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
@@ -230,11 +216,11 @@ fn labels(
             }
         }
         let values = values.into_iter().map(Option::unwrap_or_default);
-        let values: Cells = values.collect();
+        let values: CellTexts = values.collect();
         let of_chosen = rows.iter().zip(column.iter());
         let of_chosen = of_chosen.filter(|(item, _)| is_chosen.get(**item) == Some(&true));
         let into = if is_shown { &mut shown } else { &mut labels };
-        into.push(Label {
+        into.push(AnswerColumn {
             name: name.clone(),
             numbers: numbers(&values),
             values,
@@ -248,81 +234,9 @@ fn labels(
         labels = shown;
     }
     let sample_columns: HashSet<&String> = sample.names.iter().collect();
-    let is_in_sample = |label: &Label| sample_columns.contains(&label.name);
+    let is_in_sample = |label: &AnswerColumn| sample_columns.contains(&label.name);
     if labels.iter().any(is_in_sample) {
         labels.retain(is_in_sample);
     }
     labels
-}
-
-/// Maximum length of a text file, or of a file in a format without a reader, that is searched.
-const MAX_TEXT: u64 = 64 << 20;
-
-/// How much of a file's content is kept in memory while it is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    /// Only the beginning, which is sufficient for the names in the file and the size of an image.
-    Head,
-    Text,
-    All,
-}
-
-fn is_text(path: &str) -> bool {
-    ends_with(
-        path,
-        &[
-            ".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".geojson", ".nmea", ".xml",
-            ".html", ".log", ".md", ".yaml", ".yml", ".xyz", ".dat", ".ini", ".toml", ".svg",
-            ".tex", ".rst", ".srt", ".py", ".ipynb",
-        ],
-    )
-}
-
-/// Returns whether there is a reader for the format of a file.
-fn has_reader(path: &str) -> bool {
-    let others = [
-        ".png", ".jpg", ".jpeg", ".wav", ".wave", ".aif", ".aiff", ".npy", ".parquet", ".bson",
-    ];
-    let is_archive = ArchiveFormat::from_path(path).is_some();
-    is_text(path) || is_archive || fields::format(path).is_some() || ends_with(path, &others)
-}
-
-fn ends_with(path: &str, ends: &[&str]) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    ends.iter().any(|end| name.ends_with(end))
-}
-
-/// Reads a file once. Returns its length, digest, names and image size, and as much of its content as `keep`
-/// requires.
-fn see(path: &str, mut content: &mut dyn Read, keep: Keep) -> io::Result<(PublicFile, Vec<u8>)> {
-    let format = fields::format(path);
-    let is_image = is_image_name(path);
-    let mut hasher = blake3::Hasher::new();
-    let mut head = Vec::new();
-    let most = match (keep, format, is_image) {
-        (Keep::Text | Keep::All, ..) => MAX_TEXT,
-        (_, Some("matlab"), _) => 256 << 20,
-        (_, Some(_), _) => 4 << 20,
-        (_, _, true) => 1 << 16,
-        _ => 0,
-    };
-    let bytes = read::each_chunk(&mut content, |chunk| {
-        hasher.update(chunk);
-        let left = most.saturating_sub(head.len() as u64);
-        let kept = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
-        head.extend_from_slice(chunk.get(..kept).unwrap_or_default());
-    })?;
-    let seen = PublicFile {
-        path: path.to_owned(),
-        bytes,
-        content: hasher.finalize().into(),
-        names: format
-            .map(|format| fields::names(format, &mut head.as_slice()))
-            .unwrap_or_default(),
-        pixels: is_image
-            .then(|| ImageHeader::read(head.as_slice()).ok())
-            .flatten()
-            .map(|image| (u64::from(image.width), u64::from(image.height))),
-    };
-    Ok((seen, head))
 }

@@ -1,11 +1,13 @@
-//! Facts from variables in MATLAB files of version 5: texts, single numbers, and mean, standard deviation and length of
-//! arrays.
+//! Facts from the records of TFRecord files: features, file and position of records that name an item. Facts from
+//! variables in MATLAB files of version 5: texts, single numbers, and mean, standard deviation and length of arrays.
 
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 use prep_formats::matlab::complete_element;
+use prep_formats::tfrecord::{Example, Feature, TfRecords};
 
+use super::{Channel, ItemFacts, ItemOf, ids};
 use crate::statistics::{deviation, mean};
 
 /// Maximum length of a decompressed variable, in bytes.
@@ -14,7 +16,7 @@ const MAX_VALUES: usize = 200;
 const MAX_NESTING: usize = 8;
 
 /// Returns the paths of variables and fields, and their values.
-pub(crate) fn values(file: &[u8]) -> Vec<(String, String)> {
+pub(crate) fn variables_of_item(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (path, value) in variables(file) {
         match value {
@@ -174,5 +176,65 @@ fn numbers(kind: u32, data: &[u8]) -> Vec<f64> {
         12 => all!(i64),
         13 => all!(u64),
         _ => Vec::new(),
+    }
+}
+
+/// Maximum length of a byte string that is treated as a value.
+const MAX_BYTES: usize = 200;
+
+/// Maximum number of records that are read from a file.
+const MAX_RECORDS: usize = 20_000;
+
+/// Adds the facts of a file's records. The file may be truncated. `item_of` returns the item whose id a text contains.
+pub(crate) fn collect_examples(
+    path: &str,
+    content: &[u8],
+    item_of: ItemOf<'_>,
+    facts: &mut ItemFacts,
+) {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    for (place, record) in TfRecords::new(content).take(MAX_RECORDS).enumerate() {
+        let Ok(record) = record else { break };
+        let example = Example::new(&record.payload);
+        let Ok(names) = example.names() else { break };
+        let mut values = Vec::new();
+        for name in names {
+            if let Ok(Some(feature)) = example.feature(&name) {
+                values.extend(single_value(&feature).map(|value| (name, value)));
+            }
+        }
+        let mut named = values.iter();
+        let named = named.find_map(|(name, value)| Some((name, item_of(value)?)));
+        let Some((key, item)) = named else { continue };
+        for (name, value) in values.iter().filter(|(name, _)| name != key) {
+            let what = format!("the feature `{name}` of records");
+            facts.add(Channel::Field, &what, item, value);
+        }
+        for (word, text) in ids::words(name).iter().enumerate() {
+            let what = format!("word {} of the names of files with records", word + 1);
+            facts.add(Channel::Name, &what, item, text);
+        }
+        let what = "the position of records in their file";
+        facts.number(Channel::Order, what, item, place as f64);
+        let length = record.payload.len() as f64;
+        facts.number(Channel::Size, "the length of records", item, length);
+    }
+}
+
+/// Returns the value of a feature that has a single value.
+fn single_value(feature: &Feature) -> Option<String> {
+    match feature {
+        Feature::Bytes(list) => match list.as_slice() {
+            [one] if one.len() <= MAX_BYTES => String::from_utf8(one.to_vec()).ok(),
+            _ => None,
+        },
+        Feature::Floats(list) => match list.as_slice() {
+            [one] => Some(one.to_string()),
+            _ => None,
+        },
+        Feature::Ints(list) => match list.as_slice() {
+            [one] => Some(one.to_string()),
+            _ => None,
+        },
     }
 }

@@ -1,34 +1,32 @@
 //! Reads all public files in one pass and collects tables, texts, arrays, series, sketches, and the facts of items' own
 //! files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use prep_contents::entries::{self, Entry};
+use prep_contents::entries::Entry;
 use prep_contents::listing::Listing;
-use prep_contents::{ContentsError, Format, Resources, Result, read};
+use prep_contents::table::npy::ArrayFile;
+use prep_contents::{
+    ContentsError, Format, Resources, Result, Row, TableReader as _, entries, read,
+};
 use prep_failure::units;
 
-use super::{Keep, MAX_TEXT, has_reader, is_text, lists, npz, see, workbook};
+use super::file::{Keep, MAX_TEXT, see};
 use crate::facts::files::{FileProperties, ItemFile};
-use crate::facts::{Channel, collect, documents, lines, markup, matlab};
+use crate::facts::{Channel, documents, lines, records};
 use crate::finding::{LeaksError, failed};
-use crate::paths::is_train;
-use crate::table::Table;
-use crate::world::{PublicArray, PublicContent, PublicFile, PublicTableFile, Series, World};
-use crate::{fields, series};
+use crate::series;
+use crate::statistics::counts;
+use crate::table::{CellTexts, ColumnTable};
+use crate::text::{ContentKind, is_train};
+use crate::world::{PublicContent, PublicFile, PublicTableFile, Series, World};
 
 /// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
 const MAX_ARRAYS: usize = 32;
-
-/// Maximum number of values of all series.
-const MAX_SERIES: u64 = 20_000_000;
-/// Every competition may have this number of them, and more for each byte of the public files on disk.
-const MIN_SERIES: u64 = 4_000_000;
-const SERIES_PER_BYTE: u64 = 4;
 
 /// Maximum total length of items' files whose content is examined.
 const MAX_EXAMINED: u64 = 2 << 30;
@@ -41,19 +39,16 @@ const MAX_ITEM_TEXT: u64 = 1 << 20;
 /// Maximum number of bytes of a TFRecord file that are read.
 const MAX_RECORDS: u64 = 64 << 20;
 
-/// Maximum length of a table that is read.
-const MAX_TABLE: u64 = 16 << 30;
-
-/// Maximum total length of all texts in memory.
+/// Maximum total length of all texts in memory, and maximum number of values of all series.
 const MAX_ALL_TEXT: u64 = 1 << 30;
+const MAX_SERIES: u64 = 20_000_000;
 
 /// Memory for tables: a constant, plus an amount per byte of the public files on disk. This limits the memory that
-/// malicious files with an extreme compression ratio can use.
+/// malicious files with an extreme compression ratio can use. Texts may use half of it.
 const TABLE_MEMORY: u64 = 1 << 28;
 const TABLE_MEMORY_PER_BYTE: u64 = 24;
-/// Memory for texts, in the same way.
-const TEXT_MEMORY: u64 = 1 << 27;
-const TEXT_MEMORY_PER_BYTE: u64 = 12;
+/// The number of values of all series is limited to one for this number of bytes.
+const BYTES_PER_SERIES_VALUE: u64 = 16;
 
 /// Everything that is collected while the files are read.
 struct Collected<'w> {
@@ -61,11 +56,11 @@ struct Collected<'w> {
     public: &'w Path,
     resources: &'w Resources<'w>,
     content: PublicContent,
-    tables: Vec<(String, Table)>,
+    tables: Vec<(String, ColumnTable)>,
+    /// The columns of arrays.
+    arrays: Vec<(String, Vec<CellTexts>)>,
     /// Number of items' files whose content was not examined, because their total length is too large.
     unexamined: u64,
-    /// Number of files of each item.
-    counts: HashMap<usize, u64>,
     /// Number of files so far.
     place: usize,
     examined_bytes: u64,
@@ -84,23 +79,20 @@ impl World {
         memory: u64,
     ) -> std::result::Result<PublicContent, LeaksError> {
         let on_disk: u64 = listing.files.values().sum();
-        let for_texts = on_disk.saturating_mul(TEXT_MEMORY_PER_BYTE);
-        let for_series = on_disk.saturating_mul(SERIES_PER_BYTE);
-        let for_texts = TEXT_MEMORY.saturating_add(for_texts);
-        let for_tables = on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE);
+        let for_tables = TABLE_MEMORY.saturating_add(on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE));
         let mut collected = Collected {
             world: self,
             public,
             resources,
             content: PublicContent::default(),
             tables: Vec::new(),
+            arrays: Vec::new(),
             unexamined: 0,
-            counts: HashMap::new(),
             place: 0,
             examined_bytes: 0,
-            series_left: MIN_SERIES.saturating_add(for_series).min(MAX_SERIES),
-            text_left: MAX_ALL_TEXT.min(memory / 4).min(for_texts),
-            room: TABLE_MEMORY.saturating_add(for_tables).min(memory / 2),
+            series_left: (for_tables / BYTES_PER_SERIES_VALUE).min(MAX_SERIES),
+            text_left: MAX_ALL_TEXT.min(memory / 4).min(for_tables / 2),
+            room: for_tables.min(memory / 2),
         };
         let seen = entries::of_directory_as_stored(public, resources, &mut |entry, content| {
             collected.file(entry, content)
@@ -116,6 +108,7 @@ impl World {
 /// The file that is being read.
 struct CurrentFile<'a> {
     path: &'a str,
+    kind: ContentKind,
     seen: &'a PublicFile,
     head: &'a [u8],
     keep: Keep,
@@ -129,22 +122,15 @@ impl Collected<'_> {
     /// Adds what is known only after all files were read.
     fn finish(mut self) -> PublicContent {
         self.add_lists();
-        let arrays = npz::tables(&self.content.arrays, &self.resources.limits, self.room / 4);
-        self.tables.extend(arrays);
-        let books = workbook::tables(&self.content.texts, self.room);
-        self.tables.extend(books.tables);
-        for path in books.shortened {
-            let what =
-                format!("{path}: the first rows were read, because the rest needs too much memory");
-            self.content.unread.push(what);
-        }
+        self.tables.extend(tables_of_arrays(self.arrays));
         self.tables.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut content = self.content;
-        for (item, count) in &self.counts {
-            let what = "the number of files";
-            content
-                .facts
-                .number(Channel::Name, what, *item, *count as f64);
+        let world = self.world;
+        let items = content.files.iter();
+        let items = items.filter_map(|file| world.item_of_path(&file.path));
+        for (item, count) in counts(items.filter(|item| world.has_facts(*item))) {
+            let (what, count) = ("the number of files", count as f64);
+            content.facts.number(Channel::Name, what, item, count);
         }
         content.unread.sort();
         if self.unexamined > 0 {
@@ -153,9 +139,6 @@ impl Collected<'_> {
                 "{files} files of items: only names, lengths and checksums were compared, because the content of {most} of other files was already examined"
             ));
         }
-        content
-            .arrays
-            .sort_by(|one, other| one.path.cmp(&other.path));
         content.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (path, table) in self.tables {
             let items = self.world.items_in(&table);
@@ -171,20 +154,17 @@ impl Collected<'_> {
         let read: HashMap<&str, &[String]> = read.collect();
         let mut added = Vec::new();
         for (path, text) in &self.content.texts {
-            if !documents::is_document(path) || self.world.item_of_path(path).is_some() {
+            if ContentKind::from_path(path) != ContentKind::Json
+                || self.world.item_of_path(path).is_some()
+            {
                 continue;
             }
-            let found = lists::of_document(text, self.world.ids.len());
-            let named = |inner: String| format!("{path}: {inner}");
-            let vectors = found.vectors.into_iter();
-            let vectors = vectors.map(|(inner, values)| (named(inner), values));
-            self.content.vectors.extend(vectors);
-            // A document with a single list has already been read as a table.
-            for (inner, table) in found.tables {
+            for (inner, table) in documents::lists(text, self.world.ids.len()) {
+                // A document with a single list has already been read as a table.
                 let is_read = read.get(path.as_str()) == Some(&table.names.as_slice());
                 if !is_read && table.memory() <= self.room {
                     self.room -= table.memory();
-                    added.push((named(inner), table));
+                    added.push((format!("{path}: {inner}"), table));
                 }
             }
         }
@@ -195,14 +175,13 @@ impl Collected<'_> {
         let Entry { path, bytes, .. } = entry;
         let format = Format::from_path(path).filter(|format| match format {
             Format::Lines => false,
-            Format::Array => self.content.arrays.len() < MAX_ARRAYS,
+            Format::Array => self.arrays.len() < MAX_ARRAYS,
             _ => !path.starts_with("description."),
         });
-        let table = format.filter(|format| fits(*format, bytes));
         // A table is read more than once, so an archive member is copied to a file first.
         let place = self.public.join(path);
         let is_loose = place.is_file();
-        let taken = match table.is_some() && !is_loose {
+        let taken = match format.is_some() && !is_loose {
             true => Some(read::spool(content, self.resources)?),
             false => None,
         };
@@ -215,9 +194,6 @@ impl Collected<'_> {
             position: self.place,
             ..file_properties(&entry, is_loose.then_some(place.as_path()))
         });
-        if let Some(item) = own {
-            *self.counts.entry(item).or_default() += 1;
-        }
         let keep = self.keep(path, bytes, item.is_some(), own);
         let (seen, head) = {
             let at = ContentsError::system_error(&place);
@@ -229,6 +205,7 @@ impl Collected<'_> {
         };
         let current = CurrentFile {
             path,
+            kind: ContentKind::from_path(path),
             seen: &seen,
             head: &head,
             keep,
@@ -246,21 +223,15 @@ impl Collected<'_> {
         self.add_opaque_file(&current);
         let is_text_kept = self.add_text(&current);
         self.add_series(&current);
-        let bytes = seen.bytes;
+        let (kind, bytes) = (current.kind, seen.bytes);
         self.content.files.push(seen);
-        if table == Some(Format::Array) {
-            let path = path.to_owned();
-            let _taken = taken;
-            self.content.arrays.push(PublicArray {
-                path,
-                place,
-                _taken,
-            });
+        if format == Some(Format::Array) {
+            self.add_array(path, &place);
             return Ok(());
         }
         // A table is read row by row, so its text is not needed.
-        let is_text_lost = is_text(path) && !is_text_kept && format.is_none();
-        let is_table_lost = !self.add_table(path, &place, format, bytes)?;
+        let is_text_lost = kind.is_text() && !is_text_kept && format.is_none();
+        let is_table_lost = !self.add_table(path, &place, format)?;
         if is_text_lost || is_table_lost {
             self.content
                 .unread
@@ -270,13 +241,14 @@ impl Collected<'_> {
     }
 
     fn keep(&mut self, path: &str, bytes: u64, is_item: bool, own: Option<usize>) -> Keep {
-        let is_records = fields::format(path) == Some("tfrecord");
+        let kind = ContentKind::from_path(path);
         let is_part = is_item || is_train(path);
         let is_sketched = is_part && self.content.gallery.wing(is_item).wants(path, bytes);
-        if is_text(path) && bytes <= MAX_TEXT.min(self.text_left) {
+        if kind.is_text() && bytes <= MAX_TEXT.min(self.text_left) {
             return Keep::Text;
         }
-        if is_sketched || is_records || !is_part && !has_reader(path) && bytes <= MAX_TEXT {
+        let is_searched = kind == ContentKind::Opaque && !is_part && bytes <= MAX_TEXT;
+        if is_sketched || kind == ContentKind::Records || is_searched {
             return Keep::All;
         }
         match own {
@@ -304,15 +276,17 @@ impl Collected<'_> {
         if current.keep != Keep::Head && seen.bytes <= MAX_ITEM_FILE {
             self.examined_bytes += seen.bytes;
             file.add_content(head);
-            file.add_compression(head, known);
         }
         if current.keep == Keep::Text && seen.bytes <= MAX_ITEM_TEXT {
             let text = String::from_utf8_lossy(head);
             let (kind, facts) = (file.kind(), file.facts);
-            match path.to_ascii_lowercase().ends_with(".json") {
-                true => documents::collect_item(&kind, &text, item, facts),
-                false if markup::is_markup(path) => markup::collect_item(&kind, &text, item, facts),
-                false => lines::collect_item(&kind, &text, item, facts),
+            match current.kind {
+                ContentKind::Json => documents::collect_item(&kind, &text, item, facts),
+                ContentKind::Markup => {
+                    let lines = lines::lines_of_markup(&text);
+                    lines::collect_item(&kind, &lines, item, facts);
+                }
+                _ => lines::collect_item(&kind, &text, item, facts),
             }
         }
     }
@@ -320,27 +294,27 @@ impl Collected<'_> {
     /// Adds the variables of a MATLAB file that does not belong to an item.
     fn add_variables(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, head, .. } = *current;
-        if fields::format(path) != Some("matlab") || current.is_item {
+        if current.kind != ContentKind::Matlab || current.is_item {
             return;
         }
-        let found = matlab::vectors(head, self.world.ids.len());
-        for (name, numbers) in found {
+        let found = records::vectors(head, self.world.ids.len());
+        let tables = found.into_iter().map(|(name, numbers)| {
             let cells = numbers.iter().map(f64::to_string).collect();
-            self.content
-                .vectors
-                .push((format!("{path}: {name}"), cells));
-        }
+            let table = ColumnTable::new(vec!["value".to_owned()], vec![cells]);
+            (format!("{path}: {name}"), table)
+        });
+        self.tables.extend(tables);
     }
 
     fn add_records(&mut self, current: &CurrentFile<'_>) {
-        if fields::format(current.path) != Some("tfrecord") {
+        if current.kind != ContentKind::Records {
             return;
         }
         let most = usize::try_from(MAX_RECORDS).unwrap_or(usize::MAX);
         let head = current.head.get(..most).unwrap_or(current.head);
         let world = self.world;
         let item_of = |text: &str| world.item_of_name(text);
-        collect::collect_examples(current.path, head, &item_of, &mut self.content.facts);
+        records::collect_examples(current.path, head, &item_of, &mut self.content.facts);
         if current.seen.bytes > MAX_RECORDS {
             let (path, bytes) = (current.path, units::bytes(current.seen.bytes));
             let read = units::bytes(MAX_RECORDS);
@@ -353,7 +327,7 @@ impl Collected<'_> {
     /// of items.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
-        if has_reader(path) || current.is_item || is_train(path) {
+        if current.kind != ContentKind::Opaque || current.is_item || is_train(path) {
             return;
         }
         match current.keep {
@@ -419,6 +393,7 @@ impl Collected<'_> {
             let numbers: Vec<u64> = numbers.collect();
             self.series_left = self.series_left.saturating_sub(numbers.len() as u64);
             self.content.series.push(Series {
+                path: path.to_owned(),
                 is_item: current.is_item,
                 numbers,
             });
@@ -430,20 +405,21 @@ impl Collected<'_> {
         }
     }
 
+    /// Reads the columns of an array in an `.npz` file, or of an array with a row for each item, if it is not too large.
+    fn add_array(&mut self, path: &str, place: &Path) {
+        let is_member = path.contains(".npz/");
+        let columns = columns_of(place, self.resources, self.room / 4);
+        let rows = |columns: &Vec<CellTexts>| columns.first().map_or(0, CellTexts::len);
+        let is_read = |columns: &Vec<CellTexts>| is_member || rows(columns) == self.world.ids.len();
+        let columns = columns.filter(is_read).unwrap_or_default();
+        self.arrays.push((path.to_owned(), columns));
+    }
+
     /// Reads a table. Returns false if it was not read because of its size.
-    fn add_table(
-        &mut self,
-        path: &str,
-        place: &Path,
-        format: Option<Format>,
-        bytes: u64,
-    ) -> Result<bool> {
-        let Some(format) = format.filter(|format| *format != Format::Array) else {
+    fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
+        let Some(format) = format else {
             return Ok(true);
         };
-        if !fits(format, bytes) {
-            return Ok(false);
-        }
         let limits = &self.resources.limits;
         let world = self.world;
         let is_wanted = |cell: &str| {
@@ -453,7 +429,7 @@ impl Collected<'_> {
                 .is_some_and(|item| world.has_facts(*item))
         };
         // A single table may use only half of the remaining memory.
-        match Table::read(place, format, limits, self.room / 2, &is_wanted) {
+        match ColumnTable::read(place, format, limits, self.room / 2, &is_wanted) {
             Err(error) if error.is_of_the_system() => return Err(error),
             // A file that is not a table, although its name has the suffix, is skipped.
             Err(error) => return Ok(!matches!(error, ContentsError::Limit(_))),
@@ -472,16 +448,64 @@ impl Collected<'_> {
     }
 }
 
+/// Memory of an element of an array that is read as a table.
+const BYTES_PER_ELEMENT: u64 = 64;
+/// Maximum number of columns of an array that is read as a table.
+const MAX_COLUMNS: usize = 64;
+
+/// Returns the arrays of each `.npz` file as a table, because NumPy stores ids and labels as arrays of the same length.
+/// Returns other arrays as tables, too.
+fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, ColumnTable)> {
+    let mut files: BTreeMap<String, (Vec<String>, Vec<CellTexts>)> = BTreeMap::new();
+    for (path, columns) in arrays {
+        let (file, member) = match path.split_once(".npz/") {
+            Some((file, member)) => (format!("{file}.npz"), member.trim_end_matches(".npy")),
+            None => (path.clone(), ""),
+        };
+        let (names, cells) = files.entry(file).or_default();
+        for (place, column) in columns.into_iter().enumerate() {
+            // The arrays with the length of the first one are the columns.
+            if cells
+                .first()
+                .is_none_or(|first| first.len() == column.len())
+            {
+                let name = match (place, member) {
+                    (0, member) if !member.is_empty() => member.to_owned(),
+                    _ => format!("{member} column {}", place + 1),
+                };
+                names.push(name.trim_start().to_owned());
+                cells.push(column);
+            }
+        }
+    }
+    let tables = files.into_iter();
+    let tables = tables.map(|(path, (names, cells))| (path, ColumnTable::new(names, cells)));
+    tables.filter(|(_, table)| table.rows() > 0).collect()
+}
+
+/// Returns the columns of an array. `None` if it is too large, or not an array.
+fn columns_of(place: &Path, resources: &Resources<'_>, room: u64) -> Option<Vec<CellTexts>> {
+    let file = ArrayFile::open(place, &resources.limits).ok()?;
+    let width = file.columns().len();
+    let elements: u64 = file.header().shape.iter().product();
+    if width > MAX_COLUMNS || elements > room / BYTES_PER_ELEMENT {
+        return None;
+    }
+    let (mut rows, mut row) = (file.rows().ok()?, Row::default());
+    let mut columns = vec![CellTexts::default(); width];
+    while rows.next(&mut row).ok()? {
+        for (place, column) in columns.iter_mut().enumerate() {
+            column.push(&String::from_utf8_lossy(row.cell(place)));
+        }
+    }
+    Some(columns)
+}
+
 /// Returns the content as text, if it contains no control characters except line breaks and tabs.
 fn plain_text(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
     text.chars().all(is_plain).then_some(text)
-}
-
-/// Returns whether a table is small enough to be read.
-fn fits(format: Format, bytes: u64) -> bool {
-    format == Format::Array || bytes <= MAX_TABLE
 }
 
 /// Returns the properties of a file before it is opened. For a file outside archives, `place` is its path.
@@ -498,7 +522,6 @@ fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
         position: 0,
         time,
         packing,
-        compressed_bytes: entry.stored.and_then(|stored| stored.compressed_bytes),
     }
 }
 

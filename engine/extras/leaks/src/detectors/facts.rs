@@ -10,15 +10,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{column, exact};
+use prep_failure::QuotedValue;
+
+use super::exact;
 use crate::facts::{Channel, ids};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Folds, Gain, Prediction, Targets, by_nearest, by_value, gain, is_sorted};
-use crate::number::numbers_or_nan;
-use crate::statistics::{Tests, counts, majority, purity, tail_of_binomial};
+use crate::statistics::{Tests, counts, purity, tail_of_binomial};
+use crate::text::numbers_or_nan;
 use crate::view::View;
-use crate::world::Label;
-use prep_failure::QuotedValue;
+use crate::world::AnswerColumn;
 
 /// Minimum number of items with a value of the fact.
 const MIN_ITEMS: usize = 20;
@@ -32,28 +33,11 @@ const MAX_TESTED: usize = 1_500;
 /// Maximum number of words of a value that are measured separately.
 const MAX_WORDS: usize = 8;
 
-/// Maximum number of facts that are measured in pairs.
-const MAX_PAIRED: usize = 40;
-
 /// A fact and its values for the chosen items.
 struct MeasuredFact<'a> {
     channel: Channel,
     name: &'a str,
     cells: Vec<Option<&'a str>>,
-}
-
-/// A fact with few different values.
-struct CategoricalFact<'a> {
-    fact: MeasuredFact<'a>,
-    prediction: Prediction,
-    /// The fraction of the remaining variance that the fact alone explains beyond the baseline.
-    beyond: f64,
-}
-
-/// A finding about a fact, and its gain.
-struct FactVerdict {
-    finding: LeakFinding,
-    gain: f64,
 }
 
 pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -70,7 +54,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 const MAX_MEASURABLE: f64 = 0.9;
 
 /// Returns a note if the intended features nearly determine the answers, so that other facts add nothing.
-fn masked(label: &Label, targets: &Targets, baseline: &Prediction) -> Option<LeakFinding> {
+fn masked(label: &AnswerColumn, targets: &Targets, baseline: &Prediction) -> Option<LeakFinding> {
     let skill = gain(targets, None, baseline).alone;
     let what = format!(
         "the intended features already explain {:.0} % of the variance of `{}`, so most other channels could not be measured",
@@ -82,13 +66,12 @@ fn masked(label: &Label, targets: &Targets, baseline: &Prediction) -> Option<Lea
 
 fn find_for_label(
     view: &View<'_>,
-    label: &Label,
+    label: &AnswerColumn,
     targets: &Targets,
     baseline: Option<&Prediction>,
     tests: &mut Tests,
 ) -> Vec<LeakFinding> {
-    let mut found: Vec<FactVerdict> = Vec::new();
-    let mut forms: Vec<CategoricalFact<'_>> = Vec::new();
+    let mut found: Vec<(f64, LeakFinding)> = Vec::new();
     let mut seen: HashSet<Vec<Option<&str>>> = HashSet::new();
     let facts = view.facts.all.iter();
     let facts = facts.filter(|(_, values)| values.len() >= MIN_ITEMS);
@@ -98,47 +81,30 @@ fn find_for_label(
             name,
             cells: view.cells(values),
         };
-        let cells = &fact.cells;
-        if channel.is_intended() || !seen.insert(cells.clone()) {
+        if channel.is_intended() || !seen.insert(fact.cells.clone()) {
             continue;
         }
-        let Some(best) = best(*channel, cells, targets, baseline) else {
-            continue;
-        };
-        let (prediction, gain) = (best.prediction, best.gain);
-        tests.record(gain.p);
-        let is_adjacent =
-            best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
-        found.extend(fact.judge(&gain, is_adjacent, (label, targets), view));
-        let different: HashSet<&Option<&str>> = cells.iter().collect();
-        if different.len() <= 8 {
-            forms.push(CategoricalFact {
-                fact,
-                prediction,
-                beyond: gain.beyond,
-            });
+        if let Some(best) = best(*channel, &fact.cells, targets, baseline) {
+            tests.record(best.gain.p);
+            found.extend(fact.judge(&best, (label, targets), view));
         }
     }
-    found.extend(together(&forms, label, targets, baseline, tests));
     // Only the findings with the largest gain are reported for each channel.
-    found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
     let mut findings: Vec<LeakFinding> = Vec::new();
-    for verdict in found {
+    for (_, finding) in found {
         let same = findings.iter().map(|one| one.detector);
-        let same = same.filter(|detector| *detector == verdict.finding.detector);
+        let same = same.filter(|detector| *detector == finding.detector);
         if same.count() < 2 {
-            findings.push(verdict.finding);
+            findings.push(finding);
         }
     }
     findings.extend(exact::find(view, (label, targets), tests));
-    findings.extend(exact::separating_feature(view, (label, targets), tests));
-    findings.extend(column::find_formula(view, (label, targets), tests));
     findings
 }
 
 /// The best of the predictions that a fact makes.
 pub(crate) struct BestPrediction {
-    pub prediction: Prediction,
     pub gain: Gain,
     /// Whether the prediction is from the nearest numbers, not from equal values.
     is_nearest: bool,
@@ -193,7 +159,6 @@ pub(crate) fn best(
         .into_iter()
         .map(|(prediction, is_nearest)| BestPrediction {
             gain: gain(targets, base, &prediction),
-            prediction,
             is_nearest,
         });
     measured.min_by(|one, other| one.gain.p.total_cmp(&other.gain.p))
@@ -223,20 +188,18 @@ fn required_gain(channel: Channel, name: &str) -> f64 {
 }
 
 impl MeasuredFact<'_> {
-    /// `is_adjacent`: whether only neighbours in an order agree, which are not sorted by their answers.
+    /// Returns the gain and the finding if the gain is as large as the channel requires.
     fn judge(
         &self,
-        gain: &Gain,
-        is_adjacent: bool,
-        (label, targets): (&Label, &Targets),
+        best: &BestPrediction,
+        (label, targets): (&AnswerColumn, &Targets),
         view: &View<'_>,
-    ) -> Option<FactVerdict> {
-        let MeasuredFact {
-            channel,
-            name,
-            cells,
-        } = self;
-        let channel = *channel;
+    ) -> Option<(f64, LeakFinding)> {
+        let (gain, cells, name) = (&best.gain, &self.cells, self.name);
+        let channel = self.channel;
+        // Neighbours in an order may agree although the items are not sorted by their answers.
+        let is_adjacent =
+            best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
         let different: HashSet<&str> = cells.iter().flatten().copied().collect();
         let mut least = required_gain(channel, name);
         // Unprocessed pictures have many sizes. If there are only a few and they predict the answer, the sizes were chosen
@@ -270,15 +233,9 @@ impl MeasuredFact<'_> {
                 label.name,
                 100.0 * gain.alone
             ),
-            Some(pure) if gain.alone < 0.5 => format!(
-                "{name} predicts `{}`: it is {} for {:.0} % of the {} items with {}, and for {:.0} % of all items",
-                label.name,
-                pure.answer,
-                100.0 * pure.share,
-                pure.count,
-                pure.value,
-                100.0 * pure.base
-            ),
+            Some(pure) if gain.alone < 0.5 || channel == Channel::Missing => {
+                pure.description(name, &label.name)
+            }
             _ if let Some(right) = number_right(cells, &view.answers(label)) => format!(
                 "{name} determines `{}`: each value has the same answer for {right} of {} items",
                 label.name,
@@ -300,13 +257,15 @@ impl MeasuredFact<'_> {
                 )
             }
         };
-        let finding = LeakFinding::new(level, channel.detector(), what)
+        // A column that only has a value for one answer reveals it.
+        let detector = match channel {
+            Channel::Missing if pure.is_some() && name.starts_with("whether ") => "column",
+            channel => channel.detector(),
+        };
+        let finding = LeakFinding::new(level, detector, what)
             .evidence(view.examples(label, cells))
             .p_value(p);
-        Some(FactVerdict {
-            finding,
-            gain: gain.beyond,
-        })
+        Some((gain.beyond, finding))
     }
 }
 
@@ -323,22 +282,47 @@ fn number_right(cells: &[Option<&str>], answers: &[&str]) -> Option<usize> {
 }
 
 /// A value whose items nearly all have the same answer.
-struct PureValue {
-    value: String,
-    answer: String,
+struct PureValue<'a> {
+    value: Option<&'a str>,
+    answer: &'a str,
+    hits: usize,
     count: usize,
-    share: f64,
+    /// The fraction of all items with this answer.
     base: f64,
     p: f64,
 }
 
-fn pure_value(cells: &[Option<&str>], answers: &[&str], folds: &Folds) -> Option<PureValue> {
+impl PureValue<'_> {
+    fn description(&self, name: &str, label: &str) -> String {
+        let value = match (self.value, name.strip_prefix("whether ")) {
+            (Some("there" | "named"), Some(what)) => what.to_owned(),
+            (_, Some(what)) => what
+                .replace(" has a value", " has no value")
+                .replace(" contains ", " does not contain "),
+            (Some(value), None) => format!("{name} is {}", QuotedValue(value)),
+            (None, None) => format!("{name} is unknown"),
+        };
+        format!(
+            "where {value}, `{label}` is {} for {} of {} items, and for {:.0} % of all items",
+            self.answer,
+            self.hits,
+            self.count,
+            100.0 * self.base
+        )
+    }
+}
+
+fn pure_value<'a>(
+    cells: &[Option<&'a str>],
+    answers: &[&'a str],
+    folds: &Folds,
+) -> Option<PureValue<'a>> {
     let count_of = |answer: &str| answers.iter().filter(|one| **one == answer).count();
-    let mut by_value: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    let mut by_value: BTreeMap<Option<&'a str>, Vec<usize>> = BTreeMap::new();
     for (item, cell) in cells.iter().enumerate() {
         by_value.entry(*cell).or_default().push(item);
     }
-    let mut best: Option<PureValue> = None;
+    let mut best: Option<PureValue<'_>> = None;
     for (value, own) in by_value {
         if own.len() < MIN_ITEMS || own.len() * 50 < cells.len() {
             continue;
@@ -356,82 +340,14 @@ fn pure_value(cells: &[Option<&str>], answers: &[&str], folds: &Folds) -> Option
         let p = tail_of_binomial(seen, (share * seen as f64) as usize, base);
         if best.as_ref().is_none_or(|best| p < best.p) {
             best = Some(PureValue {
-                value: value.map_or("none".to_owned(), |value| QuotedValue(value).to_string()),
-                answer: answer.to_owned(),
+                value,
+                answer,
+                hits,
                 count: own.len(),
-                share,
                 base,
                 p,
             });
         }
     }
     best
-}
-
-/// Measures facts with few values together: in pairs, and all of them as a sum.
-fn together(
-    forms: &[CategoricalFact<'_>],
-    label: &Label,
-    targets: &Targets,
-    base: Option<&Prediction>,
-    tests: &mut Tests,
-) -> Option<FactVerdict> {
-    let mut found = Vec::new();
-    // Facts with the same value for nearly all items are excluded.
-    let varied = forms.iter();
-    let varied = varied.filter(|form| majority(&form.fact.cells) <= 0.9);
-    let varied: Vec<&CategoricalFact<'_>> = varied.take(MAX_PAIRED).collect();
-    for (place, form) in varied.iter().enumerate() {
-        for other in varied.get(place + 1..).unwrap_or_default() {
-            let both = form.fact.cells.iter().zip(&other.fact.cells);
-            let both = both.map(|(one, other)| format!("{one:?} {other:?}"));
-            let both: Vec<String> = both.collect();
-            let both: Vec<Option<&str>> = both.iter().map(|one| Some(one.as_str())).collect();
-            let pair = gain(targets, base, &by_value(&both, targets));
-            tests.record(pair.p);
-            if pair.beyond >= 0.25 && pair.beyond >= form.beyond.max(other.beyond) + 0.1 {
-                let names = format!("{} and {}", form.fact.name, other.fact.name);
-                found.push(combined(&names, label, &pair));
-            }
-        }
-    }
-    let singles: Vec<&Prediction> = varied.iter().map(|form| &form.prediction).collect();
-    if singles.len() > 1 {
-        let rows = (0..targets.test.len()).map(|item| {
-            let mut sum = vec![0.0; targets.width];
-            for prediction in &singles {
-                if let Some(Some(row)) = prediction.get(item) {
-                    for (sum, cell) in sum.iter_mut().zip(row) {
-                        *sum += cell;
-                    }
-                }
-            }
-            Some(sum)
-        });
-        let sum = gain(targets, base, &rows.collect());
-        tests.record(sum.p);
-        let most = varied.iter().map(|form| form.beyond).fold(0.0, f64::max);
-        if sum.beyond >= 0.2 && sum.beyond >= most + 0.1 {
-            let name = format!("{} facts about cells and files", singles.len());
-            found.push(combined(&name, label, &sum));
-        }
-    }
-    found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
-    found.into_iter().next()
-}
-
-fn combined(name: &str, label: &Label, gain: &Gain) -> FactVerdict {
-    let what = format!(
-        "{name} together explain {:.0} % of the variance of `{}` that the intended features leave",
-        100.0 * gain.beyond,
-        label.name
-    );
-    let level = match gain.beyond >= 0.5 {
-        true => LeakLevel::Leak,
-        false => LeakLevel::Risk,
-    };
-    FactVerdict {
-        finding: LeakFinding::new(level, "combined", what).p_value(gain.p),
-        gain: gain.beyond,
-    }
 }

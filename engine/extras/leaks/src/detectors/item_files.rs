@@ -1,27 +1,17 @@
-//! `answers-elsewhere`: finds answers of test items in other public files.
-//!
-//! It searches in two places:
-//!
-//! - lines of text files that contain the id of an item: a word at a fixed position may be the item's answer;
-//! - files that belong to an item by their name or directory: they may contain its answers, including numbers in a different unit
-//!   (degrees and minutes, powers of ten).
+//! `answers-elsewhere`: finds answers in files that belong to items by their names or directories, including numbers in a
+//! different unit (degrees and minutes, powers of ten).
 //!
 //! The number of hits is compared with the number of hits of other items' answers. So common words, and numbers that
 //! occur everywhere, are not reported.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-use super::exact::same;
 use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::paths::pattern;
-use crate::statistics::majority;
-use crate::world::{Label, World};
+use crate::text::pattern;
+use crate::world::{AnswerColumn, World};
 
 const NAME: &str = "answers-elsewhere";
-
-/// Maximum number of words of a line that are compared.
-const MAX_WORDS: usize = 64;
 
 /// Maximum number of items' files of each kind that are searched.
 const MAX_FILES: usize = 200;
@@ -29,69 +19,14 @@ const MAX_FILES: usize = 200;
 const MAX_ANSWERS: usize = 100;
 
 pub(crate) fn find(world: &World) -> Vec<LeakFinding> {
-    let mut found = Vec::new();
-    // The detector `column` searches the tables of test items.
-    let tables = world.test_tables().map(|(shown, ..)| &*shown.path);
-    let tables: HashSet<&str> = tables.collect();
-    for (path, text) in &world.public.texts {
-        if world.is_sample(path) || tables.contains(path.as_str()) {
-            continue;
-        }
-        let labels = world.labels.iter();
-        found.extend(labels.filter_map(|label| in_lines(world, path, text, label)));
-    }
-    for label in &world.labels {
-        found.extend(in_files_of_items(world, label));
-    }
-    found
-}
-
-/// Searches lines that contain the id of an item for a position whose word is the item's answer.
-fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<LeakFinding> {
-    // By position of the word: the index of the label, and whether the word equals the label.
-    let mut places: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
-    let mut items = HashSet::new();
-    for line in text.lines() {
-        let words: Vec<&str> = words(line).take(MAX_WORDS).collect();
-        let item = words.iter().find_map(|word| {
-            let stem = word.rsplit('/').next()?.split('.').next()?;
-            world.item_of.get(*word).or_else(|| world.item_of.get(stem))
-        });
-        let Some(item) = item.copied().filter(|item| items.insert(*item)) else {
-            continue;
-        };
-        let value = label.values.get(item)?;
-        for (place, word) in words.iter().enumerate() {
-            let rows = places.entry(place).or_default();
-            rows.push((item, same(word, value)));
-        }
-    }
-    if items.len() < 20 || label.values.len() < 20 {
-        return None;
-    }
-    for (place, rows) in places {
-        let right = rows.iter().filter(|(_, same)| *same).count();
-        let values = rows.iter().filter_map(|(item, _)| label.values.get(*item));
-        let guess = majority(values);
-        if rows.len() >= 20 && right * 100 >= rows.len() * 99 && guess < 0.95 {
-            let what = format!(
-                "{path} has lines with the ids of {} test items, and word {} of such a line is `{}`",
-                items.len(),
-                place + 1,
-                label.name
-            );
-            let examples = rows.iter().filter_map(|(item, _)| {
-                let (id, answer) = (world.ids.get(*item)?, label.values.get(*item)?);
-                Some(format!("{id}: {answer}"))
-            });
-            return Some(LeakFinding::new(LeakLevel::Leak, NAME, what).evidence(examples));
-        }
-    }
-    None
+    let labels = world.labels.iter();
+    labels
+        .filter_map(|label| in_files_of_items(world, label))
+        .collect()
 }
 
 /// Searches an item's files for its answers and, for comparison, for the answers of a different item.
-fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
+fn in_files_of_items(world: &World, label: &AnswerColumn) -> Option<LeakFinding> {
     let mut by_item: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for (item, value) in &label.rows {
         if is_distinctive(value) {

@@ -1,0 +1,369 @@
+//! `rows`, `near` and `equal-files`: finds test items whose rows, texts or files are also in the training part.
+//!
+//! - Rows with equal cells.
+//! - Texts that are almost equal. They are split into runs of three words, ignoring case and punctuation. Candidates share
+//!   rare runs. They are near if they share at least 70 % of their runs, or if one contains nearly all of the other one.
+//! - Files with the same digest. Most data sets contain some copies. They are a risk if many test items have a copy.
+//!
+//! Rows of few different values are equal by chance, and texts are near because of a template. Therefore copies are reported
+//! only if their answers agree more often than by chance, and more often than with the most frequent answer.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::finding::{LeakFinding, LeakLevel};
+use crate::sketch::ContentDigest;
+use crate::statistics::{Tests, counts, hash_of, majority, tail_of_binomial};
+use crate::table::CellTexts;
+use crate::text::{is_train, stem};
+use crate::world::{AnswerColumn, PublicTableFile, World};
+
+pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
+    let mut found = Vec::new();
+    for (test, key, items) in world.test_tables() {
+        for train in train_tables(world, test) {
+            found.extend(same_rows(world, train, (test, key, items), tests));
+            found.extend(near_texts(world, train, (test, key, items), tests));
+        }
+    }
+    found.extend(near_text_files(world, tests));
+    found.extend(equal_files(world));
+    found
+}
+
+/// Test items and training items that are equal or almost equal.
+struct Copies<'a> {
+    detector: &'static str,
+    /// Describes the copies, after their number: `test rows are also in train.csv`.
+    what: String,
+    /// Number of test rows or texts that were compared.
+    compared: usize,
+    /// Item, its answer, and that of the training item.
+    pairs: Vec<(usize, &'a str, &'a str)>,
+    /// Whether copies may be different items, so that they are only a note.
+    is_weak: bool,
+}
+
+/// Minimum number of copies for a finding above a note, and their minimum fraction of the compared items.
+const MIN_COPIES: usize = 20;
+const MIN_FRACTION: f64 = 0.05;
+
+impl Copies<'_> {
+    fn finding(
+        &self,
+        world: &World,
+        label: &AnswerColumn,
+        tests: &mut Tests,
+    ) -> Option<LeakFinding> {
+        let count = self.pairs.len();
+        let fraction = count as f64 / self.compared.max(1) as f64;
+        if count == 0 || fraction < 0.01 {
+            return None;
+        }
+        let equal = self.pairs.iter().filter(|(_, own, other)| own == other);
+        let equal = equal.count();
+        let guess = majority(label.values.iter());
+        let p = tests.record(tail_of_binomial(
+            count,
+            equal,
+            guess.clamp(1e-6, 1.0 - 1e-6),
+        ));
+        let agrees = equal as f64 / count as f64 > guess + 0.1;
+        let is_strong = count >= MIN_COPIES && fraction >= MIN_FRACTION && agrees && !self.is_weak;
+        let what = format!(
+            "{count} of {} {} ({:.1} %), {equal} of them with the same `{}` (most frequent: {:.0} %)",
+            self.compared,
+            self.what,
+            100.0 * fraction,
+            label.name,
+            100.0 * guess
+        );
+        let examples = self.pairs.iter().filter_map(|(item, own, other)| {
+            Some(format!("{}: {own}, train: {other}", world.ids.get(*item)?))
+        });
+        let level = LeakLevel::Risk.if_strong(is_strong);
+        let finding = LeakFinding::new(level, self.detector, what);
+        Some(finding.evidence(examples).p_value(p))
+    }
+}
+
+/// A table of test items: the file, its column of ids, and the item of each row.
+type TestTable<'a> = (&'a PublicTableFile, usize, &'a [Option<usize>]);
+
+/// Returns the tables that have the columns of the test table and a column of the answers.
+fn train_tables<'a>(
+    world: &'a World,
+    test: &'a PublicTableFile,
+) -> impl Iterator<Item = &'a PublicTableFile> {
+    world.public.tables.iter().filter(move |table| {
+        let names = table.table.names.iter();
+        let names: HashSet<&str> = names.map(String::as_str).collect();
+        let labelled = world
+            .labels
+            .iter()
+            .any(|label| names.contains(label.name.as_str()));
+        let shared = test
+            .table
+            .names
+            .iter()
+            .filter(|name| names.contains(name.as_str()));
+        table.items.is_none() && labelled && shared.count() * 2 >= test.table.names.len()
+    })
+}
+
+fn same_rows(
+    world: &World,
+    train: &PublicTableFile,
+    (test, key, items): TestTable<'_>,
+    tests: &mut Tests,
+) -> Option<LeakFinding> {
+    let shared = test.table.shared_columns(key, &train.table);
+    let (of_test, of_train): (Vec<&CellTexts>, Vec<&CellTexts>) =
+        shared.map(|(_, test, train)| (test, train)).unzip();
+    let label = world.labels.first()?;
+    let answers = train.table.column(&label.name)?;
+    if of_test.is_empty() {
+        return None;
+    }
+    let row = |columns: &[&CellTexts], at: usize| {
+        let cells = columns.iter().map(|cells| normal(cells.get(at)));
+        cells.collect::<Vec<String>>().join("\u{1f}")
+    };
+    let known = answers.iter().enumerate();
+    let known: HashMap<String, &str> = known
+        .map(|(at, answer)| (row(&of_train, at), answer))
+        .collect();
+    let pair = |(at, item): (usize, &Option<usize>)| {
+        let item = (*item)?;
+        let other = known.get(&row(&of_test, at))?;
+        Some((item, label.values.get(item)?, *other))
+    };
+    // If items also have files, equal rows do not imply equal items.
+    let mut files = world.public.files.iter();
+    let has_files = files.any(|file| world.item_of_path(&file.path).is_some());
+    // Rows with few columns and few different values are equal by chance.
+    let is_coarse = known.len() * 2 < answers.len();
+    let copies = Copies {
+        detector: "rows",
+        what: format!("test items have a row that is also in {}", train.path),
+        compared: world.ids.len(),
+        pairs: items.iter().enumerate().filter_map(pair).collect(),
+        is_weak: has_files || is_coarse,
+    };
+    copies.finding(world, label, tests)
+}
+
+/// Normalizes a cell: texts are compared without case, spaces and punctuation.
+fn normal(cell: Option<&str>) -> String {
+    let cell = cell.unwrap_or_default();
+    match cell.parse::<f64>() {
+        Ok(_) => cell.to_owned(),
+        Err(_) => {
+            let words = cell.split(|c: char| !c.is_alphanumeric());
+            let words = words.filter(|word| !word.is_empty());
+            words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// Compares the texts in the columns of two tables.
+fn near_texts(
+    world: &World,
+    train: &PublicTableFile,
+    (test, key, items): TestTable<'_>,
+    tests: &mut Tests,
+) -> Vec<LeakFinding> {
+    let label = world.labels.first();
+    let answers = label.and_then(|label| Some((label, train.table.column(&label.name)?)));
+    let Some((label, answers)) = answers else {
+        return Vec::new();
+    };
+    let shared = test.table.shared_columns(key, &train.table);
+    let near = shared.filter_map(|(name, own, other)| {
+        let own = runs_of(own.iter());
+        let texts = own.iter().flatten().count();
+        if texts < MIN_COPIES || texts * 2 < own.len() {
+            return None;
+        }
+        let pairs = pairs(&own, &runs_of(other.iter())).into_iter();
+        let pairs = pairs.filter_map(|(at, near)| {
+            let item = (*items.get(at)?)?;
+            Some((item, label.values.get(item)?, answers.get(near)?))
+        });
+        let copies = Copies {
+            detector: "near",
+            what: format!(
+                "test rows have a `{name}` that is almost equal to a text of {}",
+                train.path
+            ),
+            compared: own.len(),
+            pairs: pairs.collect(),
+            is_weak: false,
+        };
+        copies.finding(world, label, tests)
+    });
+    near.collect()
+}
+
+/// Compares texts in files of test items with those in files of training items.
+fn near_text_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
+    let label = world.labels.first()?;
+    let train = world.train_table(label)?;
+    let answers = train.column(&label.name)?;
+    let row_of: HashMap<&str, usize> = world.train_ids(train)?.iter().map(stem).zip(0..).collect();
+    let (mut own, mut items) = (Vec::new(), Vec::new());
+    let (mut other, mut known) = (Vec::new(), Vec::new());
+    for (path, text) in &world.public.texts {
+        if let Some(item) = world.item_of_path(path) {
+            own.push(text.as_str());
+            items.push(item);
+        } else if let Some(answer) = row_of.get(stem(path)).and_then(|row| answers.get(*row)) {
+            other.push(text.as_str());
+            known.push(answer);
+        }
+    }
+    let own = runs_of(own);
+    if own.iter().flatten().count() < MIN_COPIES {
+        return None;
+    }
+    let pairs = pairs(&own, &runs_of(other)).into_iter();
+    let pairs = pairs.filter_map(|(at, near)| {
+        let item = *items.get(at)?;
+        Some((item, label.values.get(item)?, *known.get(near)?))
+    });
+    let copies = Copies {
+        detector: "near",
+        what: "texts of test items are almost equal to a text of the training part".to_owned(),
+        compared: own.len(),
+        pairs: pairs.collect(),
+        is_weak: false,
+    };
+    copies.finding(world, label, tests)
+}
+
+/// Number of words in a run.
+const RUN_WORDS: usize = 3;
+/// Minimum number of words. Shorter texts are near by chance.
+const MIN_WORDS: usize = 8;
+/// Words of a text that are compared. Further words are ignored.
+const MAX_WORDS: usize = 1 << 18;
+/// Minimum fraction of common runs.
+const MIN_COMMON: f64 = 0.7;
+/// Minimum fraction of the shorter text's runs that the longer text contains.
+const MIN_CONTAINED: f64 = 0.8;
+/// Maximum number of texts with common rare runs that are compared with a text.
+const MAX_CANDIDATES: usize = 10;
+/// Maximum number of runs of the training part that are stored.
+const MAX_RUNS: usize = 4_000_000;
+/// Maximum number of texts with the same run. A more frequent run proves nothing.
+const MAX_RUN_TEXTS: usize = 20;
+
+/// Returns the sorted hashes of each text's runs. `None` for short texts.
+fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>> {
+    let runs = |text: &str| {
+        let normal = normal(Some(text));
+        let words: Vec<&str> = normal.split(' ').take(MAX_WORDS).collect();
+        let mut runs: Vec<u64> = words.windows(RUN_WORDS).map(hash_of).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        (words.len() >= MIN_WORDS).then_some(runs)
+    };
+    texts.into_iter().map(runs).collect()
+}
+
+/// Returns, for each text, a near text of the other part: the one with which it shares most rare runs.
+fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
+    // If there are too many runs, an even sample is compared.
+    let all: usize = other.iter().flatten().map(Vec::len).sum();
+    let every = all.div_ceil(MAX_RUNS).max(1) as u64;
+    let in_sample = |run: &&u64| (**run >> 7).is_multiple_of(every);
+    let mut texts_of: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, runs) in other.iter().enumerate() {
+        for run in runs.iter().flatten().filter(in_sample) {
+            let texts = texts_of.entry(*run).or_default();
+            if texts.len() <= MAX_RUN_TEXTS {
+                texts.push(at);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (at, runs) in own.iter().enumerate() {
+        let Some(runs) = runs else { continue };
+        let rare = runs
+            .iter()
+            .filter(in_sample)
+            .filter_map(|run| texts_of.get(run));
+        let rare = rare.filter(|texts| texts.len() <= MAX_RUN_TEXTS).flatten();
+        let mut candidates: Vec<(&usize, usize)> = counts(rare).into_iter().collect();
+        candidates.sort_unstable_by_key(|(text, count)| (Reverse(*count), **text));
+        let both = candidates
+            .iter()
+            .take(MAX_CANDIDATES)
+            .filter_map(|(text, _)| {
+                let other = other.get(**text)?.as_ref()?;
+                Some((number_of_common(runs, other), Reverse(**text), other.len()))
+            });
+        let Some((both, Reverse(near), length)) = both.max() else {
+            continue;
+        };
+        let (shorter, union) = (runs.len().min(length), runs.len() + length - both);
+        let fraction = |of: usize| both as f64 / of.max(1) as f64;
+        if fraction(shorter) >= MIN_CONTAINED || fraction(union) >= MIN_COMMON {
+            found.push((at, near));
+        }
+    }
+    found
+}
+
+/// Returns the number of elements that two sorted lists have in common.
+fn number_of_common(one: &[u64], other: &[u64]) -> usize {
+    let common = one.iter().filter(|run| other.binary_search(run).is_ok());
+    common.count()
+}
+
+/// Minimum length in bytes. Shorter files are often equal by chance.
+const MIN_FILE_BYTES: u64 = 64;
+
+fn equal_files(world: &World) -> Option<LeakFinding> {
+    let mut trained: HashMap<ContentDigest, &str> = HashMap::new();
+    for file in &world.public.files {
+        let is_item = world.item_of_path(&file.path).is_some();
+        if is_train(&file.path) && !is_item && file.bytes >= MIN_FILE_BYTES {
+            trained.insert(file.content, &file.path);
+        }
+    }
+    // A content that several items share does not belong to a single item.
+    let mut by_content: BTreeMap<ContentDigest, BTreeSet<usize>> = BTreeMap::new();
+    let mut copies: Vec<(usize, String)> = Vec::new();
+    let mut files = 0_usize;
+    for file in &world.public.files {
+        let Some(item) = world.item_of_path(&file.path) else {
+            continue;
+        };
+        files += 1;
+        by_content.entry(file.content).or_default().insert(item);
+        if let Some(other) = trained.get(&file.content) {
+            copies.push((item, format!("{} = {other}", file.path)));
+        }
+    }
+    let items: BTreeSet<usize> = copies.iter().map(|(item, _)| *item).collect();
+    let share = items.len() as f64 / world.ids.len().max(1) as f64;
+    if items.is_empty() {
+        return None;
+    }
+    // A content that all items have, for example a header, is not counted.
+    let counted = by_content.iter().filter(|(content, items)| {
+        trained.contains_key(*content) && items.len() * 10 <= world.ids.len().max(10)
+    });
+    let contents = counted.count();
+    let is_strong = items.len() >= 10 && share >= 0.01 && contents >= 5;
+    let what = format!(
+        "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items)",
+        items.len(),
+        world.ids.len(),
+        100.0 * share
+    );
+    let examples = copies.into_iter().map(|(_, example)| example);
+    let level = LeakLevel::Risk.if_strong(is_strong);
+    Some(LeakFinding::new(level, "equal-files", what).evidence(examples))
+}

@@ -1,0 +1,483 @@
+//! Finds public values that contain the answers: columns, fields, lists, the sample submission, and pairs of columns that
+//! result in the answers.
+//!
+//! An intended feature may predict well, so a good prediction is not evidence. Four properties are evidence: the cell
+//! is spelled like the answer; it is the answer in a different unit (for many items, an exact linear function with the
+//! same two coefficients); nearly every value has only one answer; or the values have the order of the answers.
+//!
+//! If the values or pairs agree with the answers of all items, no statistics are needed: the probability of that by chance
+//! is the product of the answers' frequencies. So few items suffice if their answers have many digits or letters.
+
+use std::collections::HashSet;
+
+use crate::facts::Channel;
+use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::Targets;
+use crate::statistics::{SplitMix, Tests, counts, majority, purity, tail_of_binomial};
+use crate::text::number;
+use crate::view::View;
+use crate::world::AnswerColumn;
+
+/// Minimum number of rows that must agree.
+const MIN_ROWS: usize = 20;
+
+/// Minimum number of groups that are entirely in the test part, for a finding about a code or an order.
+const MIN_GROUPS: usize = 30;
+
+/// Number of pairs of items through which lines are tried.
+const LINES: usize = 300;
+
+/// A cell and the answer of its item.
+type CellAndAnswer<'a> = (&'a str, &'a str);
+
+pub(super) fn find(
+    view: &View<'_>,
+    (label, targets): (&AnswerColumn, &Targets),
+    tests: &mut Tests,
+) -> Vec<LeakFinding> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    // A property of few groups agrees with their answers by chance.
+    let groups = targets.folds.number_of_groups();
+    let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
+    for ((channel, name), values) in &view.facts.all {
+        let is_value = matches!(
+            channel,
+            Channel::Column | Channel::Field | Channel::Aligned | Channel::Sample
+        );
+        if !is_value || values.len() < MIN_ROWS {
+            continue;
+        }
+        let cells = view.cells(values);
+        if !seen.insert(cells.clone()) {
+            continue;
+        }
+        let pairs = cells.iter().enumerate();
+        let pairs: Vec<CellAndAnswer<'_>> = pairs
+            .filter_map(|(place, cell)| Some(((*cell)?, view.answer(label, place))))
+            .collect();
+        let may_be_code = has_groups && targets.folds.recur(&cells);
+        let Some((how, p)) = exact_relation(*channel, &pairs, label, may_be_code) else {
+            continue;
+        };
+        let p = tests.record(p);
+        let what = format!("{name} {how} `{}`", label.name);
+        let finding = LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
+            .evidence(view.examples(label, &cells));
+        found.push(finding.p_value(p));
+        if found.len() >= 3 {
+            break;
+        }
+    }
+    found
+}
+
+/// Returns how the cells determine the answers, and the probability of that by chance.
+fn exact_relation(
+    channel: Channel,
+    pairs: &[CellAndAnswer<'_>],
+    label: &AnswerColumn,
+    may_be_code: bool,
+) -> Option<(String, f64)> {
+    let answers: Vec<&str> = pairs.iter().map(|(_, answer)| *answer).collect();
+    let guess = majority(&answers);
+    let cells: HashSet<&str> = pairs.iter().map(|(cell, _)| *cell).collect();
+    if cells.len() < 2 || pairs.len() < MIN_ROWS {
+        return None;
+    }
+    let equal = pairs.iter().filter(|(cell, answer)| same(cell, answer));
+    let equal = equal.count();
+    let share = equal as f64 / pairs.len() as f64;
+    let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
+    // Words that are spelled like the answers are probably copies of them.
+    let least = if is_word && channel == Channel::Column {
+        // In a translation task, some texts stay unchanged.
+        0.9
+    } else if is_word {
+        (guess + 0.3).min(0.9)
+    } else {
+        0.97
+    };
+    if share >= least && guess < 0.95 {
+        let p = tail_of_binomial(pairs.len(), equal, guess.max(0.05));
+        return Some((format!("is, for {:.1} % of items,", 100.0 * share), p));
+    }
+    if label.is_class() {
+        let classes = answers.iter().collect::<HashSet<_>>().len();
+        if may_be_code && is_code(cells.len(), &answers, share) && guess < 0.95 {
+            let right = purity(pairs.iter().copied());
+            // A file without ids that contains as many codes as there are classes was probably made from the answers.
+            let is_made = channel == Channel::Aligned && cells.len() == classes;
+            if right >= 0.99 || is_made && right >= (guess + 0.3).min(0.9) {
+                let hits = (right * pairs.len() as f64) as usize;
+                let p = tail_of_binomial(pairs.len(), hits, guess);
+                let how = format!("determines, for {:.1} % of items,", 100.0 * right);
+                return Some((how, p));
+            }
+        }
+        return None;
+    }
+    let numbers = finite(pairs)?;
+    let parse = |answer: &&str| answer.trim().parse().unwrap_or(f64::NAN);
+    let truth: Vec<f64> = answers.iter().map(parse).collect();
+    if truth.iter().any(|one| !one.is_finite()) {
+        return None;
+    }
+    let share = on_a_line(&numbers, &truth);
+    let share = share.filter(|_| channel != Channel::Sample || equal * 20 > pairs.len())?;
+    let how = format!(
+        "is, for {:.0} % of items and perhaps in a different unit,",
+        100.0 * share
+    );
+    Some((how, 1e-9))
+}
+
+/// Returns whether this number of different cells may be a code of the answers. `equal` is the fraction of cells that
+/// are the answer.
+pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
+    // Many values with one answer each are groups, and different groups in the test part are legitimate.
+    if different * 4 > answers.len() {
+        return false;
+    }
+    let classes = answers.iter().collect::<HashSet<_>>().len();
+    let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
+    // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
+    let is_input = is_word && (0.1..0.9).contains(&equal);
+    different <= 20.max(5 * classes) && !is_input
+}
+
+fn finite(pairs: &[CellAndAnswer<'_>]) -> Option<Vec<f64>> {
+    pairs.iter().map(|(cell, _)| number(cell)).collect()
+}
+
+pub(super) fn same(word: &str, value: &str) -> bool {
+    match (word == value, word.parse::<f64>(), value.parse::<f64>()) {
+        (true, ..) => true,
+        (_, Ok(word), Ok(value)) => word == value,
+        _ => word.eq_ignore_ascii_case(value),
+    }
+}
+
+/// Returns the fraction of items that are exactly on one line. `None` if they are few or have few different answers.
+fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
+    let different: HashSet<u64> = truth.iter().map(|one| one.to_bits()).collect();
+    if different.len() < MIN_ROWS * 2 {
+        return None;
+    }
+    let mut sorted = truth.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = (share * (sorted.len() - 1) as f64) as usize;
+        sorted.get(place).copied().unwrap_or(0.0)
+    };
+    let spread = at(0.9) - at(0.1);
+    let mut random = SplitMix::new(0x11e5);
+    let mut best = 0.0_f64;
+    for _ in 0..LINES {
+        let (one, other) = (random.below(truth.len()), random.below(truth.len()));
+        let pick = |at: usize| Some((*numbers.get(at)?, *truth.get(at)?));
+        let ((x0, y0), (x1, y1)) = (pick(one)?, pick(other)?);
+        if (x1 - x0).abs() < 1e-12 || (y1 - y0).abs() < 0.05 * spread {
+            continue;
+        }
+        let slope = (y1 - y0) / (x1 - x0);
+        let hits: HashSet<u64> = numbers
+            .iter()
+            .zip(truth)
+            .filter(|(x, y)| (y0 + slope * (**x - x0) - **y).abs() <= 3e-5 * spread)
+            .map(|(_, y)| y.to_bits())
+            .collect();
+        best = best.max(hits.len() as f64);
+    }
+    let share = best / different.len() as f64;
+    (best >= MIN_ROWS as f64 && share >= 0.05).then_some(share)
+}
+
+/// Maximum probability by chance, over all values that are compared.
+const MAX_CHANCE: f64 = 1e-4;
+
+/// The probability of a particular number with at least four digits, or a particular text with at least six characters.
+const DISTINCTIVE_CHANCE: f64 = 1e-4;
+
+/// Maximum number of columns that are compared in pairs.
+const MAX_COLUMNS: usize = 30;
+
+/// Texts between the cells of two columns.
+const SEPARATORS: [&str; 6] = ["", "-", "_", " ", "/", ", "];
+
+/// Maximum error of a result, relative to the answer, if the answer has as many digits.
+const MAX_ERROR: f64 = 1e-6;
+/// Maximum error if the answer is rounded to fewer digits.
+const MAX_ROUNDED_ERROR: f64 = 1e-4;
+
+/// Maximum error of a sum or difference of doubles, relative to the larger number.
+const ROUNDING_ERROR: f64 = 4.0 * f64::EPSILON;
+
+/// Public values of all chosen items.
+struct PublicValue<'a> {
+    channel: Channel,
+    name: &'a str,
+    cells: Vec<&'a str>,
+}
+
+pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
+    let is_value = |channel: Channel| {
+        channel.is_intended() && channel != Channel::Look || channel == Channel::Sample
+    };
+    let facts = view
+        .facts
+        .all
+        .iter()
+        .filter(|((channel, _), _)| is_value(*channel));
+    let sources = facts.filter_map(|((channel, name), values)| {
+        let cells: Option<Vec<&str>> = view.cells(values).into_iter().collect();
+        Some(PublicValue {
+            channel: *channel,
+            name,
+            cells: cells?,
+        })
+    });
+    let sources: Vec<PublicValue<'_>> = sources.collect();
+    let mut found = Vec::new();
+    for label in &view.world.labels {
+        let label = label.of_items(view.chosen);
+        let search = VerbatimSearch {
+            view,
+            label: &label,
+            sources: &sources,
+        };
+        // With many items, other detectors find single values, even if only most of them are the answers.
+        let single = view.has_few_items().then(|| search.single()).flatten();
+        found.extend(single.or_else(|| search.pairs()));
+    }
+    found
+}
+
+struct VerbatimSearch<'a> {
+    view: &'a View<'a>,
+    label: &'a AnswerColumn,
+    sources: &'a [PublicValue<'a>],
+}
+
+impl VerbatimSearch<'_> {
+    fn answers(&self) -> Vec<&str> {
+        self.label.values.iter().collect()
+    }
+
+    /// Returns the logarithm of the probability that a value is the answer for all items by chance.
+    fn chance(&self) -> f64 {
+        let answers = self.answers();
+        let frequencies = counts(answers.iter().copied());
+        let log = |answer: &&str| {
+            let share = frequencies.get(answer).copied().unwrap_or(1) as f64 / answers.len() as f64;
+            match is_distinctive(answer) {
+                true => share.min(DISTINCTIVE_CHANCE).ln(),
+                false => share.ln(),
+            }
+        };
+        answers.iter().map(log).sum()
+    }
+
+    /// Returns whether the answers of all items can be a coincidence if `count` values are compared.
+    fn may_be_chance(&self, count: usize) -> bool {
+        let items = self.view.chosen.len();
+        items < 3 || self.chance() + (count.max(1) as f64).ln() > MAX_CHANCE.ln()
+    }
+
+    fn single(&self) -> Option<LeakFinding> {
+        if self.may_be_chance(self.sources.len()) {
+            return None;
+        }
+        let answers = self.answers();
+        let is_answer = |source: &&PublicValue<'_>| {
+            let mut pairs = source.cells.iter().zip(&answers);
+            pairs.all(|(cell, answer)| same(cell.trim(), answer)) && !self.is_rewritten(source)
+        };
+        let source = self.sources.iter().find(is_answer)?;
+        let what = format!(
+            "{} is `{}` of all {} test items",
+            source.name,
+            self.label.name,
+            answers.len()
+        );
+        Some(self.finding(source.channel, what, &source.cells))
+    }
+
+    /// Returns whether the task is to rewrite this column: some training answers are equal to their cells, and others
+    /// are not.
+    fn is_rewritten(&self, source: &PublicValue<'_>) -> bool {
+        let column = source
+            .name
+            .split('`')
+            .nth(1)
+            .filter(|_| source.channel == Channel::Column);
+        let shares = column.and_then(|column| {
+            let train = self.view.world.train_table(self.label)?;
+            let (cells, answers) = (train.column(column)?, train.column(&self.label.name)?);
+            let equal = cells
+                .iter()
+                .zip(answers.iter())
+                .filter(|(cell, answer)| cell == answer);
+            Some(equal.count() as f64 / cells.len().max(1) as f64)
+        });
+        shares.is_some_and(|share| (0.02..0.98).contains(&share))
+    }
+
+    /// Finds two columns whose cells result in the answers: as a text, or by adding or subtracting.
+    fn pairs(&self) -> Option<LeakFinding> {
+        let is_column =
+            |source: &&PublicValue<'_>| matches!(source.channel, Channel::Column | Channel::Field);
+        let columns: Vec<&PublicValue<'_>> = self
+            .sources
+            .iter()
+            .filter(is_column)
+            .take(MAX_COLUMNS)
+            .collect();
+        let (answers, count) = (self.answers(), columns.len() * columns.len());
+        let are_distinctive = answers.iter().all(|answer| is_distinctive(answer));
+        if !are_distinctive || self.may_be_chance(count * (SEPARATORS.len() + 2)) {
+            return None;
+        }
+        for one in &columns {
+            for other in columns.iter().filter(|other| !std::ptr::eq(**other, *one)) {
+                if let Some(how) = combination(&one.cells, &other.cells, &answers) {
+                    let what = format!(
+                        "{} {how} {} is `{}` of all {} test items",
+                        one.name,
+                        other.name,
+                        self.label.name,
+                        answers.len()
+                    );
+                    return Some(self.finding(Channel::Column, what, &one.cells));
+                }
+            }
+        }
+        None
+    }
+
+    fn finding(&self, channel: Channel, what: String, cells: &[&str]) -> LeakFinding {
+        let cells: Vec<Option<&str>> = cells.iter().copied().map(Some).collect();
+        let examples = self.view.examples(self.label, &cells);
+        LeakFinding::new(LeakLevel::Leak, channel.detector(), what).evidence(examples)
+    }
+}
+
+/// An operation, its result, and the second number with which the result is the first number.
+type Operation = (&'static str, fn(f64, f64) -> f64, f64);
+
+const OPERATIONS: [Operation; 4] = [
+    ("plus", |one, other| one + other, 0.0),
+    ("minus", |one, other| one - other, 0.0),
+    ("times", |one, other| one * other, 1.0),
+    ("divided by", |one, other| one / other, 1.0),
+];
+
+/// Returns how the cells of two columns result in the answers.
+fn combination(one: &[&str], other: &[&str], answers: &[&str]) -> Option<String> {
+    let rows = || one.iter().zip(other).zip(answers);
+    let parse = |text: &str| text.trim().parse::<f64>().ok();
+    let numbers = rows().map(|((one, other), answer)| {
+        let error = rounding_error(answer);
+        Some((parse(one)?, parse(other)?, parse(answer)?, error))
+    });
+    let numbers: Option<Vec<(f64, f64, f64, f64)>> = numbers.collect();
+    for (how, result, neutral) in OPERATIONS {
+        let is_result = |(one, other, answer, error): &(f64, f64, f64, f64)| {
+            let rounding = f64::max(one.abs(), other.abs()) * ROUNDING_ERROR;
+            // The difference of two large numbers is not known well enough to be a small answer.
+            let most = error
+                .max(answer.abs() * MAX_ERROR)
+                .min(answer.abs() * MAX_ROUNDED_ERROR);
+            rounding <= most && (result(*one, *other) - answer).abs() <= most
+        };
+        // A cell that is the answer itself is found as a single value.
+        let is_found = numbers.as_ref().is_some_and(|rows| {
+            let trivial = rows.iter().filter(|(_, other, ..)| *other == neutral);
+            2 * trivial.count() <= rows.len() && rows.iter().all(is_result)
+        });
+        if is_found {
+            return Some(how.to_owned());
+        }
+    }
+    let separator = SEPARATORS.iter().find(|separator| {
+        rows().all(|((one, other), answer)| {
+            let rest = answer
+                .strip_prefix(*one)
+                .filter(|_| !one.is_empty() && !other.is_empty());
+            rest.and_then(|rest| rest.strip_prefix(**separator)) == Some(*other)
+        })
+    });
+    separator.map(|separator| match *separator {
+        "" => "followed by".to_owned(),
+        separator => format!("followed by `{separator}` and"),
+    })
+}
+
+/// Returns the error of a number that is rounded to its last decimal.
+fn rounding_error(number: &str) -> f64 {
+    let decimals = number
+        .trim()
+        .split_once('.')
+        .map_or(0, |(_, tail)| tail.len());
+    0.6 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
+}
+
+/// Returns whether an answer hardly occurs by chance.
+fn is_distinctive(answer: &str) -> bool {
+    match answer.trim().parse::<f64>() {
+        Ok(_) => answer.chars().filter(char::is_ascii_digit).count() >= 4,
+        Err(_) => answer.chars().count() >= 6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_added_subtracted_and_joined() {
+        for (one, other, answers, expected) in [
+            (["5.25", "7"], ["1.0", "2"], ["6.25", "9"], Some("plus")),
+            (["5.25", "7"], ["1.0", "2"], ["4.25", "5"], Some("minus")),
+            (
+                ["ab", "cd"],
+                ["12", "34"],
+                ["ab12", "cd34"],
+                Some("followed by"),
+            ),
+            (
+                ["ab", "cd"],
+                ["12", "34"],
+                ["ab-12", "cd-34"],
+                Some("followed by `-` and"),
+            ),
+            (["ab", "cd"], ["12", "34"], ["ab-12", "cd34"], None),
+            (["5.25", "7"], ["0", "0"], ["5.25", "7"], None),
+            (
+                ["6.0", "7.5"],
+                ["0.3333", "2.0"],
+                ["1.9998", "15"],
+                Some("times"),
+            ),
+            (
+                ["70.1", "55.2"],
+                ["1.71", "1.66"],
+                ["40.9942", "33.2530"],
+                Some("divided by"),
+            ),
+            // Times in milliseconds
+            (
+                ["1598000000000", "1598000000500"],
+                ["1597999999000", "1598000000100"],
+                ["37.4219", "37.4223"],
+                None,
+            ),
+        ] {
+            assert_eq!(
+                combination(&one, &other, &answers).as_deref(),
+                expected,
+                "{answers:?}"
+            );
+        }
+    }
+}

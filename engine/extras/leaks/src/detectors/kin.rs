@@ -1,0 +1,228 @@
+//! `groups` and `neighbours`: finds test items that are related to training items: by a common group, or because a
+//! number, a time or an id is close.
+//!
+//! The answers of the related training items are a prediction, and its gain beyond the baseline is measured. The
+//! baseline divides features into 16 bins. So it knows a smooth dependence on a date or a size, but not a particular
+//! neighbour. Columns with many items per value are categories, which are intended features. Groups have few items per
+//! value.
+//!
+//! A test item is also related to a training item whose id its row contains (`see_also`, `duplicate_of`).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::facts::ids;
+use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, value_from_train};
+use crate::statistics::Tests;
+use crate::table::{ColumnTable, is_missing};
+use crate::text::{number, numbers_or_nan, stem};
+use crate::view::View;
+use crate::world::rows_of_items;
+
+/// Minimum number of test items with related training items.
+const MIN_ITEMS: usize = 20;
+
+/// Minimum fraction of the remaining variance that the answers of related items must explain beyond the baseline.
+const MIN_VARIANCE: f64 = 0.1;
+
+/// Number of items per value from which a column contains categories instead of groups.
+const MIN_CATEGORY_ITEMS: usize = 8;
+
+/// A property of items in both parts, by which they may be related.
+struct ItemRelation<'a> {
+    what: String,
+    test: Vec<Option<&'a str>>,
+    train: Vec<&'a str>,
+    /// Whether an item of one part names an item of the other part.
+    is_link: bool,
+}
+
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
+    let mut found = Vec::new();
+    for (label, targets) in view.targets() {
+        let Some((train, rows)) = view.training(label, targets) else {
+            continue;
+        };
+        let relations = relations(view, train);
+        if relations.is_empty() {
+            continue;
+        }
+        let base = view.baseline(label, targets);
+        for relation in &relations {
+            let near = by_number(relation, targets, &rows, base);
+            let group = by_group(relation, view, targets, &rows, base);
+            let same = match relation.is_link {
+                true => ("neighbours", "with the", group),
+                false => ("groups", "with the same", group),
+            };
+            for (detector, how, result) in [("neighbours", "nearest to", near), same] {
+                let Some((measured, kin)) = result else {
+                    continue;
+                };
+                tests.record(measured.p);
+                if measured.beyond < MIN_VARIANCE {
+                    continue;
+                }
+                let what = format!(
+                    "the answers of the training items {how} {} explain {:.0} % of the variance of `{}` that the intended features leave; {kin} of {} test items have some",
+                    relation.what,
+                    100.0 * measured.beyond,
+                    label.name,
+                    view.chosen.len()
+                );
+                let finding = LeakFinding::new(LeakLevel::Risk, detector, what)
+                    .evidence(view.examples(label, &relation.test))
+                    .p_value(measured.p);
+                found.push((measured.beyond, finding));
+            }
+        }
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    found.truncate(3);
+    found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+fn by_number(
+    relation: &ItemRelation<'_>,
+    targets: &Targets,
+    rows: &[Vec<f64>],
+    base: Option<&Prediction>,
+) -> Option<(Gain, usize)> {
+    let test = numbers_or_nan(&relation.test);
+    let train = relation.train.iter();
+    let train = train.map(|cell| number(cell).unwrap_or(f64::NAN));
+    let train: Vec<f64> = train.collect();
+    let finite = |numbers: &[f64]| numbers.iter().filter(|one| one.is_finite()).count();
+    let different: HashSet<u64> = train.iter().map(|one| one.to_bits()).collect();
+    let is_fine = different.len() * 2 >= train.len()
+        && finite(&test) * 10 >= test.len() * 9
+        && finite(&train) * 10 >= train.len() * 9;
+    if !is_fine || train.len() < 2 * MIN_ITEMS {
+        return None;
+    }
+    let prediction = nearest_from_train(&test, &train, rows);
+    Some((gain(targets, base, &prediction), finite(&test)))
+}
+
+fn by_group(
+    relation: &ItemRelation<'_>,
+    view: &View<'_>,
+    targets: &Targets,
+    rows: &[Vec<f64>],
+    base: Option<&Prediction>,
+) -> Option<(Gain, usize)> {
+    let known = relation.train.iter().copied();
+    let known: HashSet<&str> = known.filter(|cell| !is_missing(cell)).collect();
+    let test = relation.test.iter();
+    let test = test.map(|cell| cell.filter(|cell| known.contains(cell)));
+    let test: Vec<Option<&str>> = test.collect();
+    let kin = test.iter().flatten().count();
+    let all: HashSet<&str> = known
+        .iter()
+        .chain(relation.test.iter().flatten())
+        .copied()
+        .collect();
+    let items = relation.train.len() + view.world.ids.len();
+    if kin < MIN_ITEMS || all.len() * MIN_CATEGORY_ITEMS <= items {
+        return None;
+    }
+    let prediction = value_from_train(&test, &relation.train, rows);
+    Some((gain(targets, base, &prediction), kin))
+}
+
+/// Returns the times and metadata of files in both parts.
+fn trained<'a>(view: &View<'a>, train: &ColumnTable) -> Vec<ItemRelation<'a>> {
+    let world = view.world;
+    let Some(ids) = world.train_ids(train) else {
+        return Vec::new();
+    };
+    let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
+    let both = world.public.trained.all().filter_map(|(key, values)| {
+        let test = view.cells(view.facts.all.get(key)?);
+        let mut train = vec![""; ids.len()];
+        for (stem, value) in values {
+            if let Some(cell) = row_of.get(stem).and_then(|row| train.get_mut(*row)) {
+                *cell = value;
+            }
+        }
+        let what = key.1.clone();
+        Some(ItemRelation {
+            what,
+            test,
+            train,
+            is_link: false,
+        })
+    });
+    both.collect()
+}
+
+/// Returns the columns that test and train tables share, and the parts and numbers of ids.
+fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
+    let world = view.world;
+    let mut relations = trained(view, train);
+    relations.extend(links(view, train));
+    let ids = view.chosen.iter().map(|item| world.ids.get(*item));
+    let ids: Vec<&'a str> = ids.map(|id| id.map_or("", String::as_str)).collect();
+    if let Some(trained) = world.train_ids(train) {
+        let parts: Vec<Vec<&'a str>> = ids.iter().map(|id| ids::parts(id)).collect();
+        let count = parts.first().map_or(0, Vec::len);
+        if count > 1 && parts.iter().all(|one| one.len() == count) {
+            let others: Vec<Vec<&'a str>> = trained.iter().map(|id| ids::parts(id)).collect();
+            for place in 0..count {
+                let word = |parts: &Vec<&'a str>| parts.get(place).copied();
+                relations.push(ItemRelation {
+                    what: format!("word {} of ids", place + 1),
+                    test: parts.iter().map(word).collect(),
+                    train: others.iter().map(|one| word(one).unwrap_or("")).collect(),
+                    is_link: false,
+                });
+            }
+        }
+    }
+    for (shown, key, items) in world.test_tables() {
+        let row_of = rows_of_items(items);
+        for (name, own, other) in shown.table.shared_columns(key, train) {
+            let cell = |item| own.get(*row_of.get(item)?);
+            relations.push(ItemRelation {
+                what: format!("`{name}`"),
+                test: view.chosen.iter().map(cell).collect(),
+                train: other.iter().collect(),
+                is_link: false,
+            });
+        }
+    }
+    relations
+}
+
+/// Returns columns of test tables with ids of training items, for example `parent` or `duplicate_of`. The two items may have
+/// the same answer.
+fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
+    let world = view.world;
+    let Some(ids) = world.train_ids(train) else {
+        return Vec::new();
+    };
+    let known: HashSet<&str> = ids.iter().collect();
+    // If both parts are numbered separately, they have the same ids.
+    if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (shown, key, items) in world.test_tables() {
+        let row_of = rows_of_items(items);
+        for (name, cells) in shown.table.columns_except(key) {
+            let cell = |item| {
+                cells
+                    .get(*row_of.get(item)?)
+                    .filter(|cell| known.contains(cell))
+            };
+            found.push(ItemRelation {
+                what: format!("id in `{name}` of {}", shown.path),
+                test: view.chosen.iter().map(cell).collect(),
+                train: ids.iter().collect(),
+                is_link: true,
+            });
+        }
+    }
+    found.retain(|relation| relation.test.iter().flatten().count() >= MIN_ITEMS);
+    found
+}
