@@ -77,13 +77,13 @@ def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]
 
 
 @verb
-def report(output: Path_, ids: Ids = (), **options: Unpack[_options.Report]) -> ReportPage:
+def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) -> ReportPage:
     """Writes an HTML page about prepared and graded data to the file `output`.
 
     Without ids, the page is about all prepared and graded competitions. It shows the distribution of test labels, so do
     not give it to agents.
     """
-    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={os.fspath(output)}"])
+    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_options.text(output)}"])
 
 
 @verb
@@ -117,7 +117,7 @@ def diff(*sides: Path_, **options: Unpack[_options.Diff]) -> Difference:
 @verb
 def export(id: str, output: Path_, **options: Unpack[_options.Export]) -> Export:
     """Copies a prepared competition to the directory or the .tar file `output`, which must not exist."""
-    return _call("export", Export, [id], options, extra=[f"--output={os.fspath(output)}"])
+    return _call("export", Export, [id], options, extra=[f"--output={_options.text(output)}"])
 
 
 @verb

@@ -109,7 +109,7 @@ def unexpected(place: str, kind: Any, value: object) -> InternalError:
 
 
 def error(code: int, found: Json, stderr: str) -> PrepError:
-    """Returns the error of a call, from its JSON output or otherwise from its messages. It names all failures."""
+    """Returns the error of a call, from its JSON output or otherwise from its messages. It names all failures, equal ones once."""
     errors: list[Json] = [found["error"]] if "error" in found else []
     for entry in found.get("competitions", ()):
         inner = [*entry.get("failures", ()), *([entry["error"]] if entry.get("error") else [])]
@@ -117,9 +117,12 @@ def error(code: int, found: Json, stderr: str) -> PrepError:
     failures = cast(Sequence[Failure], decoded(tuple[Failure, ...], errors or _from_messages(stderr), "error"))
     if not failures:
         return error_of(code, stderr.strip() or f"`prep` ended with code {code}")
-    first, *others = failures
-    more = "".join(f"\n{one.place}: {one.message}" if one.place else f"\n{one.message}" for one in others)
-    return error_of(code, first.message + more, first.help, first.place)
+    places: dict[str, list[str]] = {}
+    for one in failures:
+        places.setdefault(one.message, []).extend([one.place] if one.place else [])
+    first, *others = places
+    more = "".join(f"\n{', '.join(places[one])}: {one}" if places[one] else f"\n{one}" for one in others)
+    return error_of(code, first + more, failures[0].help, ", ".join(places[first]) or None)
 
 
 def _from_messages(stderr: str) -> list[Json]:

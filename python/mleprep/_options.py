@@ -221,7 +221,7 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
             is_set = key == "set" and one in typing.get_args(Set)
             if "'input'" in str(kind) and not is_set:
                 one = existing(one)
-            yield f"{option}={prefix}{_text(one)}"
+            yield f"{option}={prefix}{text(one)}"
 
 
 def _values(value: object) -> Iterator[tuple[str, Any]]:
@@ -234,7 +234,7 @@ def _values(value: object) -> Iterator[tuple[str, Any]]:
         yield "", value
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if isinstance(value, int | float) else os.path.expanduser(os.fspath(cast(Path_, value)))
@@ -242,7 +242,7 @@ def _text(value: object) -> str:
 
 def existing(path: Path_) -> Path:
     """Returns the path of an input. Raises `FileNotFoundError` if there is no such file or directory."""
-    found = Path(path).expanduser()
-    if not found.exists():
+    found = os.path.expanduser(path)
+    if not os.path.exists(found):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    return found
+    return Path(found)

@@ -11,7 +11,7 @@ from mleprep import _options
 # A command in backticks, or an option with or without quotes and a value: `--set NAME`, '--set <NAME>', --partial=no.
 _MENTION = re.compile(
     r"`prep (?P<command>[a-z][^`]*)`|"
-    r"(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
+    r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
     r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
 )
 _NAMES = re.compile(r"[A-Z]{2,}|.*<.*")
@@ -33,10 +33,7 @@ def _replacement(found: re.Match[str]) -> str:
     if option in _options.REPLACED:
         return f"`{_options.REPLACED[option]}`"
     tables = [table for table in _options.VERBS.values() if _key(option) in table]
-    if not tables:
-        shown = f"{option}{found['value'] or ''}"
-        return f"the option `{shown}` of the program `prep`"
-    return f"`{_assignment(option, value, tables[0])}`"
+    return f"`{_assignment(option, value, tables[0])}`" if tables else found[0]
 
 
 def _key(option: str) -> str:

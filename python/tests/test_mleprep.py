@@ -127,6 +127,8 @@ def test_errors_are_parsed_from_json_and_messages() -> None:
     entries = [{"id": "x", "error": {"code": 4, "message": "one"}}, {"id": "y", "failures": [{"message": "two", "step": "z"}]}]
     found = _envelope.error(8, {"competitions": entries}, "error: other")
     assert str(found) == "x: one\ny/z: two"
+    found = _envelope.error(4, {"competitions": [*entries, {**entries[0], "id": "w"}]}, "")
+    assert str(found) == "x, w: one\ny/z: two"
 
 
 def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

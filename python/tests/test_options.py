@@ -113,7 +113,7 @@ def test_wrong_arguments(call: typing.Callable[[], object], message: str) -> Non
         lambda path: mleprep.run(ids_from=path),
         lambda path: mleprep.audit("spaceship-titanic", tree=path),
         lambda path: mleprep.summarize([path]),
-        lambda path: mleprep.report("page.html", grading={"mine": path}),
+        lambda path: mleprep.report(output="page.html", grading={"mine": path}),
         lambda path: mleprep.diff("spaceship-titanic", path, "v1"),
     ],
 )
@@ -145,7 +145,8 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("`prep list` shows all competitions", "`mleprep.list()` shows all competitions"),
         ("grade with `prep grade ID a.csv`", 'grade with `mleprep.grade("a.csv", "ID")`'),
         ("run `prep cache verify --repair`", "run `prep cache verify --repair`"),
-        ("use --yes to remove", "use the option `--yes` of the program `prep` to remove"),
+        ("use --yes to remove", "use --yes to remove"),
+        ("cannot read /a--source/b/--set.csv", "cannot read /a--source/b/--set.csv"),
         ("a -- b --- c", "a -- b --- c"),
     ],
 )  # fmt: skip

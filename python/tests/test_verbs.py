@@ -135,7 +135,7 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     assert mleprep.diff(ID, variants, str(variants), **data).is_equal
     copy = mleprep.export(ID, tmp_path / "copy", private=True, **data)
     assert copy.private and len(copy.files) == 5 and (tmp_path / "copy" / ID / "prepared" / "private").is_dir()
-    page = mleprep.report(tmp_path / "page.html", ID, **data)
+    page = mleprep.report(ID, output=tmp_path / "page.html", **data)
     assert page.path == tmp_path / "page.html" and page.path.stat().st_size == page.bytes and page.ids == [ID]
     [listing] = mleprep.fetch_list(ID, source=SAMPLES, no_download=True, **data)
     assert [one.path for one in listing.files] == ["train.csv"] and listing.files[0].used
