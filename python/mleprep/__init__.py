@@ -5,50 +5,35 @@ Each function calls the program `prep` and returns typed records:
     import mleprep
 
     mleprep.run("spaceship-titanic", source="bundles")
+    train = mleprep.load("spaceship-titanic")["train"]
     mleprep.grade("submission.csv", "spaceship-titanic").score
 
 docs/python.md has examples.
 """
 
-from mleprep._calls import grade, list, plan, run, validate
+from mleprep._calls import (
+    audit, diff, digest, export, fetch, fetch_check_rules, fetch_list, grade, leaks, list, load, path, plan, report,
+    run, summarize, validate,
+)
 from mleprep._program import ProgramNotFound
+from mleprep._tables import Tables
 from mleprep._version import __version__
 from mleprep.errors import (
-    CheckError,
-    InputError,
-    InternalError,
-    Interrupted,
-    PipelineError,
-    PrepError,
-    ServerError,
-    SystemFailure,
+    CheckError, InputError, InternalError, Interrupted, PipelineError, PrepError, ServerError, SystemFailure,
     UsageError,
 )
-from mleprep.results import Competition, Failure, Grade, Plan, Prepared, Results, Step, Validation
+from mleprep.results import (
+    Audit, Bundle, BundleFile, BundleListing, Competition, Difference, Digest, Digests, Experiment, Export, Failure,
+    FilesDigest, Finding, Grade, Leaks, Plan, Prepared, Record, ReportPage, Results, Rules,
+    Runs, Step, Validation,
+)
 
 __all__ = [
-    "CheckError",
-    "Competition",
-    "Failure",
-    "Grade",
-    "InputError",
-    "InternalError",
-    "Interrupted",
-    "PipelineError",
-    "Plan",
-    "PrepError",
-    "Prepared",
-    "ProgramNotFound",
-    "Results",
-    "ServerError",
-    "Step",
-    "SystemFailure",
-    "UsageError",
-    "Validation",
-    "__version__",
-    "grade",
-    "list",
-    "plan",
-    "run",
-    "validate",
+    "Audit", "Bundle", "BundleFile", "BundleListing", "CheckError", "Competition", "Difference", "Digest",
+    "Digests", "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
+    "Interrupted", "Leaks", "PipelineError", "Plan", "PrepError", "Prepared", "ProgramNotFound", "Record",
+    "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step", "SystemFailure",
+    "Tables", "UsageError", "Validation", "__version__", "audit", "diff", "digest", "export", "fetch",
+    "fetch_check_rules", "fetch_list", "grade", "leaks", "list", "load", "path", "plan", "report", "run",
+    "summarize", "validate",
 ]

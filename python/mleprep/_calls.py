@@ -1,189 +1,246 @@
-"""The functions of the package. Each builds a command line, calls the program, and converts its output to records."""
+"""The functions of the package. Each builds a command line, calls the program, and converts its output to records.
+
+The parameters of a function are those of its table in `_options`.
+"""
 
 from __future__ import annotations
 
 import csv
-import errno
 import os
-import sys
+import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
 
-from mleprep import _envelope, _program
-from mleprep.results import Competition, Grade, Plan, Prepared, Results, Validation
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-Ids = str | Iterable[str]
-Path_ = str | os.PathLike[str]
-Progress = bool | Callable[[str], None]
-Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev"]
+from mleprep import _envelope, _options, _program, _progress
+from mleprep._options import Path_, verb
+from mleprep._tables import Tables
+from mleprep.errors import InputError
+from mleprep.results import (
+    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan, Record,
+    ReportPage, Results, Rules, Runs, Validation, prepared_path,
+)
 
 
-def list(  # noqa: A001 - the verb of the program
-    ids: Ids = (), *, set: Set | None = None, data_dir: Path_ | None = None, pipelines: Path_ | None = None
-) -> Results[Competition]:
+class Frame(Protocol):
+    """A data frame of pandas or polars."""
+
+    @property
+    def columns(self) -> Any: ...
+
+
+Ids = str | Record | Iterable[str | Record]
+_Kind = TypeVar("_Kind")
+
+
+@verb
+def list(ids: Ids = (), **options: Unpack[_options.Selection]) -> Results[Competition]:
     """Lists competitions and the state of their data. Without ids and without a set, lists all competitions."""
-    records = _ask(["list", *_selection(ids, set), *_common(data_dir, None, pipelines)])
-    return Results(map(_envelope.competition, records))
+    return _call("list", Results[Competition], _ids(ids), options)
 
 
-def plan(
-    ids: Ids = (),
-    *,
-    set: Set | None = None,
-    variant: str | None = None,
-    source: Path_ | None = None,
-    data_dir: Path_ | None = None,
-    cache_dir: Path_ | None = None,
-    pipelines: Path_ | None = None,
-) -> Results[Plan]:
+@verb
+def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Results[Plan]:
     """Returns the steps that `run` would execute, and the reasons. Writes nothing."""
-    given = [*_selection(ids, set), *_input(variant, source), *_common(data_dir, cache_dir, pipelines)]
-    return Results(map(_envelope.plan, _ask(["plan", *given])))
+    return _call("plan", Results[Plan], _ids(ids), options)
 
 
-def run(
-    ids: Ids = (),
-    *,
-    set: Set | None = None,
-    variant: str | None = None,
-    source: Path_ | None = None,
-    skip_verification: bool | None = None,
-    skip_bundle_verification: bool | None = None,
-    available: bool = False,
-    discard_bundle: bool = False,
-    memory: str | None = None,
-    data_dir: Path_ | None = None,
-    cache_dir: Path_ | None = None,
-    pipelines: Path_ | None = None,
-    check: bool = True,
-    progress: Progress = True,
-) -> Results[Prepared]:
+@verb
+def run(ids: Ids = (), **options: Unpack[_options.Run]) -> Runs:
     """Prepares competitions: runs the steps that are not up to date and publishes the results.
 
-    `source` is a directory with bundles. Without it, bundles are downloaded from Kaggle. `skip_verification` and
-    `skip_bundle_verification` are True or False. Without them, checksums are compared unless the last run in the data
-    directory skipped that. `available` skips competitions without a bundle, and `discard_bundle` deletes each bundle
-    after its competition is prepared. `memory` limits the memory of all steps, for example `8GB`. With `check`, raises
-    the first failure after all competitions ended. Without it, check `state` and `failures` of the records. `progress`
-    prints the program's messages on stderr. If `progress` is a function, it receives each line instead.
+    Without `source`, bundles are downloaded from Kaggle. Options such as `skip_verification` keep the values of the last
+    run in the data directory, unless you give them. With `check=False`, failures raise no exception: check `state` and
+    `failures` of the records.
     """
-    given = [*_selection(ids, set), *_input(variant, source), *_common(data_dir, cache_dir, pipelines)]
-    switches = {
-        "--skip-verification": skip_verification,
-        "--skip-bundle-verification": skip_bundle_verification,
-    }
-    given += (f"{name}={'yes' if is_on else 'no'}" for name, is_on in switches.items() if is_on is not None)
-    flags = {"--available": available, "--discard-bundle": discard_bundle}
-    given += [*(name for name, is_set in flags.items() if is_set), *_option("--memory", memory)]
-    finished = _call(["run", *given], _listener(progress))
-    try:
-        results = Results(map(_envelope.prepared, _envelope.records(finished.stdout)))
-    except (ValueError, KeyError):
-        raise _envelope.error(finished.code, finished.stdout, finished.stderr) from None
-    if check and finished.code != 0:
-        raise _envelope.error(finished.code, finished.stdout, finished.stderr)
-    return results
+    return _call("run", Runs, _ids(ids), options)
 
 
+@verb
+def fetch(ids: Ids = (), **options: Unpack[_options.Fetch]) -> Results[Bundle]:
+    """Downloads bundles and returns their paths."""
+    return _call("fetch", Results[Bundle], _ids(ids), options)
+
+
+@verb
+def fetch_list(ids: Ids = (), **options: Unpack[_options.FetchList]) -> Results[BundleListing]:
+    """Lists the files of bundles without downloading them."""
+    return _call("fetch_list", Results[BundleListing], _ids(ids), options)
+
+
+@verb
+def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]) -> Results[Rules]:
+    """Checks whether you accepted the rules of competitions on Kaggle. Check `state` of the records."""
+    return _call("fetch_check_rules", Results[Rules], _ids(ids), options, answers=(0, 4, 7))
+
+
+@verb
+def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) -> ReportPage:
+    """Writes an HTML page about prepared and graded data to the file `output`.
+
+    Without ids, the page is about all prepared and graded competitions. It shows the distribution of test labels, so do
+    not give it to agents.
+    """
+    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_options.text(output)}"])
+
+
+@verb
+def leaks(ids: Ids = (), **options: Unpack[_options.Leaks]) -> Results[Leaks]:
+    """Searches prepared data for hints at the answers. Findings raise no exception."""
+    return _call("leaks", Results[Leaks], _ids(ids), options, answers=(0, 1, 5))
+
+
+@verb
+def audit(ids: Ids = (), **options: Unpack[_options.Audit]) -> Results[Audit]:
+    """Explains why files differ from the published ones. Differences raise no exception."""
+    return _call("audit", Results[Audit], _ids(ids), options, answers=(0, 5))
+
+
+@verb
+def digest(ids: Ids = (), **options: Unpack[_options.Digest]) -> Digests:
+    """Returns digests of the data that scores depend on. Without ids, it covers all prepared competitions."""
+    return _call("digest", Digests, _ids(ids), options)
+
+
+@verb
+def diff(*sides: Path_, **options: Unpack[_options.Diff]) -> Difference:
+    """Compares two variants, data directories or runs of a competition, or two pipelines.
+
+    Examples: `diff(id, "v1", "fixed")`, `diff(id, Path("old"), Path("new"))`, `diff(id, "@1", "@0")`.
+    """
+    given = [side if isinstance(side, str) and "/" not in side else str(_options.existing(side)) for side in sides]
+    return _call("diff", Difference, given, options, answers=(0, 1))
+
+
+@verb
+def export(id: str, output: Path_, **options: Unpack[_options.Export]) -> Export:
+    """Copies a prepared competition to the directory or the .tar file `output`, which must not exist."""
+    return _call("export", Export, [id], options, extra=[f"--output={_options.text(output)}"])
+
+
+@verb
+def summarize(reports: Path_ | Iterable[Path_] = (), **options: Unpack[_options.Summarize]) -> Results[Experiment]:
+    """Aggregates grading reports, or the reports in directories, into leaderboard figures."""
+    paths = [reports] if isinstance(reports, (str, os.PathLike)) else reports
+    given = [os.fspath(_options.existing(path)) for path in paths]
+    return _call("summarize", Results[Experiment], given, options)
+
+
+@verb
 def grade(
-    submission: pd.DataFrame | Path_,
-    id: str,  # noqa: A002 - the word of the glossary
-    *,
-    variant: str | None = None,
-    data_dir: Path_ | None = None,
-    pipelines: Path_ | None = None,
-    log: bool = True,
+    submission: Frame | Path_, id: str, *, log: bool = True, **options: Unpack[_options.Grading]
 ) -> Grade:
     """Grades a submission against the prepared answers.
 
     An invalid submission raises no exception: its `score` is None, and `reason` explains why. With `log`, the program
     appends the grading to `grades.jsonl` in the data directory. Raises `FileNotFoundError` if there is no such file.
     """
+    extra = () if log else ("--no-log",)
     with _as_file(submission, id) as path:
-        given = [*_input(variant, None), *_common(data_dir, None, pipelines), *([] if log else ["--no-log"])]
-        [record] = _ask(["grade", *given, "--", id, path], answers=(0, 1))
-    return _envelope.grade(record)
+        return _call("grade", Grade, [id, str(path)], options, answers=(0, 1), extra=extra)
 
 
-def validate(
-    submission: pd.DataFrame | Path_,
-    id: str,  # noqa: A002 - the word of the glossary
-    *,
-    variant: str | None = None,
-    data_dir: Path_ | None = None,
-    pipelines: Path_ | None = None,
-) -> Validation:
+@verb
+def validate(submission: Frame | Path_, id: str, **options: Unpack[_options.Submission]) -> Validation:
     """Checks whether a submission is valid, with the code that grades. Returns no score.
 
     Raises `FileNotFoundError` if there is no such file.
     """
     with _as_file(submission, id) as path:
-        given = [*_input(variant, None), *_common(data_dir, None, pipelines)]
-        [record] = _ask(["validate", *given, "--", id, path], answers=(0, 1))
-    return _envelope.validation(record)
+        return _call("validate", Validation, [id, str(path)], options, answers=(0, 1))
 
 
-def _selection(ids: Ids, set: str | None) -> Sequence[str]:
-    named = [ids] if isinstance(ids, str) else [*ids]
-    return [*(("--set", set) if set else ()), *named]
+@verb
+def path(id: str, **options: Unpack[_options.Location]) -> Path:
+    """Returns the directory of a prepared competition. It contains the directories `public` and `private`.
+
+    Raises `InputError` if the variant is not prepared.
+    """
+    variant = options.get("variant") or "v1"
+    [found] = list(id, data_dir=options.get("data_dir"), pipelines=options.get("pipelines"))
+    for name in found.variants:
+        # The program sorts the corrections in the name of a variant.
+        if sorted(re.split("[:,]", name)) == sorted(re.split("[:,]", variant)):
+            return prepared_path(_data_dir(options), id, name)
+    given = "" if variant == "v1" else f', variant="{variant}"'
+    message = f"variant `{variant}` of competition `{id}` is not prepared"
+    raise InputError(message, code=4, help=f'run `mleprep.run("{id}"{given})`')
 
 
-def _input(variant: str | None, source: Path_ | None) -> Sequence[str]:
-    return [*_option("--variant", variant), *_option("--source", source)]
+@verb
+def load(
+    id: str, *, library: Literal["pandas", "polars"] | None = None, **options: Unpack[_options.Location]
+) -> Tables:
+    """Returns the public tables of a prepared competition by name, such as `train` for train.csv.
+
+    Without `library`, pandas is used if it is installed, otherwise polars. Files of numpy are arrays. A table is read at
+    the first access to it. Tables in zip archives are included.
+    """
+    return Tables(path(id, **options) / "public", library)
 
 
-def _common(data_dir: Path_ | None, cache_dir: Path_ | None, pipelines: Path_ | None) -> Sequence[str]:
-    return [
-        *_option("--data-dir", data_dir),
-        *_option("--cache-dir", cache_dir),
-        *_option("--pipelines", pipelines),
-    ]
+def _ids(ids: Ids) -> Sequence[str]:
+    all_ids = [ids] if isinstance(ids, (str, Record)) else ids
+    return [one.id if isinstance(one, Record) else one for one in all_ids]
 
 
-def _option(name: str, value: Path_ | None) -> Sequence[str]:
-    return [] if value is None else [name, os.fspath(value)]
+def _data_dir(options: Mapping[str, Any]) -> Path:
+    """Returns the data directory of a call. If no directory is given, asks the program for that of the settings."""
+    directory = options.get("data_dir")
+    if directory is None:
+        cache = {"cache_dir": options.get("cache_dir")}
+        finished = _program.call(["--json", "config", *_options.command_line("run", cache)])
+        found = _envelope.document(finished.stdout)
+        if finished.code != 0:
+            raise _envelope.error(finished.code, found, finished.stderr)
+        directory = next(one["value"] for one in found["settings"] if one["name"] == "data_dir")
+    return Path(os.path.abspath(os.path.expanduser(directory)))
 
 
-def _call(arguments: Sequence[_program.Argument], on_message: Callable[[str], None] | None = None) -> _program.Finished:
-    return _program.call(["--json", *arguments], on_message)
-
-
-def _ask(arguments: Sequence[_program.Argument], answers: Sequence[int] = (0,)) -> Sequence[_envelope.Record]:
-    """Calls the program and returns the records of its output. Exit codes that are not in `answers` are errors."""
-    finished = _call(arguments)
-    if finished.code not in answers:
-        raise _envelope.error(finished.code, finished.stdout, finished.stderr)
-    try:
-        return _envelope.records(finished.stdout)
-    except (ValueError, KeyError):
-        raise _envelope.error(finished.code, finished.stdout, finished.stderr) from None
-
-
-def _listener(progress: Progress) -> Callable[[str], None] | None:
-    if callable(progress):
-        return progress
-    # Look up `sys.stderr` for each line, because notebooks replace it.
-    return (lambda line: print(line, file=sys.stderr)) if progress else None
+def _call(
+    name: str, kind: type[_Kind], positional: Sequence[str], options: Mapping[str, Any], *,
+    answers: Sequence[int] = (0,), extra: Sequence[str] = (),
+) -> _Kind:
+    """Calls a verb and converts its output to `kind`. With `check`, other exit codes than `answers` are errors."""
+    word, *mode = name.split("_", 1)
+    switches = [f"--{one.replace('_', '-')}" for one in mode]
+    given = [*switches, *_options.command_line(name, options), *extra]
+    check = options.get("check", True)
+    # Gradings are quick, so they show no progress.
+    progress = options.get("progress", "progress" in _options.VERBS[name])
+    with _progress.listener(progress, holds_errors=check) as on_message:
+        finished = _program.call(["--json", word, *given, "--", *positional], on_message)
+    found = _envelope.document(finished.stdout)
+    has_results = "competitions" in found or "experiments" in found
+    if has_results and name == "run":
+        # The program's result does not contain the data directory, which settings can determine.
+        data_dir = _data_dir(options)
+        found["competitions"] = [{**entry, "data_dir": data_dir} for entry in found["competitions"]]
+    results = _envelope.results(kind, found) if has_results else None
+    if results is None or (check and (finished.code not in answers or getattr(results, "failed", ()))):
+        error = _envelope.error(finished.code, found, finished.stderr)
+        error.results = results
+        raise error
+    return cast(_Kind, results)
 
 
 @contextmanager
-def _as_file(submission: pd.DataFrame | Path_, id: str) -> Iterator[Path]:
+def _as_file(submission: Frame | Path_, id: str) -> Iterator[Path]:
     """Provides a submission as a file. Writes a frame so that the program reads the same values and types."""
     if not isinstance(id, str):
         raise TypeError("the submission is the first argument, and the id of the competition is the second one")
     if isinstance(submission, (str, os.PathLike)):
-        path = Path(submission)
-        if not path.exists():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(submission))
-        yield path
+        yield _options.existing(submission)
         return
     with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
         path = Path(directory) / "submission.csv"
-        submission.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
+        frame = cast(Any, submission)
+        if hasattr(frame, "write_csv"):
+            frame.write_csv(path, quote_style="non_numeric")
+        elif hasattr(frame, "to_csv"):
+            frame.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
+        else:
+            raise TypeError(f"a submission is a file or a frame of pandas or polars, not {type(frame).__name__}")
         yield path

@@ -1,177 +1,132 @@
-"""Parses the program's JSON: `{"competitions": [{"id": ...}, ...]}` and
-`{"error": {"code", "message", "help", "place"}}`. No other module knows its structure.
+"""Converts the program's JSON to records: `{"competitions": [{"id": ...}, ...]}` and
+`{"error": {"code", "message", "help", "place"}}`.
+
+The types of the records determine the conversion. A value of another type is an error, so no declared type is wrong.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import re
-from typing import Any
+import types
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
 
-from mleprep.errors import PrepError, error_of
-from mleprep.results import Competition, Failure, Grade, Plan, Prepared, Step, Validation
-
-Record = dict[str, Any]
-
-
-def records(stdout: str) -> list[Record]:
-    """Returns the competitions in the program's output."""
-    value = json.loads(stdout)
-    found = value["competitions"] if isinstance(value, dict) else None
-    if not isinstance(found, list):
-        raise ValueError("the output has no list `competitions`")
-    return found
+from mleprep.errors import InternalError, PrepError, error_of
+from mleprep.results import Failure, Json, Results
 
 
-def error(code: int, stdout: str, stderr: str) -> PrepError:
-    """Returns the error of a call, from its JSON output or otherwise from its messages."""
+def document(stdout: str) -> Json:
+    """Parses the output of a call. Returns an empty object if it is not a JSON object."""
     try:
-        found = json.loads(stdout)["error"]
-        return error_of(code, found["message"], advice(found.get("help")), _place(found.get("place")))
-    except (ValueError, KeyError, TypeError):
-        pass
-    message, help = _from_messages(stderr)
-    return error_of(code, message or f"`prep` ended with code {code}", advice(help))
+        value = json.loads(stdout)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
-# Options of the program that stand for a value of a parameter.
-_VALUES = {"--lite": 'set="lite"', "--all": 'set="all"'}
-# Options that are parameters of this package's functions, with and without a value.
-_PARAMETERS = {
-    *("--source", "--variant", "--data-dir", "--cache-dir", "--pipelines", "--memory", "--set"),
-    *("--skip-verification", "--skip-bundle-verification", "--available", "--discard-bundle"),
-}
+def results(kind: Any, found: Json) -> Any:
+    """Returns the results in the output of a call. `kind` is a type of `Results`, or of a record for a single result."""
+    entries = found.get("competitions", found.get("experiments"))
+    if not isinstance(entries, list):
+        raise unexpected("competitions", list, entries)
+    failed = [{**entry, **entry["error"]} for entry in entries if is_failed(entry)]
+    rows = [entry for entry in entries if not is_failed(entry)]
+    group = typing.get_origin(kind) or kind
+    if not issubclass(group, Results):
+        return decoded(kind, rows[0], "competitions") if rows else None
+    row = typing.get_args(kind if group is Results else group.__orig_bases__[0])[0]
+    made = group(decoded(row, one, "competitions") for one in rows)
+    for name, type_ in _types(group).items():
+        if name in found:
+            setattr(made, name, decoded(type_, found[name], name))
+    made.json = found
+    made.failed = decoded(tuple[Failure, ...], failed, "error")
+    return made
 
 
-def advice(help: str | None) -> str | None:
-    """Returns the help of an error with this package's parameters in place of the program's options.
-
-    Other options are named as options of the program.
-    """
-    return None if help is None else re.sub(r"`[^`]*`|--[a-z][a-z-]*(?: DIR| URL)?", _parameter, help)
+def is_failed(entry: Json) -> bool:
+    """Whether an entry is the error of a competition instead of its record."""
+    return "error" in entry and entry.keys() <= {"id", "error", "submission_path", "data_dir"}
 
 
-def _parameter(option: re.Match[str]) -> str:
-    text = option[0]
-    name = text.split()[0]
-    if text.startswith("`"):
-        # A command of the program, which also works outside of Python.
-        return text
-    if name in _VALUES:
-        return f"`{_VALUES[name]}`"
-    if name in _PARAMETERS:
-        return f"`{name[2:].replace('-', '_')}`"
-    return f"the option `{text}` of the program `prep`"
+@functools.cache
+def _types(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
-def _place(place: object) -> str | None:
-    match place:
-        case None | str():
-            return place
-        case {"file": file, "line": line, "column": column}:
-            return f"{file}:{line}:{column}"
-    return json.dumps(place)
+def decoded(kind: Any, value: Any, place: str) -> Any:
+    """Converts a JSON value to a type. Raises `InternalError` if the value does not have this type."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if kind is Any or (origin is Literal and isinstance(value, str)):
+        return value
+    if origin in (types.UnionType, typing.Union):
+        [inner] = (one for one in arguments if one is not type(None))
+        return None if value is None else decoded(inner, value, place)
+    if origin is tuple and isinstance(value, list):
+        return tuple(decoded(arguments[0], one, place) for one in value)
+    if origin is dict and isinstance(value, dict):
+        return {name: decoded(arguments[1], one, f"{place}.{name}") for name, one in value.items()}
+    if dataclasses.is_dataclass(kind) and isinstance(value, dict):
+        return _record(kind, value, place)
+    if kind is Path and isinstance(value, str | Path):
+        return Path(value)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise unexpected(place, kind, value)
+    return value
 
 
-def _from_messages(stderr: str) -> tuple[str | None, str | None]:
-    """Parses the first error on stderr, and the help that follows it."""
-    found = re.search(r"^error: (.*?)(?=^error: |^help: |\Z)", stderr, re.MULTILINE | re.DOTALL)
-    if found is None:
-        return stderr.strip() or None, None
-    help = re.match(r"help: (.*?)(?=^error: |^help: |\Z)", stderr[found.end() :], re.MULTILINE | re.DOTALL)
-    return found[1].strip(), help[1].strip() if help else None
+def _record(kind: Any, value: Json, place: str) -> Any:
+    found = {}
+    for field in dataclasses.fields(kind):
+        source = field.metadata.get("source", field.name)
+        inner = source(value) if callable(source) else _member(value, source)
+        has_default = dataclasses.MISSING is not field.default or dataclasses.MISSING is not field.default_factory
+        if inner is not dataclasses.MISSING and not (inner is None and callable(source) and has_default):
+            found[field.name] = decoded(_types(kind)[field.name], inner, f"{place}.{field.name}")
+        elif not has_default:
+            raise unexpected(f"{place}.{field.name}", _types(kind)[field.name], None)
+    return kind(**found)
 
 
-def competition(record: Record) -> Competition:
-    return Competition(
-        id=record["id"],
-        name=record.get("name"),
-        sets=tuple(record.get("sets") or ()),
-        category=record.get("category"),
-        bytes=record.get("bytes"),
-        state=str(record.get("state", "")),
-        variants=tuple(record.get("variants") or ()),
-        comparable_with_v1=record.get("comparable_with_v1"),
-    )
+def _member(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name, dataclasses.MISSING)
+    return value
 
 
-def plan(record: Record) -> Plan:
-    download = record.get("download") or {}
-    steps = (
-        Step(name=step["step"], kind=step["kind"], runs=_runs(step["runs"]), reason=step.get("reason"))
-        for step in record.get("steps", ())
-    )
-    return Plan(
-        id=record["id"],
-        steps=tuple(steps),
-        download_bytes=download.get("bytes") if isinstance(download, dict) else download,
-    )
+def unexpected(place: str, kind: Any, value: object) -> InternalError:
+    message = f"in the output of the program, `{place}` is {value!r:.100}, but should be of type {kind}"
+    return InternalError(message, code=101, help="check that the program and the package have the same version")
 
 
-def _runs(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+def error(code: int, found: Json, stderr: str) -> PrepError:
+    """Returns the error of a call, from its JSON output or otherwise from its messages. It names all failures, equal ones once."""
+    errors: list[Json] = [found["error"]] if "error" in found else []
+    for entry in found.get("competitions", ()):
+        inner = [*entry.get("failures", ()), *([entry["error"]] if entry.get("error") else [])]
+        errors += ({"id": entry.get("id"), **one} for one in inner)
+    failures = cast(Sequence[Failure], decoded(tuple[Failure, ...], errors or _from_messages(stderr), "error"))
+    if not failures:
+        return error_of(code, stderr.strip() or f"`prep` ended with code {code}")
+    places: dict[str, list[str]] = {}
+    for one in failures:
+        places.setdefault(one.message, []).extend([one.place] if one.place else [])
+    first, *others = places
+    more = "".join(f"\n{', '.join(places[one])}: {one}" if places[one] else f"\n{one}" for one in others)
+    return error_of(code, first + more, failures[0].help, ", ".join(places[first]) or None)
 
 
-def prepared(record: Record) -> Prepared:
-    failures = (
-        Failure(
-            message=failure["message"],
-            step=failure.get("step"),
-            kind=failure.get("failure"),
-            help=advice(failure.get("help")),
-        )
-        for failure in record.get("failures", ())
-    )
-    return Prepared(
-        id=record["id"],
-        variant=record["variant"],
-        state=record["state"],
-        files=record.get("files"),
-        bytes=record.get("bytes"),
-        seconds=record.get("seconds", 0.0),
-        steps_run=record.get("steps_run", 0),
-        steps_reused=record.get("steps_reused", 0),
-        checksums=record.get("checksums", ""),
-        failures=tuple(failures),
-    )
+def _from_messages(stderr: str) -> list[Json]:
+    """Parses the errors on stderr, and the help that follows each one."""
+    found = re.findall(r"^error: (.*?)(?:^ *help: (.*?))?(?=^\S|\Z)", stderr, re.MULTILINE | re.DOTALL)
+    return [{"message": message.strip(), "help": help.strip() or None} for message, help in found]
 
-
-def validation(record: Record) -> Validation:
-    return Validation(
-        id=record["id"], valid=record["valid"], message=record["message"], reason=record.get("reason")
-    )
-
-
-def _message(reason: object) -> str | None:
-    """Returns the message of the reason why there is no score. The report also has its kind, column and row."""
-    match reason:
-        case {"message": str(message)}:
-            return message
-        case None | str():
-            return reason
-    return json.dumps(reason)
-
-
-def grade(record: Record) -> Grade:
-    medals = (name for name in ("gold", "silver", "bronze") if record.get(f"{name}_medal"))
-    thresholds = {
-        name: record[f"{name}_threshold"]
-        for name in ("gold", "silver", "bronze", "median")
-        if record.get(f"{name}_threshold") is not None
-    }
-    return Grade(
-        id=record.get("id") or record["competition_id"],
-        score=record.get("score"),
-        valid=bool(record.get("valid_submission")),
-        reason=_message(record.get("reason")),
-        medal=next(medals, None),
-        above_median=bool(record.get("above_median")),
-        is_lower_better=record.get("is_lower_better"),
-        thresholds=thresholds,
-        variant=record.get("variant"),
-        comparable_with_v1=record.get("comparable_with_v1"),
-        is_answers=bool(record.get("submission_is_answers")),
-        report=record,
-    )

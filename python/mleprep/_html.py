@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def table(rows: Sequence[Mapping[str, object]]) -> str:
     """Returns an HTML table. Escapes the cells, so that nothing in them is treated as markup."""
-    head = "".join(f"<th style='text-align:left'>{escape(cell)}</th>" for cell in header)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    head = "".join(f"<th style='text-align:left'>{escape(name.replace('_', ' '))}</th>" for name in names)
     body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{escape(shown(cell))}</td>" for cell in row) + "</tr>"
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(_cell(name, row.get(name)))}</td>" for name in names) + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def _cell(name: str, value: object) -> str:
+    return size(value) if isinstance(value, int) and name.endswith("bytes") else shown(value)
+
+
 def shown(value: object) -> str:
-    """Formats a value: an empty text for None, and several values separated by commas."""
+    """Formats a value: an empty text for None, several texts separated by commas, and the number of other values."""
     match value:
         case None:
             return ""
@@ -26,7 +31,8 @@ def shown(value: object) -> str:
         case float():
             return f"{value:.5g}"
         case list() | tuple():
-            return ", ".join(shown(one) for one in value)
+            is_short = all(isinstance(one, str | int | float | None) for one in value)
+            return ", ".join(shown(one) for one in value) if is_short else str(len(value))
     return str(value)
 
 

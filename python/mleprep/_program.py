@@ -77,10 +77,12 @@ def call(arguments: Sequence[Argument], on_message: Callable[[str], None] | None
     """
     path = program()
     command = [path, *(os.fspath(argument) for argument in arguments)]
+    # Notebooks set this variable, so that programs print colours into pipes.
+    around = {name: value for name, value in os.environ.items() if name != "CLICOLOR_FORCE"}
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-            errors="replace",
+            errors="replace", env=around,
         )
     except (FileNotFoundError, PermissionError) as error:
         raise ProgramNotFound(path) from error

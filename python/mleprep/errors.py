@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PrepError(Exception):
     """The program failed. The base class of all errors."""
@@ -15,10 +17,13 @@ class PrepError(Exception):
         self.help = help
         #: File, line and column, or the step, if known.
         self.place = place
+        #: The results of the competitions that did not fail, if there are any.
+        self.results: Any = None
 
     def __str__(self) -> str:
-        place = f"{self.place}: " if self.place else ""
-        help = f"\nhelp: {self.help}" if self.help else ""
+        # The message of a pipeline's mistake contains its place and its help.
+        place = f"{self.place}: " if self.place and self.place not in self.message else ""
+        help = f"\nhelp: {self.help}" if self.help and self.help not in self.message else ""
         return f"{place}{self.message}{help}"
 
 
@@ -55,14 +60,8 @@ class InternalError(PrepError):
 
 
 _CLASSES: dict[int, type[PrepError]] = {
-    2: UsageError,
-    3: PipelineError,
-    4: InputError,
-    5: CheckError,
-    6: SystemFailure,
-    7: ServerError,
-    101: InternalError,
-    130: Interrupted,
+    2: UsageError, 3: PipelineError, 4: InputError, 5: CheckError, 6: SystemFailure, 7: ServerError,
+    101: InternalError, 130: Interrupted,
 }
 
 

@@ -1,19 +1,49 @@
-"""Results of calls: frozen records with the fields of the program's JSON, and lists that notebooks show as tables."""
+"""Results of calls: frozen records with the fields of the program's JSON, and lists that notebooks show as tables.
+
+A field has the name and the type of the member in docs/reference/json.schema.json, unless `member` names another one.
+The tests compare all types with that schema.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, overload
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar, overload
 
-from mleprep import _html
+from mleprep import _html, _words
+
+Json = dict[str, Any]
+
+
+def member(source: str | Callable[[Json], Any], **default: Any) -> Any:
+    """Declares a field whose value is another member (`b` in `a` for `a.b`), or is computed from the JSON object."""
+    return field(metadata={"source": source}, **default)
 
 
 @dataclass(frozen=True)
-class Competition:
-    """A competition and the state of its data."""
+class Record:
+    """The base class of all results. Notebooks show them as tables."""
 
     id: str
+    #: All members of the program's JSON object.
+    json: Json = field(default_factory=dict, repr=False, compare=False, kw_only=True, metadata={"source": dict})
+
+    def _row(self) -> dict[str, object]:
+        """Returns the columns of a table in a notebook."""
+        return {name: getattr(self, name) for name in self._COLUMNS.split() or vars(self) if name != "json"}
+
+    _COLUMNS = ""
+
+    def _repr_html_(self) -> str:
+        return _html.table([self._row()])
+
+
+@dataclass(frozen=True)
+class Competition(Record):
+    """A competition and the state of its data."""
+
     name: str | None = None
     #: Sets of the benchmark that contain the competition, such as `lite` or `scored`.
     sets: tuple[str, ...] = ()
@@ -25,93 +55,120 @@ class Competition:
     variants: tuple[str, ...] = ()
     #: Whether scores on the prepared data can be compared with published scores. None if no data are prepared.
     comparable_with_v1: bool | None = None
+    not_comparable_because: tuple[str, ...] = ()
 
-    _HEADER = ("id", "state", "bundle", "category", "sets")
-
-    def _cells(self) -> tuple[object, ...]:
-        return self.id, self.state, _html.size(self.bytes), self.category, list(self.sets)
+    _COLUMNS = "id state bytes category sets"
 
 
 @dataclass(frozen=True)
 class Step:
     """A step of a plan."""
 
-    name: str
-    kind: str
+    name: str = member("step")
+    kind: str = ""
     #: `yes`, `no`, or `maybe`, which means only if the result of an earlier step changes.
-    runs: str
+    runs: str = ""
     #: Why the step runs.
     reason: str | None = None
 
 
+def _place(record: Json) -> str | None:
+    """Returns `FILE:LINE:COLUMN`, the step, or the competition."""
+    place, names = record.get("place"), (record.get("id"), record.get("step"))
+    if isinstance(place, dict):
+        return ":".join(str(place[key]) for key in ("file", "line", "column") if key in place)
+    return "/".join(name for name in names if name and f"`{name}`" not in record["message"]) or None
+
+
 @dataclass(frozen=True)
-class Plan:
+class Failure:
+    """The reason why a competition failed."""
+
+    message: str = member(lambda record: _words.translated(record["message"]))
+    #: The step that failed. None if the competition could not be planned.
+    step: str | None = None
+    #: The kind of failure: `input`, `check`, `pipeline`, `machine`, `away` and others.
+    kind: str | None = member("failure", default=None)
+    #: One action that may solve the problem.
+    help: str | None = member(lambda record: _words.translated(record.get("help")), default=None)
+    #: The exit code.
+    code: int = 1
+    #: File, line and column, or the competition and the step.
+    place: str | None = member(_place, default=None)
+    #: The competition, if the record of the failure is not its own record.
+    id: str | None = None
+
+    def _row(self) -> dict[str, object]:
+        return {"id": self.id, "failure": self.message, "help": self.help}
+
+
+@dataclass(frozen=True)
+class Plan(Record):
     """The steps that preparing a competition would execute."""
 
-    id: str
     steps: tuple[Step, ...] = ()
     #: Bytes to download, if known.
-    download_bytes: int | None = None
-
-    _HEADER = ("id", "steps that run", "steps", "download")
+    download_bytes: int | None = member("download.bytes", default=None)
 
     @property
     def is_up_to_date(self) -> bool:
         """Whether no step would run."""
         return all(step.runs == "no" for step in self.steps)
 
-    def _cells(self) -> tuple[object, ...]:
-        runs = sum(step.runs != "no" for step in self.steps)
-        return self.id, runs, len(self.steps), _html.size(self.download_bytes)
+    def _row(self) -> dict[str, object]:
+        return {**super()._row(), "steps that run": sum(step.runs != "no" for step in self.steps)}
 
 
 @dataclass(frozen=True)
-class Failure:
-    """The reason why a competition was not prepared."""
-
-    message: str
-    #: The step that failed. None if the competition could not be planned.
-    step: str | None = None
-    #: The kind of failure: `input`, `check`, `pipeline`, `machine`, `away` and others.
-    kind: str | None = None
-    help: str | None = None
-
-
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(Record):
     """The result of preparing a competition."""
 
-    id: str
     variant: str = "v1"
-    #: `prepared`, `up_to_date`, `failed` or `stopped`.
-    state: str = ""
+    state: Literal["prepared", "up_to_date", "failed", "stopped"] = "failed"
     #: Number of published files. The next field is their size in bytes.
     files: int | None = None
     bytes: int | None = None
     seconds: float = 0.0
     steps_run: int = 0
     steps_reused: int = 0
-    #: `ok`, `differ`, `depends_on_writer`, `not_published` or `not_checked`.
-    checksums: str = ""
+    checksums: Literal["ok", "depends_on_writer", "differ", "not_published", "not_checked"] = "not_checked"
     failures: tuple[Failure, ...] = ()
+    #: Directory of the published files. It exists if the competition is prepared.
+    path: Path = member(lambda record: prepared_path(record["data_dir"], record["id"], record["variant"]), default=Path())
+    #: Files and checksums that could not be verified after a partial download.
+    unverified: tuple[str, ...] = ()
 
-    _HEADER = ("id", "state", "checksums", "files", "size", "seconds", "failure")
+    _COLUMNS = "id state checksums files bytes seconds path"
 
     @property
     def is_complete(self) -> bool:
         """Whether the competition is prepared completely."""
         return self.state in ("prepared", "up_to_date")
 
-    def _cells(self) -> tuple[object, ...]:
-        failure = self.failures[0].message if self.failures else None
-        return self.id, self.state, self.checksums, self.files, _html.size(self.bytes), self.seconds, failure
+    @property
+    def public(self) -> Path:
+        """Directory of the files that participants see."""
+        return self.path / "public"
+
+    @property
+    def private(self) -> Path:
+        """Directory of the answers."""
+        return self.path / "private"
+
+    def _row(self) -> dict[str, object]:
+        return {**super()._row(), "failure": "\n".join(one.message for one in self.failures)}
+
+
+def prepared_path(data_dir: Path, id: str, variant: str) -> Path:
+    """Returns the directory of a prepared variant: `fixed:30,63` is in `DATA/fixed-30-63/ID/prepared`."""
+    parent = data_dir if variant == "v1" else data_dir / re.sub("[:,]", "-", variant)
+    return parent / id / "prepared"
 
 
 @dataclass(frozen=True)
-class Validation:
+class Validation(Record):
     """Whether a submission is valid."""
 
-    id: str
     valid: bool
     #: The message that upstream's validation server would return.
     message: str
@@ -121,47 +178,226 @@ class Validation:
     def __bool__(self) -> bool:
         return self.valid
 
-    def _repr_html_(self) -> str:
-        return _html.table(("id", "valid", "message"), [(self.id, self.valid, self.message)])
+
+def _medal(report: Json) -> str | None:
+    return next((name for name in ("gold", "silver", "bronze") if report.get(f"{name}_medal")), None)
+
+
+def _thresholds(report: Json) -> dict[str, float]:
+    values = {name: report.get(f"{name}_threshold") for name in ("gold", "silver", "bronze", "median")}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
-class Grade:
+class Grade(Record):
     """A graded submission: the fields of upstream's report."""
 
-    id: str
     #: The score. None if the submission is invalid; `reason` then explains why.
     score: float | None
-    valid: bool = False
+    valid: bool = member("valid_submission", default=False)
     #: A message if the submission is invalid. `report["reason"]` also has the kind, the column and the row.
-    reason: str | None = None
-    #: `gold`, `silver`, `bronze`, or None.
-    medal: str | None = None
+    reason: str | None = member("reason.message", default=None)
+    medal: Literal["gold", "silver", "bronze"] | None = member(_medal, default=None)
     above_median: bool = False
     is_lower_better: bool | None = None
     #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
-    thresholds: dict[str, float] = field(default_factory=dict)
-    variant: str | None = None
-    comparable_with_v1: bool | None = None
+    thresholds: dict[str, float] = member(_thresholds, default_factory=dict)
+    variant: str = "v1"
+    comparable_with_v1: bool = False
     #: Whether the submission is byte-identical to the answers.
-    is_answers: bool = False
-    #: All fields of the program's report, with upstream's names.
-    report: dict[str, Any] = field(default_factory=dict, repr=False)
+    is_answers: bool = member("submission_is_answers", default=False)
+
+    _COLUMNS = "id score medal above_median reason"
+
+    @property
+    def report(self) -> Json:
+        """All fields of the program's report, with upstream's names."""
+        return self.json
 
     def __bool__(self) -> bool:
         return self.valid
 
+    def _row(self) -> dict[str, object]:
+        return {**super()._row(), **self.thresholds}
+
+
+@dataclass(frozen=True)
+class Bundle(Record):
+    """A bundle that was downloaded or found, and whether the mirror has it."""
+
+    path: Path | None = None
+    mirrored: bool | None = None
+
+
+@dataclass(frozen=True)
+class BundleFile:
+    """A file in a bundle, and whether the pipeline uses it."""
+
+    path: str
+    bytes: int
+    compressed_bytes: int
+    used: bool
+
+
+@dataclass(frozen=True)
+class BundleListing(Record):
+    """The files of a bundle."""
+
+    #: Path of the bundle. None if Kaggle listed it.
+    bundle: Path | None
+    bytes: int
+    files: tuple[BundleFile, ...]
+    #: Bytes that a partial download needs.
+    used_bytes: int | None
+    md5: str | None = None
+
+
+@dataclass(frozen=True)
+class Rules(Record):
+    """Whether you accepted the rules of a competition on Kaggle."""
+
+    state: Literal["accepted", "not_accepted", "failed", "not_asked"]
+    url: str
+    error: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A property of public files that reveals answers."""
+
+    level: str
+    detector: str
+    what: str
+    evidence: tuple[str, ...] = ()
+    #: The probability of such a finding in data without a leak, if that was tested.
+    p_value: float | None = None
+    advice: str | None = None
+    #: The reason why the pipeline accepts the finding, if it does.
+    accepted: str | None = None
+
+
+@dataclass(frozen=True)
+class Leaks(Record):
+    """The result of the search for hints at the answers."""
+
+    #: The highest level of a finding that is not accepted: `leak`, `risk`, `note`, or None.
+    worst: str | None
+    #: Number of test items.
+    items: int
+    has_few_items: bool
+    #: Whether the bundle was available for comparison.
+    bundle: bool
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Audit(Record):
+    """Why files differ from the published ones."""
+
+    verdict: Literal["equal", "same_content", "content_differs", "answers_differ"]
+    variant: str | None = None
+    #: The verdict in words.
+    conclusion: str | None = None
+    #: The comparisons of the bundle and the outputs with published checksums, and of a tree with the outputs.
+    bundle: Json | None = None
+    outputs: Json | None = None
+    tree: Json | None = None
+
+    _COLUMNS = "id verdict conclusion"
+
+
+@dataclass(frozen=True)
+class FilesDigest:
+    """The digest of several files."""
+
+    sha256: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Digest(Record):
+    """SHA-256 digests of the data that scores depend on."""
+
+    variant: str
+    #: The first 12 digits of `digest`.
+    short: str
+    digest: str
+    public: FilesDigest
+    answers: FilesDigest
+    description: str | None
+    leaderboard: str | None
+    rules: str | None
+
+    _COLUMNS = "id variant short digest"
+
+
+@dataclass(frozen=True)
+class Export(Record):
+    """An exported copy of a competition."""
+
+    private: bool
+    #: `path`, `bytes` and `md5` of each file.
+    files: tuple[Json, ...]
+    bytes: int
+    variant: str | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The differences between two variants, data directories, runs or pipelines."""
+
+    #: The competition. None for two files.
+    id: str | None
+    #: Settings of the pipelines that differ: `path`, `old`, `new`.
+    pipeline: tuple[Json, ...]
+    #: Files that differ. None unless both sides are prepared.
+    outputs: tuple[Json, ...] | None
+    #: Cells that differ: `path`, `key`, `column`, `old`, `new`.
+    cells: tuple[Json, ...]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.pipeline or self.outputs or self.cells)
+
     def _repr_html_(self) -> str:
-        header = ("id", "score", "medal", "above median", "reason", *self.thresholds)
-        row = (self.id, self.score, self.medal, self.above_median, self.reason, *self.thresholds.values())
-        return _html.table(header, [row])
+        files = [{"path": one["path"], "bytes": _html.shown(one.get("bytes"))} for one in self.outputs or ()]
+        parts = [[*self.pipeline], files, [*self.cells]]
+        return "".join(map(_html.table, filter(None, parts))) or "<em>no differences</em>"
 
 
-Row = TypeVar("Row", Competition, Plan, Prepared)
+@dataclass(frozen=True)
+class Experiment(Record):
+    """The leaderboard figures of an experiment."""
+
+    id: str = member("experiment")
+    #: Figures per set: `set` and `metrics` with means and standard errors in percent, or `error`.
+    sets: tuple[Json, ...] = ()
+    #: Figures per competition.
+    competitions: tuple[Json, ...] = ()
+
+    def _repr_html_(self) -> str:
+        return _html.table([
+            {"experiment": self.id, "set": one["set"], **_means(one.get("metrics", {})), "error": one.get("error")}
+            for one in self.sets
+        ])
+
+
+def _means(metrics: Json) -> Json:
+    return {name.removesuffix("_percentage"): value["mean"] for name, value in metrics.items() if value}
+
+
+Row = TypeVar("Row", bound=Record)
 
 
 class Results(Sequence[Row], Generic[Row]):
     """An immutable list of records, which can be indexed by position or id. Notebooks show it as a table."""
+
+    #: Competitions that failed, if `check` is False and they have no record.
+    failed: tuple[Failure, ...] = ()
+    #: The program's entire JSON document.
+    json: Json
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows: tuple[Row, ...] = tuple(rows)
@@ -187,7 +423,7 @@ class Results(Sequence[Row], Generic[Row]):
         return iter(self._rows)
 
     def __repr__(self) -> str:
-        return f"Results({list(self._rows)!r})"
+        return f"{type(self).__name__}({list(self._rows)!r})"
 
     @property
     def ids(self) -> list[str]:
@@ -195,6 +431,36 @@ class Results(Sequence[Row], Generic[Row]):
         return [row.id for row in self._rows]
 
     def _repr_html_(self) -> str:
-        if not self._rows:
-            return "<em>no competitions</em>"
-        return _html.table(self._rows[0]._HEADER, (row._cells() for row in self._rows))
+        if len(self._rows) == 1 and not self.failed:
+            return self._rows[0]._repr_html_()
+        parts = [[row._row() for row in self._rows], [failure._row() for failure in self.failed]]
+        return "".join(map(_html.table, filter(None, parts))) or "<em>no competitions</em>"
+
+
+class Runs(Results[Prepared]):
+    """The results of a run."""
+
+    #: Competitions that `available` left out.
+    left_out: tuple[str, ...]
+    #: Times, memory and bytes of each step that ran, the slowest first.
+    timings: tuple[Json, ...]
+
+
+class Digests(Results[Digest]):
+    """Digests of several competitions, and the digest of all of them."""
+
+    digest: str
+    short: str
+    #: The version of the program.
+    program: str
+
+
+class ReportPage(Results[Record]):
+    """A report page, and the competitions on it."""
+
+    path: Path
+    bytes: int
+
+    def _repr_html_(self) -> str:
+        return _html.table([{"path": self.path, "bytes": self.bytes, "competitions": self.ids}])
+

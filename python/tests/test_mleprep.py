@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import mleprep
@@ -49,6 +50,10 @@ def test_run_returns_records_and_prints_nothing_on_stdout(tmp_path: Path, capfd:
     assert capfd.readouterr() == ("", "")
     again = mleprep.run(ID, source=SAMPLES, skip_verification=True, data_dir=tmp_path / "data", progress=False)
     assert again[ID].state == "up_to_date"
+    [one] = again
+    assert one.path == tmp_path / "data" / ID / "prepared" == mleprep.path(ID, data_dir=tmp_path / "data")
+    assert (one.public / "train.csv").is_file() and (one.private / "test.csv").is_file()
+    assert done.left_out == () and done.timings and done.timings[0]["competition"] in done.ids
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,7 @@ def test_notebook_tables_escape_their_cells(data_dir: Path) -> None:
     shown = mleprep.list([ID], data_dir=data_dir)._repr_html_()
     assert shown.startswith("<table>") and ID in shown
     assert "<th" in mleprep.validate(SAMPLES / f"{ID}.zip", ID, data_dir=data_dir)._repr_html_()
-    assert "&lt;script&gt;" in _html.table(["<b>"], [["<script>"]])
+    assert "&lt;script&gt;" in _html.table([{"<b>": "<script>"}]) and "<b>" not in _html.table([{"<b>": 1}])
     assert [_html.size(one) for one in (None, 0, 999, 1234, 999_960)] == ["", "0 B", "999 B", "1.2 kB", "1.0 MB"]
 
 
@@ -114,11 +119,16 @@ def test_exit_code_determines_the_exception_class(code: int, kind: type[mleprep.
 
 def test_errors_are_parsed_from_json_and_messages() -> None:
     place = {"file": "pipeline.yaml", "line": 3, "column": 5}
-    answer = json.dumps({"error": {"code": "pipeline", "message": "wrong", "help": "mend it", "place": place}})
-    found = _envelope.error(3, answer, "")
+    answer = json.dumps({"error": {"code": 3, "message": "wrong", "help": "mend it", "place": place}})
+    found = _envelope.error(3, json.loads(answer), "")
     assert str(found) == "pipeline.yaml:3:5: wrong\nhelp: mend it"
-    found = _envelope.error(4, "", "warning: old\nerror: no bundle\n  ID: a, b\nhelp: mend it\nerror: two\n")
-    assert (found.message, found.help) == ("no bundle\n  ID: a, b", "mend it")
+    found = _envelope.error(4, {}, "warning: old\nerror: no bundle\n  ID: a, b\n  help: mend it\nerror: two\n")
+    assert (found.message, found.help) == ("no bundle\n  ID: a, b\ntwo", "mend it")
+    entries = [{"id": "x", "error": {"code": 4, "message": "one"}}, {"id": "y", "failures": [{"message": "two", "step": "z"}]}]
+    found = _envelope.error(8, {"competitions": entries}, "error: other")
+    assert str(found) == "x: one\ny/z: two"
+    found = _envelope.error(4, {"competitions": [*entries, {**entries[0], "id": "w"}]}, "")
+    assert str(found) == "x, w: one\ny/z: two"
 
 
 def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -128,3 +138,26 @@ def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(mleprep.ProgramNotFound, match="pip install mleprep"):
         mleprep.list()
+    monkeypatch.setenv("PREP_BINARY", str(tmp_path / "none"))
+    with pytest.raises(mleprep.ProgramNotFound, match=str(tmp_path / "none")):
+        mleprep.grade(__file__, ID)
+
+
+def test_type_checkers_know_the_parameters(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    lines = [
+        'import mleprep',
+        'from pathlib import Path',
+        'public: Path = mleprep.run("x", max_rate="20MB", partial=True, jobs=2, check=False)[0].public',
+        'rules: str = mleprep.fetch_check_rules(set="systemcard")[0].url',
+        'reason: str | None = mleprep.grade("a.csv", "x").reason',
+        'mleprep.run("x", set="lit")',
+        'mleprep.run("x", sourc="bundles")',
+        'mleprep.leaks("x")[0].findings[0].what.lower().nothing',
+        'mleprep.grade("a.csv")',
+    ]
+    script.write_text("\n".join(lines) + "\n")
+    around = {**os.environ, "MYPYPATH": str(ROOT / "python")}
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", script.name]
+    found = subprocess.run(command, cwd=tmp_path, env=around, capture_output=True, text=True).stdout
+    assert [int(line) for line in re.findall(r"^script.py:(\d+): error", found, re.MULTILINE)] == [6, 7, 8, 9], found

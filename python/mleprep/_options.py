@@ -1,0 +1,248 @@
+"""The table of options: each option of the program is a key of a `TypedDict`, with its type and its description.
+
+The keys are the names of the options with underscores. The functions' signatures, docstrings, command lines and
+messages follow from this table. A parameter of type `bool` is an option without a value. True and False are written as
+`yes` and `no` for the other types.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import functools
+import inspect
+import os
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, cast
+
+Path_ = str | os.PathLike[str]
+#: A file or directory that must exist.
+Input = Annotated[str | os.PathLike[str], "input"]
+Progress = bool | Callable[[str], None]
+Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev"]
+
+
+class Variant(TypedDict, total=False):
+    variant: Annotated[str | None, "'v1' (as upstream), 'fixed' (all corrections), or for example 'fixed:63,30'"]
+
+
+class Places(TypedDict, total=False):
+    data_dir: Annotated[Path_ | None, "directory of prepared competitions"]
+    pipelines: Annotated[Input | None, "directory of additional pipelines: DIR/ID/pipeline.yaml"]
+
+
+class Common(Places, total=False):
+    cache_dir: Annotated[Path_ | None, "directory of the cache"]
+    jobs: Annotated[int | None, "number of steps that run at once"]
+    memory: Annotated[str | int | None, "memory for all running steps, such as '8GB'"]
+    verbose: Annotated[bool, "show more details in the messages"]
+
+
+class Location(Variant, Places, total=False):
+    pass
+
+
+class Call(Common, total=False):
+    check: Annotated[bool, "raise the first failure after all competitions ended; default: True"]
+    progress: Annotated[Progress, "show messages on stderr, or pass each line to a function; default: True"]
+
+
+class Selection(Call, total=False):
+    set: Annotated[Set | None, "a named set of competitions"]
+    ids_from: Annotated[Input | None, "a text file with one id per line"]
+
+
+class Source(TypedDict, total=False):
+    source: Annotated[Input | None, "directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip"]
+
+
+class Submission(Variant, Common, total=False):
+    answers: Annotated[Input | None, "compare with these answers instead of the prepared ones; not verified"]
+    leaderboard: Annotated[Input | None, "rank on this leaderboard: a CSV with the column `score`, best first"]
+
+
+class Grading(Submission, total=False):
+    output: Annotated[Path_ | None, "directory for the report"]
+
+
+class Expansion(TypedDict, total=False):
+    expand_archives: Annotated[Literal["beside", "instead", "no"] | None, "unpack archives in `public`"]
+
+
+class Remote(TypedDict, total=False):
+    remote: Annotated[str | None, "URL of a cache that machines share, such as 's3://BUCKET/PREFIX'"]
+    no_remote: Annotated[bool, "use no remote, even if prep.toml names one"]
+
+
+class Limits(TypedDict, total=False):
+    discard_bundle: Annotated[bool, "delete each bundle after its competition is prepared, or is in the mirror"]
+    max_rate: Annotated[str | int | None, "bytes per second of all downloads together, such as '20MB'"]
+    connections: Annotated[int | None, "connections of all downloads together"]
+
+
+class Unit(TypedDict, total=False):
+    unit: Annotated[str | None, "only a part of the selection: 'I/N', or 'N' in a job array"]
+
+
+class Preparation(Selection, Variant, Source, Expansion, Remote, total=False):
+    no_download: Annotated[bool, "send no request; a missing bundle is an error in `run`"]
+    from_cache: Annotated[bool, "without the bundle, use the results in the cache, whosever they are"]
+    partial: Annotated[bool | None, "download only the members of a bundle that the pipeline reads"]
+    skip_bundle_verification: Annotated[bool | None, "accept a bundle whose MD5 is not the published one"]
+    skip_verification: Annotated[bool | None, "do not compare bundles and outputs with published checksums"]
+    forget_options: Annotated[bool, "use no options of the last run in the data directory"]
+
+
+class Run(Preparation, Limits, Unit, total=False):
+    available: Annotated[bool, "download nothing; prepare the competitions whose bundles you have"]
+    fail_fast: Annotated[bool, "start no further step once a competition has failed"]
+    locked: Annotated[bool, "publish only what prep.lock in the data directory lists"]
+    link_mode: Annotated[Literal["hardlink", "reflink", "copy"] | None, "how files share bytes with the cache"]
+    descriptions: Annotated[Input | None, "publish your own descriptions: DIR/ID.md or DIR/ID/description.md"]
+    remove_unpublished: Annotated[bool, "remove files in the prepared directory that no run published"]
+
+
+class Fetch(Selection, Source, Limits, Remote, Unit, total=False):
+    skip_bundle_verification: Annotated[bool, "accept a bundle whose MD5 is not the published one"]
+
+
+class FetchList(Selection, Source, Remote, Unit, total=False):
+    no_download: Annotated[bool, "send no request to Kaggle"]
+
+
+class FetchCheckRules(Selection, Unit, total=False):
+    open: Annotated[bool, "open the pages of rules to accept in the browser, at most 10"]
+    again: Annotated[bool, "also check competitions whose rules were accepted at the last check"]
+    pause: Annotated[float | None, "seconds between two requests"]
+
+
+class Report(Selection, Variant, total=False):
+    grading: Annotated[
+        Input | Iterable[Input] | Mapping[str, Input | Iterable[Input]] | None,
+        "grading reports of prep or of upstream; the keys of a mapping are the names of experiments",
+    ]
+
+
+class Leaks(Selection, Variant, Source, total=False):
+    pass
+
+
+class Audit(Leaks, total=False):
+    tree: Annotated[Input | None, "directory that another program prepared: with `public`, or with ID/prepared"]
+
+
+class Digest(Selection, Variant, total=False):
+    pass
+
+
+class Diff(Variant, Call, total=False):
+    pass
+
+
+class Export(Variant, Expansion, Call, total=False):
+    private: Annotated[bool, "also copy the private files, such as the answers"]
+
+
+class Summarize(Call, total=False):
+    name: Annotated[str | None, "name of the experiment"]
+    groups: Annotated[Input | None, "a CSV of experiment_id,run_group, in place of reports"]
+    runs: Annotated[Input | None, "directory of the run groups; default: the directory of the table"]
+    experiment: Annotated[str | None, "only this experiment of the table"]
+    set: Annotated[Set | Input | None, "a set, or a file with one id per line; default: low, medium, high, all"]
+    seeds: Annotated[int | None, "number of seeds; default: all complete ones"]
+    take: Annotated[Literal["first", "last"] | None, "the runs to use if there are more than seeds"]
+    pad_missing: Annotated[bool, "count missing runs as failed, instead of dropping incomplete seeds"]
+
+
+#: Options that are no parameters, and the Python code to write instead.
+REPLACED = {
+    "--competition": "ids",
+    "--lite": 'set="lite"',
+    "--all": 'set="all"',
+    "--dry-run": "mleprep.plan",
+    "--timings": "the attribute `timings` of the result",
+    "--quiet": "progress=False",
+    "--no-log": "log=False",
+    "--list": "mleprep.fetch_list",
+    "--check-rules": "mleprep.fetch_check_rules",
+}
+#: Keys of the table that are no options of the program.
+_OWN = {"check", "progress"}
+#: The parameters of each function, in this form: its name, the parameter's name, the type.
+VERBS: dict[str, dict[str, Any]] = {}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def verb(function: _Function) -> _Function:
+    """Gives a function with `**options: Unpack[...]` the signature and the docstring that follow from the table."""
+    unpacked = eval(function.__annotations__["options"], function.__globals__)
+    table = typing.get_type_hints(typing.get_args(unpacked)[0], include_extras=True)
+    VERBS[function.__name__] = table
+    shown = typing.get_type_hints(typing.get_args(unpacked)[0])
+    signature = inspect.signature(function)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    names = [*table, *(one.name for one in own)]
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                hint = f"; did you mean `{near[0]}`?" if near else ""
+                raise TypeError(f"{function.__name__}() has no parameter `{name}`{hint}")
+        return function(*arguments, **options)
+
+    def parameter(name: str) -> inspect.Parameter:
+        default = name in _OWN if name in _OWN or shown[name] is bool else None
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=shown[name])
+
+    checked.__signature__ = signature.replace(parameters=[*own, *map(parameter, table)])  # type: ignore[attr-defined]
+    texts = "\n".join(f"    {name}: {kind.__metadata__[-1]}" for name, kind in table.items())
+    checked.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{texts}\n"
+    return cast(_Function, checked)
+
+
+def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
+    """Returns the options of a call as arguments of the program. Raises `FileNotFoundError` if an input is missing."""
+    for key, value in options.items():
+        if value is None or key in _OWN:
+            continue
+        kind = VERBS[name][key].__origin__
+        option = f"--{key.replace('_', '-')}"
+        if kind is bool:
+            if not isinstance(value, bool):
+                raise TypeError(f"`{key}` must be True or False, not {value!r}")
+            yield from [option] if value else []
+            continue
+        for prefix, one in _values(value):
+            is_set = key == "set" and one in typing.get_args(Set)
+            if "'input'" in str(kind) and not is_set:
+                one = existing(one)
+            yield f"{option}={prefix}{text(one)}"
+
+
+def _values(value: object) -> Iterator[tuple[str, Any]]:
+    """Yields the values of an option that can be repeated. The first element of a pair is the prefix `NAME=`."""
+    if isinstance(value, Mapping):
+        yield from ((f"{name}={inner}", one) for name, all in value.items() for inner, one in _values(all))
+    elif isinstance(value, Iterable) and not isinstance(value, str):
+        yield from (("", one) for one in value)
+    else:
+        yield "", value
+
+
+def text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, int | float) else os.path.expanduser(os.fspath(cast(Path_, value)))
+
+
+def existing(path: Path_) -> Path:
+    """Returns the path of an input. Raises `FileNotFoundError` if there is no such file or directory."""
+    found = os.path.expanduser(path)
+    if not os.path.exists(found):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    return Path(found)

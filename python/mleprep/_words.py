@@ -1,0 +1,76 @@
+"""Rewrites messages of the program, so that they name parameters and functions of this package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, overload
+
+from mleprep import _options
+
+# A command in backticks, or an option with or without quotes and a value: `--set NAME`, '--set <NAME>', --partial=no.
+_MENTION = re.compile(
+    r"`prep (?P<command>[a-z][^`]*)`|"
+    r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
+    r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
+)
+_NAMES = re.compile(r"[A-Z]{2,}|.*<.*")
+
+
+@overload
+def translated(text: str) -> str: ...
+@overload
+def translated(text: None) -> None: ...
+def translated(text: str | None) -> str | None:
+    """Returns a message with `source` instead of `--source`, and `mleprep.run("ID")` instead of `prep run ID`."""
+    return None if text is None else _MENTION.sub(_replacement, text)
+
+
+def _replacement(found: re.Match[str]) -> str:
+    if found["command"]:
+        return f"`{_call(found['command']) or 'prep ' + found['command']}`"
+    option, value = found["option"], (found["value"] or "").lstrip("[= ")
+    if option in _options.REPLACED:
+        return f"`{_options.REPLACED[option]}`"
+    tables = [table for table in _options.VERBS.values() if _key(option) in table]
+    return f"`{_assignment(option, value, tables[0])}`" if tables else found[0]
+
+
+def _key(option: str) -> str:
+    return option.removeprefix("--").replace("-", "_")
+
+
+def _assignment(option: str, value: str, table: Mapping[str, Any]) -> str:
+    """Returns `name="value"`, `name=True` for an option without a value, or the name if the value is a placeholder."""
+    name = _key(option)
+    takes_bool = "bool" in str(table[name].__origin__)
+    if takes_bool and (not value or value in ("yes", "no") or _NAMES.fullmatch(value)):
+        return f"{name}={value != 'no'}"
+    return name if not value or _NAMES.fullmatch(value) else f'{name}="{value}"'
+
+
+def _call(command: str) -> str | None:
+    """Returns a call of this package for a command of the program. Returns None if there is no such function."""
+    verb, *words = command.split()
+    for option in ("--list", "--check-rules"):
+        if verb == "fetch" and option in words:
+            words.remove(option)
+            verb += _key(option).join(("_", ""))
+    table = _options.VERBS.get(verb)
+    if table is None:
+        return None
+    ids, arguments = [], []
+    while words:
+        word = words.pop(0)
+        option, _, value = word.partition("=")
+        if not word.startswith("-"):
+            ids.append(f'"{word}"')
+        elif _key(option) not in table:
+            return None
+        else:
+            if not value and "bool" not in str(table[_key(option)].__origin__) and words:
+                value = words.pop(0)
+            arguments.append(_assignment(option, value or "yes", table))
+    if verb in ("grade", "validate"):
+        ids.reverse()
+    return f"mleprep.{verb}({', '.join(ids + arguments)})"

@@ -1,0 +1,163 @@
+"""Tests that the options of the program are parameters of the functions, and that messages name the parameters."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import typing
+
+import mleprep
+import pytest
+from mleprep import _options, _words
+
+# Options that determine the form of the output, which the package parses.
+OUTPUT = {"--json", "--color", "--help"}
+# Options that are arguments, or choose between forms of text.
+ARGUMENTS = {"report": {"--output"}, "export": {"--output"}, "summarize": {"--per-competition", "--format"}}
+# Options for lists of submissions and for directories of runs, and for the medal of a score. `grade` grades one file.
+LISTS = {"grade": {"--score", "--submission-path", "--logs-path", "--code-path"}}
+VERBS = sorted({name.split("_")[0] for name in _options.VERBS if name not in ("path", "load")})
+
+
+def options_of(verb: str) -> dict[str, str]:
+    """Returns the options in the help of a verb, each with the name of its value."""
+    command = [os.environ["PREP_BINARY"], verb, "--help"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^ +(?:-\w, )?(--[a-z-]+)(\[?[ =]?<.*>\]?)?$", text, re.MULTILINE)
+    assert len(found) > 5
+    return dict(found)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_option_is_a_parameter(verb: str) -> None:
+    options = options_of(verb)
+    tables = [table for name, table in _options.VERBS.items() if name.split("_")[0] == verb]
+    keys = {f"--{key.replace('_', '-')}" for table in tables for key in table} - {"--check", "--progress"}
+    other = OUTPUT | _options.REPLACED.keys() | ARGUMENTS.get(verb, set()) | LISTS.get(verb, set())
+    assert keys <= options.keys(), "a parameter is no option"
+    assert options.keys() <= keys | other, "an option is no parameter"
+    for table in tables:
+        for key, kind in table.items():
+            if value := options.get(f"--{key.replace('_', '-')}"):
+                assert kind.__origin__ is not bool, key
+                assert (kind.__origin__ == bool | None) == (value == "[=<yes|no>]"), key
+            elif value == "":
+                assert kind.__origin__ is bool, key
+
+
+def test_each_option_of_a_run_is_in_its_signature() -> None:
+    names = inspect.signature(mleprep.run).parameters
+    expected = {option.removeprefix("--").replace("-", "_") for option in options_of("run").keys() - OUTPUT}
+    assert expected - names.keys() == {"competition", "lite", "all", "dry_run", "timings", "quiet"}
+    assert {"lite", "all"} <= {*re.findall(r'set="(\w+)"', " ".join(_options.REPLACED.values()))}
+    assert "skip_verification: do not compare" in (mleprep.run.__doc__ or "")
+
+
+def test_sets_are_those_of_the_program() -> None:
+    text = subprocess.run([os.environ["PREP_BINARY"], "run", "--help"], capture_output=True, text=True).stdout
+    names = re.search(r"A named set: (.*)", text)
+    assert names
+    documented = {name.split()[0] for name in names[1].split(", ")}
+    assert {*typing.get_args(_options.Set)} == documented | {"all"}
+    # The types are those that a type checker sees.
+    for name in typing.get_args(_options.Set):
+        assert len(mleprep.list(set=name)) >= 7
+
+
+def test_command_lines() -> None:
+    given = {
+        "set": "lite", "jobs": 2, "memory": "8GB", "available": True, "locked": False, "partial": False,
+        "skip_verification": True, "expand_archives": "no", "source": None, "check": False, "progress": False,
+    }
+    expected = "--set=lite --jobs=2 --memory=8GB --available --partial=no --skip-verification=yes --expand-archives=no"
+    assert " ".join(_options.command_line("run", given)) == expected
+
+
+def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
+    a, b = tmp_path / "a.json", tmp_path / "b.json"
+    a.touch()
+    b.touch()
+    for grading, expected in [
+        (a, [f"--grading={a}"]),
+        ([a, b], [f"--grading={a}", f"--grading={b}"]),
+        ({"mine": [a, b], "theirs": str(a)}, [f"--grading=mine={a}", f"--grading=mine={b}", f"--grading=theirs={a}"]),
+    ]:
+        assert [*_options.command_line("report", {"grading": grading})] == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mleprep.run("x", skip_verificaton=True), "run() has no parameter `skip_verificaton`; did you mean `skip_verification`?"),
+        (lambda: mleprep.run("x", available="yes"), "`available` must be True or False, not 'yes'"),
+        (lambda: mleprep.plan("x", lite=True), "plan() has no parameter `lite`"),
+        (lambda: mleprep.grade("x", 1), "the submission is the first argument, and the id of the competition is the second one"),
+        (lambda: mleprep.grade(1, "x"), "a submission is a file or a frame of pandas or polars, not int"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(call: typing.Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        call()
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda path: mleprep.grade(path, "spaceship-titanic"),
+        lambda path: mleprep.validate(str(path), "spaceship-titanic"),
+        lambda path: mleprep.grade(__file__, "spaceship-titanic", answers=path),
+        lambda path: mleprep.run("spaceship-titanic", source=path),
+        lambda path: mleprep.run(ids_from=path),
+        lambda path: mleprep.audit("spaceship-titanic", tree=path),
+        lambda path: mleprep.summarize([path]),
+        lambda path: mleprep.report(output="page.html", grading={"mine": path}),
+        lambda path: mleprep.diff("spaceship-titanic", path, "v1"),
+    ],
+)
+def test_missing_input_is_file_not_found(call: typing.Callable[[object], object], tmp_path: typing.Any) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        call(tmp_path / "missing")
+    assert raised.value.filename == str(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run without --no-download and --available", "run without `no_download=True` and `available=True`"),
+        ("name the directory that contains it with --source", "name the directory that contains it with `source`"),
+        ("name one, or a set with --lite, --all, --set NAME or --ids-from FILE",
+         'name one, or a set with `set="lite"`, `set="all"`, `set` or `ids_from`'),
+        ("run with --expand-archives=no", 'run with `expand_archives="no"`'),
+        ("the parent directory with --pipelines /a/b", 'the parent directory with `pipelines="/a/b"`'),
+        ("write --unit I/4, or start a job array", 'write `unit="I/4"`, or start a job array'),
+        ("`--remove-unpublished` removes it", "`remove_unpublished=True` removes it"),
+        ("as last time: --skip-verification=no, --source /b", 'as last time: `skip_verification=False`, `source="/b"`'),
+        ("invalid value 'x' for '--jobs <N>'", "invalid value 'x' for `jobs`"),
+        ("'--expand-archives[=<HOW>]' cannot be used with '--partial[=<yes|no>]'",
+         "`expand_archives` cannot be used with `partial=True`"),
+        ("run `prep run leaf --skip-verification --variant fixed`",
+         'run `mleprep.run("leaf", skip_verification=True, variant="fixed")`'),
+        ("`prep fetch --list leaf` lists its members", '`mleprep.fetch_list("leaf")` lists its members'),
+        ("`prep fetch --check-rules` lists them", "`mleprep.fetch_check_rules()` lists them"),
+        ("`prep list` shows all competitions", "`mleprep.list()` shows all competitions"),
+        ("grade with `prep grade ID a.csv`", 'grade with `mleprep.grade("a.csv", "ID")`'),
+        ("run `prep cache verify --repair`", "run `prep cache verify --repair`"),
+        ("use --yes to remove", "use --yes to remove"),
+        ("cannot read /a--source/b/--set.csv", "cannot read /a--source/b/--set.csv"),
+        ("a -- b --- c", "a -- b --- c"),
+    ],
+)  # fmt: skip
+def test_messages_name_parameters(text: str, expected: str) -> None:
+    assert _words.translated(text) == expected
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_message_names_an_option_that_is_a_parameter(verb: str) -> None:
+    kept = OUTPUT | ARGUMENTS.get(verb, set()) | LISTS.get(verb, set()) | {"--verbose"}
+    for option, value in options_of(verb).items():
+        if option not in kept:
+            for text in (f"use {option}", f"use '{option}{value}'", f"`{option}` does it", f"without {option}; or"):
+                assert option not in _words.translated(text)

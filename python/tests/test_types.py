@@ -1,0 +1,143 @@
+"""Tests that the types of all results are those of the program's JSON, according to its schema and to real output."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mleprep
+import pytest
+from conftest import ROOT
+from mleprep import _envelope, _options
+from mleprep.results import Failure, Results
+
+SCHEMA = json.loads((ROOT / "docs/reference/json.schema.json").read_text(encoding="utf-8"))["$defs"]
+# Members of objects that the schema does not describe. test_verbs.py checks them in real output.
+OBJECTS = {
+    "steps": {"step": "unpack", "kind": "unpack", "runs": "maybe", "reason": "first_run"},
+    "findings": {"level": "note", "detector": "order", "what": "text", "evidence": ["a"]},
+}
+FUNCTIONS = sorted(_options.VERBS.keys() - {"path", "load"})
+
+
+def returned(name: str) -> tuple[type, type]:
+    """Returns the type of a function's result, and the type of its records."""
+    kind = typing.get_type_hints(getattr(mleprep, name))["return"]
+    group = typing.get_origin(kind) or kind
+    if not issubclass(group, Results):
+        return kind, kind
+    return kind, typing.get_args(kind if group is Results else group.__orig_bases__[0])[0]
+
+
+def alternatives(schema: Any) -> Iterator[Any]:
+    """Yields schemas with one type each."""
+    if "$ref" in schema:
+        yield from alternatives(SCHEMA[schema["$ref"].rsplit("/", 1)[1]])
+    elif inner := schema.get("anyOf") or schema.get("oneOf"):
+        for one in inner:
+            yield from alternatives(one)
+    elif isinstance(schema.get("type"), list):
+        for one in schema["type"]:
+            yield {**schema, "type": one}
+    else:
+        yield schema
+
+
+def samples(schema: Any, name: str = "") -> Iterator[Any]:
+    """Yields values of each type that a schema permits, with and without optional members."""
+    for one in alternatives(schema):
+        match one.get("type"):
+            case "string":
+                yield from one.get("enum", ["text"])
+            case "array":
+                yield []
+                yield from ([value] for value in samples(one.get("items", {}), name))
+            case "object":
+                yield from objects(one, name)
+            case kind:
+                yield from {None: [{}], "null": [None], "integer": [3], "number": [1.5, 2], "boolean": [True, False]}[kind]
+
+
+def objects(schema: Any, name: str) -> Iterator[Any]:
+    members = {key: [*samples(one, key)] for key, one in schema.get("properties", {}).items()}
+    if not members:
+        yield OBJECTS.get(name, {})
+        return
+    full = {key: values[0] for key, values in members.items()}
+    yield full
+    yield {key: full[key] for key in schema.get("required", ())}
+    for key, values in members.items():
+        yield from ({**full, key: value} for value in values[1:])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_each_document_of_the_schema_is_a_result(name: str) -> None:
+    kind, row = returned(name)
+    count = 0
+    for document in objects(SCHEMA[name], name):
+        entries = document.get("competitions", document.get("experiments"))
+        for entry in entries:
+            if name == "run":
+                # The caller adds this member.
+                entry["data_dir"] = Path("data")
+            if name == "summarize":
+                entry["experiment"] = "mine"
+        found = _envelope.results(kind, document)
+        rows = found if isinstance(found, Results) else [found] if found else []
+        assert all(isinstance(one, row) for one in rows)
+        count += len(rows)
+    assert count > 0
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_type_is_broader_than_the_schema(name: str) -> None:
+    row = returned(name)[1]
+    kinds = typing.get_type_hints(row)
+    items = SCHEMA[name]["properties"].get("competitions", {"items": {"properties": {}}})["items"]
+    if row is mleprep.Experiment:
+        pytest.skip("the schema does not describe experiments")
+    failed = SCHEMA["failed"]["properties"]
+    entries = [one for one in alternatives(items) if one["properties"] != failed]
+    for field in dataclasses.fields(row):
+        source = field.metadata.get("source", field.name)
+        if callable(source) or "." in source:
+            continue
+        assert any(source in entry["properties"] for entry in entries), f"{field.name} is no member"
+        for entry in entries:
+            if source not in entry["properties"]:
+                continue
+            members = [*alternatives(entry["properties"][source])]
+            is_optional = source not in entry["required"] or any(one.get("type") == "null" for one in members)
+            arguments = typing.get_args(kinds[field.name])
+            assert (type(None) not in arguments) or is_optional, f"{field.name} is never None"
+            if typing.get_origin(kinds[field.name]) is typing.Literal:
+                assert {*arguments} == {*itertools.chain(*(one["enum"] for one in members))}, field.name
+
+
+def test_members_of_results_are_in_the_schema() -> None:
+    for name in FUNCTIONS:
+        group = typing.get_origin(returned(name)[0]) or returned(name)[0]
+        if issubclass(group, Results) and group is not Results:
+            own = {key for key in group.__annotations__}
+            assert own and own <= SCHEMA[name]["properties"].keys()
+
+
+def test_failures_have_the_types_of_the_schema() -> None:
+    for definition in ("failure", "error_object"):
+        for one in objects(SCHEMA[definition], ""):
+            found = _envelope.decoded(Failure, one, "failure")
+            assert isinstance(found.message, str) and isinstance(found.code, int)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [(str, {}), (int, True), (int, 1.5), (tuple[str, ...], "text"), (float | None, "1"), (dict[str, float], {"a": "b"})],
+)
+def test_value_of_another_type_is_an_error(kind: Any, value: Any) -> None:
+    with pytest.raises(mleprep.InternalError, match="`a` is|`a.a` is"):
+        _envelope.decoded(kind, value, "a")

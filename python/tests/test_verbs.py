@@ -1,0 +1,289 @@
+"""Tests of the functions on prepared samples: paths, tables, results of all verbs, errors and progress."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import mleprep
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ID, ROOT, SAMPLES
+from mleprep import _progress, _tables
+from mleprep.results import prepared_path
+
+PIZZA = "random-acts-of-pizza"
+PICTURES = "aerial-cactus-identification"
+
+
+@pytest.fixture(scope="module")
+def variants(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a data directory with two variants."""
+    directory = tmp_path_factory.mktemp("variants")
+    for variant in ("v1", "fixed"):
+        mleprep.run(ID, variant=variant, source=SAMPLES, skip_verification=True, data_dir=directory, progress=False)
+    return directory
+
+
+def test_paths_of_variants(variants: Path) -> None:
+    for variant, expected in (("v1", variants / ID), ("fixed", variants / "fixed" / ID)):
+        path = mleprep.path(ID, variant=variant, data_dir=variants)
+        assert path == expected / "prepared" and (path / "public" / "train.csv").is_file()
+    assert prepared_path(Path("d"), "x", "fixed:30,63") == Path("d/fixed-30-63/x/prepared")
+    with pytest.raises(mleprep.InputError) as raised:
+        mleprep.path(ID, variant="fixed:63", data_dir=variants)
+    assert raised.value.help == f'run `mleprep.run("{ID}", variant="fixed:63")`'
+    with pytest.raises(mleprep.UsageError, match="did you mean `spaceship-titanic`"):
+        mleprep.path("spaceship-titanik", data_dir=variants)
+
+
+def test_path_without_a_data_dir_is_that_of_the_settings(variants: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(variants))
+    assert mleprep.path(ID) == variants / ID / "prepared"
+    [one] = mleprep.run(ID, source=SAMPLES, skip_verification=True, progress=False)
+    assert one.path == variants / ID / "prepared" and one.state == "up_to_date"
+    monkeypatch.chdir(variants.parent)
+    [one] = mleprep.run(ID, source=SAMPLES, skip_verification=True, progress=False, data_dir=variants.name)
+    assert one.path == variants / ID / "prepared"
+
+
+def test_public_tables_are_frames(data_dir: Path) -> None:
+    tables = mleprep.load(ID, data_dir=data_dir)
+    assert {*tables} == {"train", "test", "sample_submission"}
+    assert tables["train"].shape[0] == 270 and tables["train"] is tables["train"]
+    assert mleprep.validate(tables["sample_submission"], ID, data_dir=data_dir)
+    assert "train.csv" in tables._repr_html_() and "train" in repr(tables)
+    with pytest.raises(KeyError, match="no table 'trian'; the tables are"):
+        tables["trian"]
+    pizza = mleprep.load(PIZZA, data_dir=data_dir)
+    assert pizza["train"].equals(pizza["train.zip/train.json"]) and len(pizza["train"]) == 232
+    # Texts and numbers stay as they are.
+    assert pizza["train"]["unix_timestamp_of_request"].dtype == np.float64
+
+
+def test_polars_reads_the_same_tables(data_dir: Path) -> None:
+    polars = pytest.importorskip("polars")
+    for name in (ID, PIZZA):
+        expected = mleprep.load(name, data_dir=data_dir, library="pandas")
+        tables = mleprep.load(name, data_dir=data_dir, library="polars")
+        assert {*tables} == {*expected}
+        for key in tables:
+            assert isinstance(tables[key], polars.DataFrame) and tables[key].shape == expected[key].shape
+    sample = mleprep.load(ID, data_dir=data_dir, library="polars")["sample_submission"]
+    assert mleprep.grade(sample, ID, data_dir=data_dir, log=False).score == 0.5
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_formats_of_tables(tmp_path: Path, library: str) -> None:
+    pytest.importorskip(library)
+    frame = pd.DataFrame({"id": ["001", "002"], "value": [1, 2]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_csv(tmp_path / "b.tsv", index=False, sep="\t")
+    frame.to_csv(tmp_path / "c.csv.gz", index=False)
+    frame.to_json(tmp_path / "d.jsonl", orient="records", lines=True)
+    frame.to_json(tmp_path / "e.json", orient="records")
+    np.save(tmp_path / "f.npy", np.arange(3))
+    np.savez(tmp_path / "g.npz", x=np.arange(3))
+    (tmp_path / "folder").mkdir()
+    frame.to_csv(tmp_path / "folder" / "h.csv", index=False)
+    (tmp_path / "photo.jpg").write_bytes(b"")
+    with zipfile.ZipFile(tmp_path / "i.csv.zip", "w") as archive:
+        archive.writestr("i.csv", frame.to_csv(index=False))
+        archive.writestr("__MACOSX/._i.csv", "")
+        archive.writestr("photo.jpg", "")
+    tables = _tables.Tables(tmp_path, library)
+    assert sorted(tables) == ["a", "b", "c", "d", "e", "f", "folder/h", "g", "i"]
+    for name in "abcdei":
+        assert tables[name].shape == (2, 2), name
+    assert [*tables["d"]["id"]] == ["001", "002"] and tables["f"].tolist() == [0, 1, 2] == tables["g"]["x"].tolist()
+    (tmp_path / "a.csv").write_text("")
+    with pytest.raises(Exception) as raised:  # noqa: B017 - the exception of the library
+        _tables.Tables(tmp_path, library)["a"]
+    assert raised.value.__notes__ == [f"reading {tmp_path / 'a.csv'}"]
+
+
+def test_missing_library_is_an_import_error(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(ImportError, match="mleprep.load needs pandas or polars: pip install pandas"):
+        mleprep.load(ID, data_dir=data_dir)
+    with pytest.raises(ImportError, match="mleprep.load needs polars: pip install polars"):
+        mleprep.load(ID, data_dir=data_dir, library="polars")
+    with pytest.raises(ValueError, match="`library` must be one of pandas, polars, not 'numpy'"):
+        mleprep.load(ID, data_dir=data_dir, library="numpy")  # type: ignore[arg-type]
+
+
+def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
+    data: Any = {"data_dir": variants, "progress": False}
+    [plan] = mleprep.plan(ID, source=SAMPLES, skip_verification=True, **data)
+    assert plan.is_up_to_date and plan.steps[0].name == "bundle"
+    [found] = mleprep.leaks(ID, source=SAMPLES, **data)
+    assert found.items == 30 and found.bundle and found.worst is None
+    [audit] = mleprep.audit(ID, source=SAMPLES, **data)
+    assert audit.verdict == "content_differs" and audit.outputs and audit.outputs["published"] == 4
+    digests = mleprep.digest(**data)
+    assert digests.ids == [ID] and digests[0].public.files == 4 and len(digests.digest) == 64
+    assert mleprep.digest(mleprep.list(ID, data_dir=variants), **data).digest == digests.digest
+    difference = mleprep.diff(ID, "v1", "fixed", **data)
+    assert not difference.is_equal and difference.outputs and "private/test.csv" in difference._repr_html_()
+    assert mleprep.diff(ID, variants, str(variants), **data).is_equal
+    copy = mleprep.export(ID, tmp_path / "copy", private=True, **data)
+    assert copy.private and len(copy.files) == 5 and (tmp_path / "copy" / ID / "prepared" / "private").is_dir()
+    page = mleprep.report(ID, output=tmp_path / "page.html", **data)
+    assert page.path == tmp_path / "page.html" and page.path.stat().st_size == page.bytes and page.ids == [ID]
+    [listing] = mleprep.fetch_list(ID, source=SAMPLES, no_download=True, **data)
+    assert [one.path for one in listing.files] == ["train.csv"] and listing.files[0].used
+    [bundle] = mleprep.fetch(ID, source=SAMPLES, skip_bundle_verification=True, **data)
+    assert bundle.path == SAMPLES / f"{ID}.zip"
+    for one in (found, audit, digests, difference, copy, page, listing, bundle, plan):
+        assert one._repr_html_().startswith("<table>")
+
+
+def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
+    sample = mleprep.path(ID, data_dir=variants) / "public" / "sample_submission.csv"
+    lines = tmp_path / "list.jsonl"
+    lines.write_text(json.dumps({"competition_id": ID, "submission_path": str(sample)}))
+    for seed in range(2):
+        command = [os.environ["PREP_BINARY"], "grade", lines, "-o", tmp_path / f"reports-{seed}", "--data-dir", variants]
+        subprocess.run(command, check=True, capture_output=True)
+    (tmp_path / "one.txt").write_text(ID)
+    reports = sorted(tmp_path.glob("reports-*"))
+    [experiment] = mleprep.summarize(reports, name="mine", set=tmp_path / "one.txt", progress=False)
+    assert experiment.id == "mine" and experiment.sets[0]["num_seeds_averaged"] == 2
+    assert experiment.competitions[0]["mean_score"] == 0.5 and "valid submissions" in experiment._repr_html_()
+    with pytest.raises(mleprep.InputError, match="no figures for `low`") as raised:
+        mleprep.summarize(reports, set="low", progress=False)
+    assert raised.value.results[0].sets[0]["error"]
+    [experiment] = mleprep.summarize(reports, set="low", check=False, progress=False)
+    assert experiment.sets[0]["set"] == "low"
+
+
+def test_findings_of_a_leak(tmp_path: Path) -> None:
+    directory = tmp_path / "pipelines" / "coins"
+    directory.mkdir(parents=True)
+    (directory / "pipeline.yaml").write_text(
+        "name: Coins\ncategory: Tabular\nbundle: { kaggle: coins }\n"
+        "tables:\n  coins: { read: coins.csv, columns: { id: number, side: text } }\n"
+        "  train, test: { split: coins, method: shuffle, test_size: 0.5, seed: 0 }\n"
+        "public:\n  train.csv: SELECT * FROM train\n  test.csv: SELECT * FROM test\n"
+        "  sample_submission.csv: SELECT id, 'heads' AS side FROM test\n"
+        "private:\n  test.csv: SELECT * FROM test\n"
+        "grade:\n  answers: private/test.csv\n"
+        "  rules: [{ columns: [id, side] }, same_rows, { align: id }]\n  metric: { accuracy: side }\n"
+    )
+    with zipfile.ZipFile(tmp_path / "coins.zip", "w") as archive:
+        sides = np.random.default_rng(0).choice(["heads", "tails"], 400)
+        archive.writestr("coins.csv", "id,side\n" + "".join(f"{place},{side}\n" for place, side in enumerate(sides)))
+    own: Any = {"pipelines": tmp_path / "pipelines", "data_dir": tmp_path / "data", "progress": False}
+    mleprep.run("coins", source=tmp_path, **own)
+    [found] = mleprep.leaks("coins", **own)
+    assert found.worst == "leak"
+    [worst, *_] = found.findings
+    assert worst.level == "leak" and worst.detector and worst.what and worst.evidence and worst.advice
+    assert mleprep.load("coins", pipelines=own["pipelines"], data_dir=own["data_dir"])["train"].shape == (200, 2)
+
+
+def test_mistake_of_a_pipeline_is_shown_once(tmp_path: Path) -> None:
+    (tmp_path / "coins").mkdir()
+    (tmp_path / "coins" / "pipeline.yaml").write_text("name: Coins\n")
+    with pytest.raises(mleprep.PipelineError) as raised:
+        mleprep.plan("coins", pipelines=tmp_path, progress=False)
+    assert raised.value.place and raised.value.help
+    for text in (raised.value.place, raised.value.help):
+        assert str(raised.value).count(text) == 1
+
+
+def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
+    data: Any = {"data_dir": variants, "progress": False}
+    with pytest.raises(mleprep.InputError) as raised:
+        mleprep.leaks([ID, PICTURES], **data)
+    assert raised.value.help == f'run `mleprep.run("{PICTURES}")`' and raised.value.results.ids == [ID]
+    found = mleprep.leaks([ID, PICTURES], check=False, **data)
+    assert found.ids == [ID] and [one.id for one in found.failed] == [PICTURES]
+    assert "is not prepared" in found._repr_html_()
+    two: Any = [PICTURES, PIZZA]
+    with pytest.raises(mleprep.InputError) as raised:
+        mleprep.run(two, no_download=True, **data)
+    assert f"{PICTURES}/bundle: no bundle" in str(raised.value) and f"{PIZZA}/bundle: no bundle" in str(raised.value)
+    assert "run without `no_download=True`" in str(raised.value) and "--" not in str(raised.value)
+    done = mleprep.run(two, no_download=True, check=False, **data)
+    assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one.is_complete for one in done)
+    assert mleprep.run(two, available=True, source=ROOT, **data).left_out == (PICTURES, PIZZA)
+
+
+@pytest.mark.parametrize("call", ['run("leaf-classification", no_download=True)', 'list("leaf")', 'run("x", jobs="x")'])
+def test_error_appears_once(call: str, tmp_path: Path) -> None:
+    # Notebooks set these variables.
+    around = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
+    around["MLE_BENCH_DATA_DIR"] = str(tmp_path / "data")
+    code = f"import mleprep\ntry:\n    mleprep.{call}\nexcept mleprep.PrepError as error:\n    print(error)"
+    done = subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True, check=True)
+    assert done.stdout and "\x1b" not in done.stdout + done.stderr
+    assert not any(line in done.stderr for line in done.stdout.splitlines())
+    assert "help" not in done.stderr and "error" not in done.stderr
+
+
+def test_messages_without_an_exception_are_shown(tmp_path: Path) -> None:
+    lines: list[str] = []
+    mleprep.run("leaf-classification", no_download=True, check=False, data_dir=tmp_path, progress=lines.append)
+    assert any(line.startswith("error: leaf-classification/bundle") for line in lines)
+    assert any("`no_download=True`" in line for line in lines)
+
+
+class Bar:
+    """Records what a bar of tqdm shows."""
+
+    def __init__(self, total: int, unit: str) -> None:
+        self.total, self.n, self.start_t, self.texts, self.is_closed = total, 0, 0.0, [unit], False
+
+    def reset(self, total: int) -> None:
+        self.total, self.n = total, 0
+
+    def set_description(self, text: str) -> None:
+        self.texts.append(text)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_notebook_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    bars: list[Bar] = []
+    monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    shown = []
+    with _progress.listener(True, holds_errors=True) as show:
+        assert show
+        for line in (
+            "a: started, 5 steps", "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "warning: old",
+            "9 of 12 steps, 3.4 GB, 10 s; now b/x (34 % of 1.20 GB)", "b/x: failed", "b: failed after 2.00 s",
+            "error: b/x: no", "  help: mend it", "1 of 2 competitions are prepared; not prepared: b",
+        ):  # fmt: skip
+            show(line)
+            shown.append((bars[0].n, bars[0].total))
+    assert shown == [(0, 5), (0, 11), (5, 11), (5, 11), *[(9, 12)] * 6]
+    assert bars[0].is_closed and bars[0].texts[-1] == "b: failed after 2.00 s"
+    assert sys.stderr.getvalue().splitlines() == ["warning: old", "1 of 2 competitions are prepared; not prepared: b"]  # type: ignore[attr-defined]
+
+
+def test_real_notebook(tmp_path: Path) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("tqdm")
+    given = f"source={str(SAMPLES)!r}, skip_verification=True, data_dir={str(tmp_path)!r}"
+    cells = [
+        f"import mleprep\nmleprep.run({ID!r}, {given})",
+        f"mleprep.run('leaf-classification', no_download=True, data_dir={str(tmp_path)!r})",
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    around = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    nbclient.NotebookClient(book, timeout=300, allow_errors=True).execute(env=around)
+    (bar, table), failed = book.cells[0].outputs, book.cells[1].outputs
+    assert "step" in (bar.get("text") or bar["data"]["text/plain"])
+    assert table["data"]["text/html"].startswith("<table>") and ID in table["data"]["text/html"]
+    assert failed[-1]["ename"] == "InputError" and not any("error:" in one.get("text", "") for one in failed)
