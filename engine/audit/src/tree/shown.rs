@@ -54,7 +54,7 @@ pub(super) fn raise(
     let mut by_file: BTreeMap<String, Vec<&mut AuditFinding>> = BTreeMap::new();
     for finding in findings.iter_mut() {
         if is_suspicious(finding)
-            && finding.harm < Harm::SearchedAnswers
+            && finding.harm < Harm::Answers
             && let Some(file) = outermost_file(&finding.path, roots.theirs)
         {
             by_file.entry(file).or_default().push(finding);
@@ -78,7 +78,7 @@ fn outermost_file(path: &str, theirs: &Path) -> Option<String> {
 }
 
 fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
-    finding.raise(Harm::SearchedAnswers, ANSWERS_SHOWN);
+    finding.raise(Harm::Answers, ANSWERS_SHOWN);
     let proof = finding.proof.take();
     finding.proof = Some(proof.map_or(shown.to_owned(), |proof| format!("{proof}; {shown}")));
 }
@@ -101,7 +101,7 @@ fn raise_item_files(
         return Ok(());
     };
     for finding in findings.iter_mut().filter(|one| is_surplus(one)) {
-        finding.raise(Harm::SearchedAnswers, ANSWERS_SHOWN);
+        finding.raise(Harm::Answers, ANSWERS_SHOWN);
         finding.proof = Some(shown.clone());
     }
     Ok(())
