@@ -51,6 +51,9 @@ pub struct Catalog {
 /// Minimum length of a part of an id for which [`Catalog::suggestion`] suggests the id.
 const MIN_PART_LENGTH: usize = 4;
 
+/// Maximum number of similar ids in a message.
+const MAX_SIMILAR: usize = 5;
+
 /// Longer texts are not compared with ids, because the comparison takes time for each byte.
 const MAX_ID_BYTES: usize = 200;
 
@@ -141,9 +144,17 @@ impl Catalog {
     pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
-            match self.suggestion(id) {
-                Some(near) => error.suggest(Some(near)),
-                None => error.help(Remedy::ListCompetitions),
+            let similar = self.similar(id);
+            match (self.suggestion(id), similar.get(..MAX_SIMILAR)) {
+                (Some(near), _) => error.suggest(Some(near)),
+                (None, _) if similar.is_empty() => error.help(Remedy::ListCompetitions),
+                (None, None) => error.help(format!("did you mean one of {}?", similar.join(", "))),
+                (None, Some(first)) => {
+                    let (first, more) = (first.join(", "), similar.len() - first.len());
+                    error.help(format!(
+                        "did you mean one of {first}, or one of {more} others?"
+                    ))
+                }
             }
         })
     }
@@ -176,14 +187,20 @@ impl Catalog {
         if id.len() > MAX_ID_BYTES {
             return None;
         }
-        let ids = || self.entries.keys().map(String::as_str);
-        let part = id.to_lowercase();
-        let only = || {
-            let mut having = ids().filter(|id| id.to_lowercase().contains(&part));
-            having.next().filter(|_| having.next().is_none())
+        let only = || match self.similar(id).as_slice() {
+            [only] => Some(*only),
+            _ => None,
         };
-        prep_spec::nearest(id, ids())
-            .or_else(|| (part.len() >= MIN_PART_LENGTH).then(only).flatten())
+        prep_spec::nearest(id, self.entries.keys().map(String::as_str)).or_else(only)
+    }
+
+    /// Returns the ids that contain another one.
+    fn similar(&self, id: &str) -> Vec<&str> {
+        let part = id.to_lowercase();
+        let ids = self.entries.keys().map(String::as_str);
+        let is_long = (MIN_PART_LENGTH..=MAX_ID_BYTES).contains(&part.len());
+        let found = ids.filter(|id| is_long && id.to_lowercase().contains(&part));
+        found.collect()
     }
 }
 
@@ -331,6 +348,11 @@ include!(concat!(env!("OUT_DIR"), "/samples.rs"));
 const SCORED: &str = "scored";
 const ALL: &str = "all";
 
+/// Returns the names of the sets.
+pub fn set_names() -> impl Iterator<Item = &'static str> {
+    prep_splits::set_names().chain([SCORED])
+}
+
 /// Returns the ids of a set. `all` contains all competitions, unlike the benchmark's list `all`, which contains only
 /// the scored ones.
 ///
@@ -347,7 +369,7 @@ pub fn competition_set(name: &str) -> Result<Vec<&'static str>, Error> {
     if !found.is_empty() {
         return Ok(found);
     }
-    let names: Vec<&str> = prep_splits::set_names().chain([SCORED]).collect();
+    let names: Vec<&str> = set_names().collect();
     let near = prep_spec::nearest(name, names.iter().copied());
     let error = Error::request(format!("there is no set `{name}`"));
     let error = error.help(format!("the sets are {}", names.join(", ")));

@@ -53,7 +53,7 @@ mod task;
 pub use bundles::{BorrowedBundle, Lender, Note};
 pub use catalog::{
     Catalog, CatalogEntry, CompetitionDefinition, SAMPLES, SampleBundle, competition_set,
-    definition, definitions, lists, upstream_facts,
+    definition, definitions, lists, set_names, upstream_facts,
 };
 pub use check::{check, format_pipeline, schema};
 pub use digests::facts;

@@ -7,6 +7,7 @@
 //! global     options of all verbs                    options    options that several verbs share
 //! select     selection of competitions               settings   directories and limits, the system
 //! remote     the shared remote                       prep_toml  configuration file
+//! completion values that shells complete
 //! output/    printer, progress, tables               process    allocator, signals, exhausted resources
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! parses the command line, prints results, and ends with an exit code.
 
 mod args;
+mod completion;
 mod error;
 mod global;
 mod options;
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
 }
 
 fn prep() -> ExitCode {
+    completion::answer();
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(exit) => return ExitCode::from(exit),

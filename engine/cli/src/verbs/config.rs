@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap_complete::Shell;
 use prep_app::{Error, Verify};
 use prep_core::units;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::completion;
 use crate::error::{CliError, Exit};
 use crate::global::named;
 use crate::options::OutputArg;
@@ -172,28 +172,25 @@ pub struct CompletionsArgs {
 }
 
 /// The shell of the completions. `None` for manual pages.
-type Form = Option<Shell>;
+type Form = Option<&'static str>;
 
 const FORMS: [(&str, Form); 6] = [
-    ("bash", Some(Shell::Bash)),
-    ("elvish", Some(Shell::Elvish)),
-    ("fish", Some(Shell::Fish)),
-    ("powershell", Some(Shell::PowerShell)),
-    ("zsh", Some(Shell::Zsh)),
+    ("bash", Some("bash")),
+    ("elvish", Some("elvish")),
+    ("fish", Some("fish")),
+    ("powershell", Some("powershell")),
+    ("zsh", Some("zsh")),
     ("man", None),
 ];
 
 impl CompletionsArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let mut command = (session.command)();
         match (self.form, self.output.path()) {
             (Some(shell), _) => {
-                let mut script = Vec::new();
-                clap_complete::generate(shell, &mut command, "prep", &mut script);
-                let script = String::from_utf8_lossy(&script);
+                let script = completion::script(shell).unwrap_or_default();
                 self.output.write(session, &script)?;
             }
-            (None, Some(directory)) => write_pages(command, directory)?,
+            (None, Some(directory)) => write_pages((session.command)(), directory)?,
             (None, None) => {
                 return Err(CliError::usage("manual pages are several files")
                     .help("name a directory for them with -o DIR"));
