@@ -1,4 +1,4 @@
-//! Third and fourth stage: finds the bundle of a competition and the further sources of its pipeline, and builds the graph of its
+//! Second stage: finds the bundle of a competition and the further sources of its pipeline, and builds the graph of its
 //! steps.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Sixth stage: computes the size and the disk space of downloads before they begin, and checks that there is enough.
+//! Fourth stage: computes the size and the disk space of downloads before they begin, and checks that there is enough.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

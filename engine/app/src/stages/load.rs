@@ -1,4 +1,4 @@
-//! First and second stage: finds the catalog entries of a task's competitions. Loads and checks their pipelines, reads
+//! First stage: finds the catalog entries of a task's competitions. Loads and checks their pipelines, reads
 //! published checksums, and compares the pipelines with `prep.lock`.
 //!
 //! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. Therefore the

@@ -1,4 +1,4 @@
-//! Eighth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
+//! Sixth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
 //! Also renews the time of the record of data that are up to date, which programs such as Make compare.
 
 use std::collections::{BTreeMap, HashMap, HashSet};

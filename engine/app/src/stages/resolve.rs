@@ -1,4 +1,4 @@
-//! Fifth stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
+//! Third stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
 //!
 //! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as one
 //! error. Bundles whose results are used although they are neither on this machine nor recorded in the data directory are

@@ -1,4 +1,4 @@
-//! Seventh stage: runs the steps that are not up to date. Measures the time of every competition, records how a tree was prepared
+//! Fifth stage: runs the steps that are not up to date. Measures the time of every competition, records how a tree was prepared
 //! as soon as it is published, and, if requested, deletes its bundle. The later stages record facts about a run whose steps have
 //! ended, and create its summary.
 

@@ -1,14 +1,6 @@
-//! The tools, one per file. To add a tool, add its file and list it in [`ALL`].
+//! The tools: `list`, `describe`, `validate` and `grade`. To add a tool, list it in [`ALL`].
 //!
-//! The tool `list_competitions`: lists all competitions, and shows which are prepared.
-//!
-//! The tool `describe_competition`: returns the task of a competition and the files that participants get.
-//!
-//! The tool `grade_submission`: returns the score and medal of a submission.
-//!
-//! Opens the submission that a call names.
-//!
-//! The tool `validate_submission`: checks whether a submission is valid. Runs the same code as grading, but returns no score.
+//! `validate` runs the same code as `grade`, but returns no score.
 
 use prep_app::{
     CatalogEntry, Error, PreparedData, PreparedState, Remedy, Submission, SubmissionError,
@@ -17,7 +9,7 @@ use prep_app::{
 use prep_grade::report::{JsonObject, JsonValue};
 use serde_json::{Map, Number, Value, json};
 
-use crate::rpc::{Answer, McpOptions, ToolError};
+use crate::{Answer, McpOptions, ToolError};
 
 /// A tool: its description for agents, and its function.
 pub struct ToolDefinition {

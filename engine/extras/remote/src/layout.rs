@@ -1,4 +1,4 @@
-//! The names of files in a remote.
+//! The names of files in a remote, and the requests for ranges of a bundle.
 //!
 //! ```text
 //! v1/ledger/KEY                    outputs of a step key, signed
@@ -11,8 +11,6 @@
 //!
 //! Therefore a role that may read everything except `private/` cannot read answers. `v1` is the version of the format.
 //! Each version uses a different name, so no version misreads the files of another.
-//!
-//! Combines ranges of a bundle into requests.
 
 use std::ops::Range;
 

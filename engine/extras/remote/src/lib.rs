@@ -2,15 +2,13 @@
 //!
 //! ```text
 //! address    URL and credentials -> object store   layout     names of files in the store
-//! key        signing keys                          signed     signed records
-//! trust      which keys are trusted, and for what  rejection  why a record is not trusted
+//! key        signing keys                          trust      signed records; which keys are trusted, and for what
 //! remote     single operations that return errors  error      errors by meaning, without secrets
 //! link       the remote as a run uses it: errors are reported once, and the run continues
-//! queue      results that wait to be sent          tier       the remote as the second level of the local cache
-//! upload     sends results and bundles             send       sends files in parts, which are verified meanwhile
+//! upload     sends results and bundles             send       files in parts; results that wait to be sent
 //! hashes     hash lists of bundles, for verifying parts
-//! mirror     bundles that are read in place        requests   combines ranges into requests
-//! source     reads a bundle from the mirror instead of downloading it
+//! mirror     bundles that are read in place
+//! tier       the remote as the second level of the local cache; bundles from the mirror instead of a download
 //! ```
 //!
 //! # Guarantees

@@ -1,7 +1,7 @@
 //! Tracks open connections, and closes some of them if there are too many.
 //!
 //! A connection only takes a socket and a small buffer. So there are more of them than uploads at the same time
-//! ([`slots`](crate::connections)), and a connection that sends `GET /health` is answered even if all uploads are slow. If
+//! ([`Slots`]), and a connection that sends `GET /health` is answered even if all uploads are slow. If
 //! the limit is reached, a new connection replaces an old one:
 //!
 //! 1. the one that has been idle for the longest time;

@@ -6,7 +6,7 @@
 //! copied, still compressed, into `ID.part-KEY.zip`. Later steps read that file like a bundle. The MD5 of the bundle
 //! cannot be verified in this way, but the published checksums of the outputs can.
 //!
-//! If the bundle cannot be read by ranges, the members are fetched one by one (`files`).
+//! If the bundle cannot be read by ranges, the members are fetched one by one.
 
 use std::fs::File;
 use std::io;

@@ -1,8 +1,7 @@
 //! Credentials for Kaggle's API ([`KaggleCredentials`]), and the place where they were found ([`FoundCredentials`]).
 //!
 //! ```text
-//! find    searches the places in which Kaggle's own tools store credentials
-//! parts   parses the content of a variable or file
+//! find    searches the places in which Kaggle's own tools store credentials, and parses their contents
 //! login   the tokens of `kaggle auth login`: they expire and are renewed
 //! ```
 

@@ -290,11 +290,11 @@ mod tests {
         let found = thumbnail(&bytes).unwrap();
         assert_eq!((found.size, found.image), (size(72, 36), size(288, 144)));
         let small = Pixels::decode(&found.png, &DecodingLimits::default()).unwrap();
-        let (pixels, _) = small.bytes.as_chunks::<3>();
+        let mut pixels = small.bytes.chunks_exact(small.stride());
         assert!(
-            pixels.iter().all(|pixel| *pixel == [100; 3]),
+            pixels.all(|pixel| pixel.starts_with(&[100; 3])),
             "{:?}",
-            &pixels[..2]
+            &small.bytes[..8]
         );
         assert!(thumbnail(b"no image").is_none());
         assert!(thumbnail(&bytes[..bytes.len() / 2]).is_none());

@@ -1,13 +1,8 @@
-//! The top of the page: a summary, and one row for each competition.
+//! The top of the page: a summary, and a table with one row for each competition.
 //!
-//! Sorting and filtering without a script: radio buttons, and CSS rules that depend on the checked button.
-//!
-//! Each row has a CSS variable with its position in each order, for example `--by-size: 3`. The rows are items of a
-//! grid, so a rule can set their `order` to one of these variables.
-//!
-//! The table of all competitions. On a narrow screen, each row becomes a block.
-//!
-//! Shows the state of a competition as a coloured label.
+//! Rows are sorted and filtered without a script: by radio buttons, and CSS rules that depend on the checked button. Each
+//! row has a CSS variable with its position in each order, for example `--by-size: 3`. The rows are items of a grid, so a
+//! rule can set their `order` to one of these variables. On a narrow screen, each row becomes a block.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -16,7 +11,7 @@ use maud::{Markup, html};
 use prep_app::PreparedState;
 use prep_core::units;
 
-use crate::collect::{CompetitionPage, OutputComparison, PageContent};
+use crate::collect::{CompetitionPage, OutputComparison, OutputFile, PageContent};
 use crate::text::{count, time};
 
 /// Returns the title and the summary.
@@ -60,13 +55,7 @@ pub fn header(report: &PageContent) -> Markup {
 /// Returns a card with the number of outputs that match their published checksum. It is empty if no output has a
 /// published checksum.
 fn published(all: &[CompetitionPage]) -> Markup {
-    let outputs = |wanted: fn(&OutputComparison) -> bool| {
-        let files = all.iter().flat_map(|competition| &competition.files);
-        files.filter(|file| wanted(&file.compared)).count()
-    };
-    let equal = outputs(|compared| matches!(compared, OutputComparison::Equal { .. }));
-    let differ = outputs(|compared| *compared == OutputComparison::Differs);
-    let skipped = outputs(|compared| *compared == OutputComparison::Skipped);
+    let (equal, differ, skipped) = compared(all.iter().flat_map(|one| &one.files));
     let all = equal + differ + skipped;
     if all == 0 {
         return html! {};
@@ -80,6 +69,18 @@ fn published(all: &[CompetitionPage]) -> Markup {
         }
     };
     card("Checksums", &format!("{equal} of {all}"), &note)
+}
+
+/// Returns the number of outputs that match their published checksum, that differ from it, and that are not compared.
+fn compared<'a>(files: impl Iterator<Item = &'a OutputFile> + Clone) -> (usize, usize, usize) {
+    let count = |wanted: fn(&OutputComparison) -> bool| {
+        files.clone().filter(|file| wanted(&file.compared)).count()
+    };
+    (
+        count(|compared| matches!(compared, OutputComparison::Equal { .. })),
+        count(|compared| *compared == OutputComparison::Differs),
+        count(|compared| *compared == OutputComparison::Skipped),
+    )
 }
 
 fn card(name: &str, value: &str, note: &str) -> Markup {
@@ -259,18 +260,13 @@ pub fn checksums(competition: &CompetitionPage) -> String {
     if competition.files.is_empty() {
         return String::new();
     }
-    let count = |wanted: fn(&OutputComparison) -> bool| {
-        let files = competition.files.iter();
-        files.filter(|file| wanted(&file.compared)).count()
-    };
-    let equal = count(|compared| matches!(compared, OutputComparison::Equal { .. }));
-    let differ = count(|compared| *compared == OutputComparison::Differs);
-    let open = count(|compared| *compared == OutputComparison::Skipped);
+    let (equal, differ, open) = compared(competition.files.iter());
     let published = equal + differ + open;
     if published == 0 {
-        return match count(|compared| *compared == OutputComparison::OtherVariant) {
-            0 => "none published".to_owned(),
-            _ => format!("none published for {}", competition.variant),
+        let mut files = competition.files.iter();
+        return match files.any(|file| file.compared == OutputComparison::OtherVariant) {
+            false => "none published".to_owned(),
+            true => format!("none published for {}", competition.variant),
         };
     }
     if open == published {
