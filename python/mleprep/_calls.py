@@ -51,9 +51,9 @@ def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Results[Plan
 def run(ids: Ids = (), **options: Unpack[_options.Run]) -> Runs:
     """Prepares competitions: runs the steps that are not up to date and publishes the results.
 
-    Without `source`, bundles are downloaded from Kaggle. Options such as `skip_verification` keep the values of the last
-    run in the data directory, unless you give them. With `check=False`, failures raise no exception: check `state` and
-    `failures` of the records.
+    Without `source`, bundles are downloaded from Kaggle. Options such as `skip_verification` keep the values of the
+    last run in the data directory, unless you give them. With `check=False`, failures raise no exception: check
+    `state` and `failures` of the records.
     """
     return _call("run", Runs, _ids(ids), options)
 
@@ -175,8 +175,8 @@ def load(
 ) -> Tables:
     """Returns the public tables of a prepared competition by name, such as `train` for train.csv.
 
-    Without `library`, pandas is used if it is installed, otherwise polars. Files of numpy are arrays. A table is read at
-    the first access to it. Tables in zip archives are included.
+    Without `library`, pandas is used if it is installed, otherwise polars. Files of numpy are arrays. A table is read
+    at the first access to it. Tables in zip archives are included.
     """
     return Tables(path(id, **options) / "public", library)
 
@@ -190,8 +190,8 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
     """Returns the data directory of a call. If no directory is given, asks the program for that of the settings."""
     directory = options.get("data_dir")
     if directory is None:
-        cache = {"cache_dir": options.get("cache_dir")}
-        finished = _program.call(["--json", "config", *_options.command_line("run", cache)])
+        given = _options.command_line("run", {"cache_dir": options.get("cache_dir")})
+        finished = _program.call(["--json", "config", *given])
         found = _envelope.document(finished.stdout)
         if finished.code != 0:
             raise _envelope.error(finished.code, found, finished.stderr)

@@ -30,7 +30,7 @@ def document(stdout: str) -> Json:
 
 
 def results(kind: Any, found: Json) -> Any:
-    """Returns the results in the output of a call. `kind` is a type of `Results`, or of a record for a single result."""
+    """Returns the results in the output of a call. `kind` is a type of `Results`, or of a record for one result."""
     entries = found.get("competitions", found.get("experiments"))
     if not isinstance(entries, list):
         raise unexpected("competitions", list, entries)
@@ -109,7 +109,7 @@ def unexpected(place: str, kind: Any, value: object) -> InternalError:
 
 
 def error(code: int, found: Json, stderr: str) -> PrepError:
-    """Returns the error of a call, from its JSON output or otherwise from its messages. It names all failures, equal ones once."""
+    """Returns the error of a call, from its JSON output or from its messages. It names each failure once."""
     errors: list[Json] = [found["error"]] if "error" in found else []
     for entry in found.get("competitions", ()):
         inner = [*entry.get("failures", ()), *([entry["error"]] if entry.get("error") else [])]

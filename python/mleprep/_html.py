@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> str:
     """Returns an HTML table. Escapes the cells, so that nothing in them is treated as markup."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    head = "".join(f"<th style='text-align:left'>{escape(name.replace('_', ' '))}</th>" for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{escape(_cell(name, row.get(name)))}</td>" for name in names) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    head = _row("th", (name.replace("_", " ") for name in names))
+    body = "".join(_row("td", (_cell(name, row.get(name)) for name in names)) for row in rows)
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<{tag} style='text-align:left'>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _cell(name: str, value: object) -> str:
@@ -36,10 +37,8 @@ def shown(value: object) -> str:
     return str(value)
 
 
-def size(count: int | None) -> str:
+def size(count: int) -> str:
     """Formats a number of bytes like the program, in decimal units: `12.3 MB`."""
-    if count is None:
-        return ""
     amount = float(count)
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if amount < 999.5 or unit == "TB":

@@ -5,7 +5,9 @@ from __future__ import annotations
 import bz2
 import gzip
 import importlib.util
+import json
 import lzma
+import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,16 +18,15 @@ from mleprep import _html
 
 # The functions are Any, because their results have no common type.
 _COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-# Values keep their types: no texts become numbers or dates because of the names of columns.
-_JSON = {"dtype": False, "convert_dates": False}
 _ALL_ROWS = {"infer_schema_length": None}
 #: For each library, the function and its options by the suffix of a file.
 _READERS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "pandas": {
         ".csv": ("read_csv", {"low_memory": False}),
         ".tsv": ("read_csv", {"low_memory": False, "sep": "\t"}),
-        ".json": ("read_json", _JSON),
-        ".jsonl": ("read_json", _JSON | {"lines": True}),
+        # Its function `read_json` converts columns to dates because of their names.
+        ".json": ("DataFrame", {}),
+        ".jsonl": ("DataFrame", {}),
         ".parquet": ("read_parquet", {}),
     },
     "polars": {
@@ -48,22 +49,21 @@ class Tables(Mapping[str, Any]):
         #: The file of each table, and the member if the file is a zip archive.
         self._places: dict[str, tuple[Path, str | None]] = {}
         self._read: dict[str, Any] = {}
+        files = sorted(os.path.join(parent, name) for parent, _, names in os.walk(directory) for name in names)
         # Archives come last, so that the short name is that of the file.
-        for path in sorted(directory.rglob("*"), key=lambda path: (path.suffix == ".zip", path)):
-            shown = path.relative_to(directory).as_posix()
-            if path.suffix != ".zip":
-                self._add(shown, shown, (path, None))
-            elif zipfile.is_zipfile(path):
-                with zipfile.ZipFile(path) as archive:
+        for file in sorted(files, key=lambda file: file.endswith(".zip")):
+            shown = file[len(str(directory)) + 1 :]
+            self._add(shown, shown, Path(file), None)
+            if file.endswith(".zip") and zipfile.is_zipfile(file):
+                with zipfile.ZipFile(file) as archive:
                     for name in archive.namelist():
-                        self._add(name, f"{shown}/{name}", (path, name))
+                        self._add(name, f"{shown}/{name}", Path(file), name)
 
-    def _add(self, name: str, full_name: str, place: tuple[Path, str | None]) -> None:
+    def _add(self, name: str, full_name: str, path: Path, member: str | None) -> None:
         suffix = _suffix(name)
-        # Archives of the Finder have a second file for each one.
         if (suffix in self._readers or suffix in _ARRAYS) and "__MACOSX" not in name:
             short = name[: name.rindex(suffix)]
-            self._places[full_name if short in self._places else short] = place
+            self._places[full_name if short in self._places else short] = (path, member)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._places:
@@ -88,7 +88,10 @@ class Tables(Mapping[str, Any]):
     def _parse(self, suffix: str, file: IO[bytes]) -> Any:
         if suffix not in _ARRAYS:
             function, options = self._readers[suffix]
-            return getattr(self._library, function)(file, **options)
+            data: Any = file
+            if function == "DataFrame":
+                data = [json.loads(line) for line in file] if suffix == ".jsonl" else json.load(file)
+            return getattr(self._library, function)(data, **options)
         array = importlib.import_module("numpy").load(file, allow_pickle=False)
         return array if suffix == ".npy" else dict(array)
 
@@ -108,8 +111,8 @@ class Tables(Mapping[str, Any]):
 
 def _suffix(name: str) -> str:
     """Returns the suffix of a file's name before a suffix of compression: `.csv` for train.csv.gz."""
-    path = Path(name.removesuffix(Path(name).suffix) if Path(name).suffix in _COMPRESSED else name)
-    return path.suffix
+    stem, suffix = os.path.splitext(name)
+    return os.path.splitext(stem)[1] if suffix in _COMPRESSED else suffix
 
 
 def _imported(library: str | None) -> ModuleType:

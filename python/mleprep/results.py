@@ -134,7 +134,7 @@ class Prepared(Record):
     checksums: Literal["ok", "depends_on_writer", "differ", "not_published", "not_checked"] = "not_checked"
     failures: tuple[Failure, ...] = ()
     #: Directory of the published files. It exists if the competition is prepared.
-    path: Path = member(lambda record: prepared_path(record["data_dir"], record["id"], record["variant"]), default=Path())
+    path: Path = member(lambda one: prepared_path(one["data_dir"], one["id"], one["variant"]), default=Path())
     #: Files and checksums that could not be verified after a partial download.
     unverified: tuple[str, ...] = ()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import mleprep
 import pytest
 from conftest import ID, ROOT
-from mleprep import _envelope, _private, _program
+from mleprep import _private, _program
 
 import mlebench.grade
 from mlebench.registry import Registry
@@ -145,31 +145,6 @@ def test_program_that_does_not_exist_is_not_found(tmp_path: Path, monkeypatch: p
         monkeypatch.setenv("PREP_BINARY", str(named))
         with pytest.raises(mleprep.ProgramNotFound, match="PREP_BINARY names"):
             mleprep.list()
-
-
-@pytest.mark.parametrize(
-    ("help", "expected"),
-    [
-        (
-            "--skip-bundle-verification accepts the bundle; outputs are still compared",
-            "`skip_bundle_verification` accepts the bundle; outputs are still compared",
-        ),
-        ("name one, or a set with --lite", 'name one, or a set with `set="lite"`'),
-        ("name the directory that contains it with --source", "name the directory that contains it with `source`"),
-        ("run `prep run ID --lite`", "run `prep run ID --lite`"),
-        ("run without --locked", "run without the option `--locked` of the program `prep`"),
-        (None, None),
-    ],
-)
-def test_advice_names_parameters(help: str | None, expected: str | None) -> None:
-    assert _envelope.advice(help) == expected
-
-
-def test_parameters_in_advice_exist() -> None:
-    import inspect
-
-    known = set(inspect.signature(mleprep.run).parameters)
-    assert {name[2:].replace("-", "_") for name in _envelope._PARAMETERS} <= known
 
 
 def test_directories_of_others_are_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
