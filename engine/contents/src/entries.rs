@@ -95,7 +95,7 @@ pub fn of_directory_as_stored(
     let mut exceeded = Vec::new();
     listing::walk(root, &mut |path, place, length| {
         let budget = resources.limits.budget(length);
-        let mut walk = Walk {
+        let mut walk = EntryWalk {
             forms: StoredForms::Read,
             visit: &mut *visit,
         };
@@ -134,7 +134,7 @@ pub fn of_file(
         .map_err(ContentsError::system_error(place))?
         .len();
     let budget = resources.limits.budget(length);
-    let mut walk = Walk {
+    let mut walk = EntryWalk {
         forms: StoredForms::Skip,
         visit: &mut |entry, content| visit(entry.path, entry.bytes, content),
     };
@@ -142,12 +142,12 @@ pub fn of_file(
 }
 
 /// Options for visiting one file and the archives nested in it.
-struct Walk<'a> {
+struct EntryWalk<'a> {
     forms: StoredForms,
     visit: VisitEntry<'a>,
 }
 
-impl Walk<'_> {
+impl EntryWalk<'_> {
     fn file(
         &mut self,
         place: &Path,

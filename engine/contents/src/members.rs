@@ -58,19 +58,19 @@ pub enum ArchiveSide {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Content {
+struct MemberContent {
     size: u64,
     hash: blake3::Hash,
 }
 
 /// A member's path, and the number of earlier members with the same path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Name {
+struct MemberName {
     path: String,
     before: u32,
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for MemberName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.before {
             0 => f.write_str(&self.path),
@@ -79,7 +79,7 @@ impl fmt::Display for Name {
     }
 }
 
-type List = BTreeMap<Name, Content>;
+type MemberList = BTreeMap<MemberName, MemberContent>;
 
 /// Totals over the members of both archives.
 #[derive(Debug, Default, Clone, Copy)]
@@ -151,8 +151,8 @@ pub fn compare(
 
 /// The members of an archive and their order.
 struct ArchiveMembers {
-    members: List,
-    order: Vec<Name>,
+    members: MemberList,
+    order: Vec<MemberName>,
 }
 
 /// Returns whether the common members have a different order.
@@ -166,15 +166,15 @@ fn is_reordered(there: &ArchiveMembers, here: &ArchiveMembers) -> bool {
 
 /// Visits members that only one archive has. Returns the common members that differ.
 fn visit_one_sided_members(
-    there: &List,
-    here: &List,
+    there: &MemberList,
+    here: &MemberList,
     compared: &mut MemberTotals,
     visit: VisitDifference<'_>,
-) -> Result<BTreeSet<Name>> {
+) -> Result<BTreeSet<MemberName>> {
     let surplus = there.iter().filter(|(name, _)| !here.contains_key(*name));
-    let mut surplus: BTreeMap<&Name, Content> =
+    let mut surplus: BTreeMap<&MemberName, MemberContent> =
         surplus.map(|(name, content)| (name, *content)).collect();
-    let mut by_content: HashMap<blake3::Hash, Vec<&Name>> = HashMap::new();
+    let mut by_content: HashMap<blake3::Hash, Vec<&MemberName>> = HashMap::new();
     for (name, content) in &surplus {
         by_content.entry(content.hash).or_default().push(name);
     }
@@ -199,7 +199,7 @@ fn visit_one_sided_members(
         }
     }
     // Find members whose contents are swapped.
-    let mut elsewhere: HashMap<blake3::Hash, &Name> = HashMap::new();
+    let mut elsewhere: HashMap<blake3::Hash, &MemberName> = HashMap::new();
     for name in &differ {
         if let Some(content) = there.get(name) {
             elsewhere.insert(content.hash, name);
@@ -209,7 +209,7 @@ fn visit_one_sided_members(
     for name in &differ {
         let content = here.get(name).map(|content| content.hash);
         if let Some(other) = content.and_then(|hash| elsewhere.get(&hash)) {
-            let size = |list: &List| list.get(name).map_or(0, |content| content.size);
+            let size = |list: &MemberList| list.get(name).map_or(0, |content| content.size);
             let (theirs, ours) = (size(there), size(here));
             let there = &other.to_string();
             visit(
@@ -235,7 +235,7 @@ fn visit_one_sided_members(
 
 /// Visits the differing members of zip archives, in the order of their names.
 fn compare_zip_members(
-    differ: &BTreeSet<Name>,
+    differ: &BTreeSet<MemberName>,
     theirs: &Path,
     ours: &Path,
     context: &ReadContext<'_>,
@@ -245,7 +245,7 @@ fn compare_zip_members(
         let (file, length) = open(place)?;
         let directory = ZipDirectory::read(&file, 0..length, context.budget);
         let directory = directory.map_err(ContentsError::classify)?;
-        let (mut names, mut entries) = (Names::default(), HashMap::new());
+        let (mut names, mut entries) = (MemberNames::default(), HashMap::new());
         for member in directory.iter().filter(|one| !one.is_directory) {
             let name = names.next(member.path);
             if differ.contains(&name) {
@@ -281,7 +281,7 @@ struct ArchiveReader<'a> {
 impl ArchiveReader<'_> {
     fn list(&self, place: &Path) -> Result<ArchiveMembers> {
         let mut listed = ArchiveMembers {
-            members: List::new(),
+            members: MemberList::new(),
             order: Vec::new(),
         };
         self.visit(place, &mut |name, content| {
@@ -289,7 +289,7 @@ impl ArchiveReader<'_> {
             let hash = hash(&mut counted)?;
             let size = counted.size;
             listed.order.push(name.clone());
-            listed.members.insert(name, Content { size, hash });
+            listed.members.insert(name, MemberContent { size, hash });
             Ok(())
         })?;
         Ok(listed)
@@ -298,13 +298,13 @@ impl ArchiveReader<'_> {
     /// Visits the differing members, in the order of `ours`.
     fn compare_in_sequence(
         &self,
-        differ: &BTreeSet<Name>,
+        differ: &BTreeSet<MemberName>,
         theirs: &Path,
         ours: &Path,
         visit: VisitDifference<'_>,
     ) -> Result<()> {
         let resources = self.context.resources;
-        let mut copies: HashMap<Name, TempPath> = HashMap::new();
+        let mut copies: HashMap<MemberName, TempPath> = HashMap::new();
         self.visit(theirs, &mut |name, content| {
             if differ.contains(&name) {
                 copies.insert(name, spool(content, resources)?);
@@ -324,9 +324,9 @@ impl ArchiveReader<'_> {
     fn visit(
         &self,
         place: &Path,
-        visit: &mut dyn FnMut(Name, &mut dyn Read) -> Result<()>,
+        visit: &mut dyn FnMut(MemberName, &mut dyn Read) -> Result<()>,
     ) -> Result<()> {
-        let (mut names, budget) = (Names::default(), self.context.budget);
+        let (mut names, budget) = (MemberNames::default(), self.context.budget);
         of_archive(
             self.kind,
             place,
@@ -339,12 +339,12 @@ impl ArchiveReader<'_> {
 
 /// Gives members with the same path different names.
 #[derive(Default)]
-struct Names(HashMap<String, u32>);
+struct MemberNames(HashMap<String, u32>);
 
-impl Names {
-    fn next(&mut self, path: &str) -> Name {
+impl MemberNames {
+    fn next(&mut self, path: &str) -> MemberName {
         let count = self.0.entry(path.to_owned()).or_default();
-        let name = Name {
+        let name = MemberName {
             path: path.to_owned(),
             before: *count,
         };

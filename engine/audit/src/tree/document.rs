@@ -51,7 +51,7 @@ pub(super) fn compare(
             return Ok(vec![finding]);
         }
     };
-    let mut walk = Walk {
+    let mut walk = DocumentComparison {
         role,
         found: BTreeMap::new(),
         key_order: false,
@@ -123,29 +123,29 @@ fn equal(their_value: &JsonValue, our_value: &JsonValue) -> bool {
 }
 
 /// A step of a path in a document.
-enum Step<'a> {
+enum PathStep<'a> {
     Key(&'a JsonString),
     Item(usize),
 }
 
 /// Walks through two documents and counts their differences by cause.
-struct Walk<'a> {
+struct DocumentComparison<'a> {
     role: &'a TableUse,
     found: BTreeMap<Cause, (u64, Vec<String>)>,
     /// Whether an object has the same keys in a different order.
     key_order: bool,
     /// The current path in both documents.
-    path: Vec<Step<'a>>,
+    path: Vec<PathStep<'a>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> DocumentComparison<'a> {
     /// Counts a difference at the current path, or at its member `last`. `describe` formats the example. It is called
     /// only for the first few differences.
     fn add(
         &mut self,
         cause: Cause,
         count: u64,
-        last: Option<Step<'a>>,
+        last: Option<PathStep<'a>>,
         describe: impl FnOnce() -> String,
     ) {
         let (sum, examples) = self.found.entry(cause).or_default();
@@ -155,8 +155,8 @@ impl<'a> Walk<'a> {
             for step in self.path.iter().chain(&last) {
                 text.push('/');
                 match step {
-                    Step::Key(key) => text.push_str(&key.to_string_lossy()),
-                    Step::Item(number) => text.push_str(&number.to_string()),
+                    PathStep::Key(key) => text.push_str(&key.to_string_lossy()),
+                    PathStep::Item(number) => text.push_str(&number.to_string()),
                 }
             }
             text.push_str(&describe());
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn inside(&mut self, step: Step<'a>, their_value: &'a JsonValue, our_value: &'a JsonValue) {
+    fn inside(&mut self, step: PathStep<'a>, their_value: &'a JsonValue, our_value: &'a JsonValue) {
         self.path.push(step);
         self.values(their_value, our_value);
         self.path.pop();
@@ -183,15 +183,15 @@ impl<'a> Walk<'a> {
                     && a.keys().all(|key| b.get_key(key).is_some());
                 for (key, value) in b.iter() {
                     match a.get_key(key) {
-                        Some(other) => self.inside(Step::Key(key), other, value),
+                        Some(other) => self.inside(PathStep::Key(key), other, value),
                         None => {
-                            let last = Some(Step::Key(key));
+                            let last = Some(PathStep::Key(key));
                             self.add(Cause::ColumnsMissing, 1, last, String::new);
                         }
                     }
                 }
                 for key in a.keys().filter(|key| b.get_key(key).is_none()) {
-                    let last = Some(Step::Key(key));
+                    let last = Some(PathStep::Key(key));
                     self.add(Cause::ColumnsAdded, 1, last, String::new);
                 }
             }
@@ -223,8 +223,8 @@ impl<'a> Walk<'a> {
             _ => Difference::classify(&x, &y),
         };
         let key = match self.path.last() {
-            Some(Step::Key(key)) => key.to_string_lossy().into_owned(),
-            Some(Step::Item(number)) => number.to_string(),
+            Some(PathStep::Key(key)) => key.to_string_lossy().into_owned(),
+            Some(PathStep::Item(number)) => number.to_string(),
             None => String::new(),
         };
         let is_exact = self.role.is_label(&key) || self.role.ids.contains(&key);
@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
                 let items = counts.values();
                 let items = items.filter(|(count, _)| count.signum() == wanted);
                 let first = items.map(|(_, item)| *item).min().unwrap_or(0);
-                let last = Some(Step::Item(first));
+                let last = Some(PathStep::Item(first));
                 self.add(cause, number.unsigned_abs(), last, String::new);
             }
         }
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
 
     fn by_position(&mut self, their_value: &'a [JsonValue], our_value: &'a [JsonValue]) {
         for (number, (a, b)) in their_value.iter().zip(our_value).enumerate() {
-            self.inside(Step::Item(number), a, b);
+            self.inside(PathStep::Item(number), a, b);
         }
     }
 }

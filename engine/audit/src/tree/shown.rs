@@ -47,7 +47,7 @@ pub(super) fn raise(
     if !findings.iter().any(is_suspicious) {
         return Ok(());
     }
-    let Some(answers) = Answers::read(roots, roles)? else {
+    let Some(answers) = SearchedAnswers::read(roots, roles)? else {
         return Ok(());
     };
     raise_item_files(findings, roots, &answers)?;
@@ -88,7 +88,7 @@ fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
 fn raise_item_files(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
-    answers: &Answers,
+    answers: &SearchedAnswers,
 ) -> Result<()> {
     let is_surplus =
         |one: &AuditFinding| one.cause == Cause::FilesSurplus && one.path.starts_with("public/");
@@ -108,7 +108,7 @@ fn raise_item_files(
 }
 
 /// Our answers.
-struct Answers {
+struct SearchedAnswers {
     /// Ids of the test items in the order of the answers.
     order: Vec<String>,
     /// Name of the id column.
@@ -117,9 +117,9 @@ struct Answers {
     labels: Vec<(String, HashMap<String, String>)>,
 }
 
-impl Answers {
+impl SearchedAnswers {
     /// Reads our answers. Columns with the same label in all rows are omitted.
-    fn read(roots: &TreeRoots<'_>, roles: &Roles) -> Result<Option<Answers>> {
+    fn read(roots: &TreeRoots<'_>, roles: &Roles) -> Result<Option<SearchedAnswers>> {
         let (Some(path), Some(id)) = (roles.answers.as_deref(), roles.only_id()) else {
             return Ok(None);
         };
@@ -137,7 +137,7 @@ impl Answers {
                 }
             }
         }
-        Ok(Some(Answers {
+        Ok(Some(SearchedAnswers {
             order: ids,
             id: id.to_owned(),
             labels,

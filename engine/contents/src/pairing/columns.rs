@@ -85,7 +85,7 @@ impl ColumnComparison {
         // A renamed column is neither missing nor added.
         let mut renamed = Vec::new();
         let mut gone = Vec::new();
-        let mut by_values = Values::default();
+        let mut by_values = ColumnsByValues::default();
         if !missing.is_empty() && !added.is_empty() {
             for (place, values) in added.iter().zip(values(theirs, &added)?) {
                 if let Some(values) = values {
@@ -184,7 +184,7 @@ fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
 }
 
 /// Column indices by the hash of the first values.
-type Values = HashMap<blake3::Hash, VecDeque<usize>>;
+type ColumnsByValues = HashMap<blake3::Hash, VecDeque<usize>>;
 
 /// Hashes the first values of each of these columns. `None` for a column in which all values are equal.
 fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {

@@ -167,7 +167,7 @@ pub fn pair_rows<D: RowDifferences>(
     if places_do && !keys.strict && hard * 2 < our_count.max(1) {
         return Ok(paired);
     }
-    let sides = Sides {
+    let sides = UnpairedRows {
         theirs,
         ours,
         only_there: &found.only_there,
@@ -191,7 +191,7 @@ pub fn pair_rows<D: RowDifferences>(
     paired.differences = new();
     let by_key = sides.by_key(&key, &mut paired.differences)?;
     found.equal.extend(&by_key.pairs);
-    let sides = Sides {
+    let sides = UnpairedRows {
         only_there: &by_key.only_there,
         only_here: &by_key.only_here,
         ..sides
@@ -291,7 +291,7 @@ impl Sample {
 }
 
 /// The rows of both tables that have no equal row.
-struct Sides<'a> {
+struct UnpairedRows<'a> {
     theirs: &'a dyn TableReader,
     ours: &'a dyn TableReader,
     only_there: &'a [u64],
@@ -307,7 +307,7 @@ struct ByKey {
     moved: UnpairedKeys,
 }
 
-impl Sides<'_> {
+impl UnpairedRows<'_> {
     /// Counts rows that only one table has, and keeps the first of them as examples.
     fn count_alone<D>(
         &self,
@@ -315,7 +315,7 @@ impl Sides<'_> {
         columns: &[usize],
         examples: usize,
     ) -> Result<()> {
-        let Sides {
+        let UnpairedRows {
             theirs,
             ours,
             only_there,
@@ -499,12 +499,12 @@ struct Key {
 }
 
 /// A table, and the positions of the rows to use. `None` means all rows.
-type Part<'a> = (&'a dyn TableReader, Option<&'a [u64]>);
+type RowsOfTable<'a> = (&'a dyn TableReader, Option<&'a [u64]>);
 
 /// Returns the first column whose values are unique in both tables. Checks several columns in one pass.
 fn first_unique(
     columns: &[&CommonColumn],
-    [theirs, ours]: [Part<'_>; 2],
+    [theirs, ours]: [RowsOfTable<'_>; 2],
 ) -> Result<Option<CommonColumn>> {
     let mut at_once = 1;
     let mut left = columns;
@@ -528,7 +528,7 @@ fn first_unique(
 }
 
 /// Returns for each of these columns whether its values are unique, and the number of rows.
-fn are_unique((table, places): Part<'_>, columns: &[usize]) -> Result<(Vec<bool>, u64)> {
+fn are_unique((table, places): RowsOfTable<'_>, columns: &[usize]) -> Result<(Vec<bool>, u64)> {
     let mut hashes: Vec<Vec<u128>> = vec![Vec::new(); columns.len()];
     let mut count = 0;
     let mut add = |_: u64, row: &Row| {

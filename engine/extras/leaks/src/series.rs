@@ -7,7 +7,7 @@ use flate2::write::ZlibEncoder;
 use prep_formats::npy::NpyHeader;
 
 use crate::statistics::{deviation, finite, mean};
-use crate::text::FileKind;
+use crate::text::ContentKind;
 
 /// Maximum number of values that are read from a file.
 const MAX_NUMBERS: usize = 20_000;
@@ -20,9 +20,9 @@ const MIN_ROWS: usize = 12;
 
 /// Returns the numeric columns of a file. `None` if the file is not a series.
 pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
-    let columns = match FileKind::from_path(path) {
-        FileKind::Csv | FileKind::Text => text_columns(std::str::from_utf8(file).ok()?),
-        FileKind::Array => array_columns(file),
+    let columns = match ContentKind::from_path(path) {
+        ContentKind::Csv | ContentKind::Text => text_columns(std::str::from_utf8(file).ok()?),
+        ContentKind::Array => array_columns(file),
         _ => None,
     }?;
     let rows = columns.first().map_or(0, Vec::len);

@@ -11,11 +11,11 @@ const FALSE_DISCOVERY_RATE: f64 = 0.01;
 
 /// The random number generator SplitMix64.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct SplitMix(u64);
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
+impl SplitMix {
+    pub(crate) fn new(seed: u64) -> SplitMix {
+        SplitMix(seed)
     }
 
     pub(crate) fn next(&mut self) -> u64 {

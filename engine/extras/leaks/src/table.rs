@@ -11,10 +11,10 @@ use prep_formats::limits::Limit;
 
 /// A table, or an even sample of its rows. A missing cell is an empty string.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Table {
+pub(crate) struct ColumnTable {
     pub names: Vec<String>,
     /// The cells of each column.
-    pub columns: Vec<Cells>,
+    pub columns: Vec<CellTexts>,
     /// Number of rows in the file.
     pub all_rows: u64,
     /// Row numbers in the file, if the table is a sample.
@@ -24,7 +24,7 @@ pub(crate) struct Table {
 /// Memory of a cell in addition to its text: its place in the column, and what detectors need to compare it with others.
 const CELL_BYTES: u64 = 48;
 
-impl Table {
+impl ColumnTable {
     /// Reads a table into at most `room` bytes of memory. If it needs more, only every second row is read, or every fourth,
     /// and so on. Further rows are read as long as there is memory if `wanted` returns true for one of their first cells.
     ///
@@ -36,7 +36,7 @@ impl Table {
         limits: &DecodingLimits,
         room: u64,
         wanted: &dyn Fn(&str) -> bool,
-    ) -> Result<Table> {
+    ) -> Result<ColumnTable> {
         let limits = &DecodingLimits {
             record: limits.record.min(room),
             ..*limits
@@ -46,7 +46,8 @@ impl Table {
         let (mut step, mut has_room_for_wanted) = (1, true);
         loop {
             let is_wanted = |cell: &str| has_room_for_wanted && wanted(cell);
-            let (read, wanted_bytes) = Table::read_rows(table, format, (room, step), &is_wanted)?;
+            let (read, wanted_bytes) =
+                ColumnTable::read_rows(table, format, (room, step), &is_wanted)?;
             if let Some(read) = read {
                 return Ok(read);
             }
@@ -66,9 +67,9 @@ impl Table {
         format: Format,
         (room, step): (u64, u64),
         wanted: &dyn Fn(&str) -> bool,
-    ) -> Result<(Option<Table>, u64)> {
+    ) -> Result<(Option<ColumnTable>, u64)> {
         let names = table.columns().to_vec();
-        let mut columns = vec![Cells::default(); names.len()];
+        let mut columns = vec![CellTexts::default(); names.len()];
         let (mut numbers, mut number, mut bytes, mut wanted_bytes) = (Vec::new(), 0_u64, 0, 0);
         let (mut rows, mut row) = (table.rows()?, Row::default());
         while rows.next(&mut row)? {
@@ -88,8 +89,8 @@ impl Table {
             }
             number += 1;
         }
-        columns.iter_mut().for_each(Cells::shrink_to_fit);
-        let table = Table {
+        columns.iter_mut().for_each(CellTexts::shrink_to_fit);
+        let table = ColumnTable {
             names,
             columns,
             all_rows: number,
@@ -99,9 +100,9 @@ impl Table {
     }
 
     /// Creates a table from columns of the same length.
-    pub(crate) fn new(names: Vec<String>, columns: Vec<Cells>) -> Table {
-        let all_rows = columns.first().map_or(0, Cells::len) as u64;
-        Table {
+    pub(crate) fn new(names: Vec<String>, columns: Vec<CellTexts>) -> ColumnTable {
+        let all_rows = columns.first().map_or(0, CellTexts::len) as u64;
+        ColumnTable {
             names,
             columns,
             all_rows,
@@ -122,21 +123,21 @@ impl Table {
 
     /// Returns the memory of all cells, in bytes.
     pub(crate) fn memory(&self) -> u64 {
-        let of_column = |cells: &Cells| CELL_BYTES * cells.len() as u64 + cells.bytes() as u64;
+        let of_column = |cells: &CellTexts| CELL_BYTES * cells.len() as u64 + cells.bytes() as u64;
         self.columns.iter().map(of_column).sum()
     }
 
     pub(crate) fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Cells::len)
+        self.columns.first().map_or(0, CellTexts::len)
     }
 
-    pub(crate) fn column(&self, name: &str) -> Option<&Cells> {
+    pub(crate) fn column(&self, name: &str) -> Option<&CellTexts> {
         let place = self.names.iter().position(|column| column == name)?;
         self.columns.get(place)
     }
 
     /// Returns the name and the cells of each column except the one with the ids.
-    pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&str, &Cells)> {
+    pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&str, &CellTexts)> {
         let columns = self.names.iter().zip(&self.columns).enumerate();
         let columns = columns.filter(move |(place, _)| *place != key);
         columns.map(|(_, (name, cells))| (name.as_str(), cells))
@@ -147,10 +148,10 @@ impl Table {
     pub(crate) fn shared_columns<'a>(
         &'a self,
         key: usize,
-        other: &'a Table,
-    ) -> impl Iterator<Item = (&'a str, &'a Cells, &'a Cells)> {
+        other: &'a ColumnTable,
+    ) -> impl Iterator<Item = (&'a str, &'a CellTexts, &'a CellTexts)> {
         let columns = other.names.iter().zip(&other.columns).rev();
-        let others: HashMap<&str, &Cells> = columns
+        let others: HashMap<&str, &CellTexts> = columns
             .map(|(name, cells)| (name.as_str(), cells))
             .collect();
         let columns = self.columns_except(key);
@@ -190,7 +191,7 @@ pub(crate) fn is_mixed(word: &str) -> bool {
 }
 
 /// Returns the numbers of a column if at least nine of ten cells are numbers. Other cells are NaN.
-pub(crate) fn numbers(cells: &Cells) -> Option<Vec<f64>> {
+pub(crate) fn numbers(cells: &CellTexts) -> Option<Vec<f64>> {
     let parsed: Vec<f64> = cells
         .iter()
         .map(|cell| cell.trim().parse().unwrap_or(f64::NAN))
@@ -201,13 +202,13 @@ pub(crate) fn numbers(cells: &Cells) -> Option<Vec<f64>> {
 
 /// A list of texts.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Cells {
+pub(crate) struct CellTexts {
     text: String,
     /// The end of each cell in `text`.
     ends: Vec<usize>,
 }
 
-impl Cells {
+impl CellTexts {
     pub(crate) fn push(&mut self, cell: &str) {
         self.text.push_str(cell);
         self.ends.push(self.text.len());
@@ -251,9 +252,9 @@ impl Cells {
     }
 }
 
-impl<S: AsRef<str>> FromIterator<S> for Cells {
-    fn from_iter<I: IntoIterator<Item = S>>(cells: I) -> Cells {
-        let mut all = Cells::default();
+impl<S: AsRef<str>> FromIterator<S> for CellTexts {
+    fn from_iter<I: IntoIterator<Item = S>>(cells: I) -> CellTexts {
+        let mut all = CellTexts::default();
         for cell in cells {
             all.push(cell.as_ref());
         }
@@ -271,7 +272,7 @@ mod tests {
         let read = |text: &str, format| {
             let path = folder.path().join("table");
             std::fs::write(&path, text).unwrap();
-            Table::read(&path, format, &DecodingLimits::default(), u64::MAX, &|_| {
+            ColumnTable::read(&path, format, &DecodingLimits::default(), u64::MAX, &|_| {
                 false
             })
         };
@@ -282,7 +283,7 @@ mod tests {
         let csv = csv.unwrap();
         assert_eq!(csv.names, ["id", "text"]);
         let columns = [["1", "2"], ["a \"b\", c", ""]];
-        assert_eq!(csv.columns, columns.map(Cells::from_iter));
+        assert_eq!(csv.columns, columns.map(CellTexts::from_iter));
         let list = r#"[{"id": 1, "text": "a \"b\", c"}, {"id": "2", "text": null}]"#;
         assert_eq!(read(list, Format::Json).unwrap(), csv);
         let inside = format!(r#"{{"info": {{}}, "rows": {list}}}"#);
@@ -298,7 +299,7 @@ mod tests {
         std::fs::write(file.path(), "a,b\n".to_owned() + &",\n".repeat(10_000)).unwrap();
         let read = |room| {
             let format = Format::Csv(b',');
-            Table::read(
+            ColumnTable::read(
                 file.path(),
                 format,
                 &DecodingLimits::default(),
@@ -323,7 +324,7 @@ mod tests {
         std::fs::write(file.path(), format!("id,v\n{rows}")).unwrap();
         let wanted = |cell: &str| cell.ends_with("77");
         let format = Format::Csv(b',');
-        let some = Table::read(
+        let some = ColumnTable::read(
             file.path(),
             format,
             &DecodingLimits::default(),
@@ -346,7 +347,7 @@ mod tests {
     #[test]
     fn cells_are_those_that_were_added() {
         let texts = ["", "a", "", "h\u{e9}", "b c"];
-        let cells: Cells = texts.iter().collect();
+        let cells: CellTexts = texts.iter().collect();
         assert_eq!((cells.len(), cells.iter().len()), (5, 5));
         assert_eq!(cells.iter().collect::<Vec<_>>(), texts);
         let by_row = (0..6).map(|row| cells.get(row));

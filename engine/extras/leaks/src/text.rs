@@ -139,7 +139,7 @@ pub(crate) fn ending(pattern: &str) -> &str {
 
 /// The kind of a file, by the suffix of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum FileKind {
+pub(crate) enum ContentKind {
     /// Tables and series of numbers as text.
     Csv,
     Json,
@@ -159,26 +159,26 @@ pub(crate) enum FileKind {
     Opaque,
 }
 
-const SUFFIXES: [(FileKind, &[&str]); 9] = [
-    (FileKind::Csv, &["csv", "tsv", "dat"]),
-    (FileKind::Json, &["json", "jsonl", "ndjson", "geojson"]),
-    (FileKind::Markup, &["xml", "html", "svg", "gpx", "kml"]),
+const SUFFIXES: [(ContentKind, &[&str]); 9] = [
+    (ContentKind::Csv, &["csv", "tsv", "dat"]),
+    (ContentKind::Json, &["json", "jsonl", "ndjson", "geojson"]),
+    (ContentKind::Markup, &["xml", "html", "svg", "gpx", "kml"]),
     (
-        FileKind::Text,
+        ContentKind::Text,
         &[
             "txt", "nmea", "log", "md", "yaml", "yml", "xyz", "ini", "toml", "tex", "rst", "srt",
             "py", "ipynb", "tokens",
         ],
     ),
-    (FileKind::Picture, &["png", "jpg", "jpeg"]),
-    (FileKind::Sound, &["wav", "wave"]),
-    (FileKind::Array, &["npy"]),
-    (FileKind::Records, &["tfrec", "tfrecord", "tfrecords"]),
-    (FileKind::Matlab, &["mat"]),
+    (ContentKind::Picture, &["png", "jpg", "jpeg"]),
+    (ContentKind::Sound, &["wav", "wave"]),
+    (ContentKind::Array, &["npy"]),
+    (ContentKind::Records, &["tfrec", "tfrecord", "tfrecords"]),
+    (ContentKind::Matlab, &["mat"]),
 ];
 
-impl FileKind {
-    pub(crate) fn from_path(path: &str) -> FileKind {
+impl ContentKind {
+    pub(crate) fn from_path(path: &str) -> ContentKind {
         let name = path.rsplit('/').next().unwrap_or(path);
         let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
         let suffix = suffix.to_ascii_lowercase();
@@ -186,13 +186,13 @@ impl FileKind {
         let is_read = ArchiveFormat::from_path(path).is_some() || Format::from_path(path).is_some();
         match known {
             Some((kind, _)) => *kind,
-            None if is_read => FileKind::Read,
-            None => FileKind::Opaque,
+            None if is_read => ContentKind::Read,
+            None => ContentKind::Opaque,
         }
     }
 
     pub(crate) fn is_text(self) -> bool {
-        self <= FileKind::Text
+        self <= ContentKind::Text
     }
 }
 

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use prep_failure::QuotedValue;
 
-use crate::facts::{Channel, Facts, Values};
+use crate::facts::{Channel, FactValues, ItemFacts};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
 use crate::statistics::Tests;
-use crate::table::{Cells, Table};
-use crate::world::{Label, World};
+use crate::table::{CellTexts, ColumnTable};
+use crate::world::{AnswerColumn, World};
 use crate::{MIN_ITEMS, whole_groups};
 
 /// Maximum number of answer columns that are measured.
@@ -20,12 +20,12 @@ const MAX_LABELS: usize = 6;
 /// The chosen items with their facts, answers and training rows.
 pub(crate) struct View<'a> {
     pub world: &'a World,
-    pub facts: &'a Facts,
+    pub facts: &'a ItemFacts,
     /// Indices of the chosen test items.
     pub chosen: &'a [usize],
     /// Whether the baseline has features from the content of the items' files.
     pub has_content_features: bool,
-    labels: Vec<(Label, Targets)>,
+    labels: Vec<(AnswerColumn, Targets)>,
     /// The baseline of each label, once a detector needs it.
     baselines: Vec<OnceCell<Option<Prediction>>>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Related<'a> {
 const MIN_RELATED: usize = 15;
 
 impl<'a> View<'a> {
-    pub(crate) fn new(world: &'a World, facts: &'a Facts) -> View<'a> {
+    pub(crate) fn new(world: &'a World, facts: &'a ItemFacts) -> View<'a> {
         let mut labels = Vec::new();
         let divisions = whole_groups::divisions(world, facts);
         let orders = whole_groups::orders(world, facts);
@@ -72,21 +72,21 @@ impl<'a> View<'a> {
         }
     }
 
-    pub(crate) fn targets(&self) -> impl Iterator<Item = (&Label, &Targets)> {
+    pub(crate) fn targets(&self) -> impl Iterator<Item = (&AnswerColumn, &Targets)> {
         self.labels.iter().map(|(label, targets)| (label, targets))
     }
 
     /// Returns the values of a fact for the chosen items.
-    pub(crate) fn cells<'b>(&self, values: &'b Values) -> Vec<Option<&'b str>> {
+    pub(crate) fn cells<'b>(&self, values: &'b FactValues) -> Vec<Option<&'b str>> {
         self.chosen.iter().map(|item| values.get(*item)).collect()
     }
 
     /// Returns the answer of the chosen item with this index.
-    pub(crate) fn answer<'b>(&self, label: &'b Label, place: usize) -> &'b str {
+    pub(crate) fn answer<'b>(&self, label: &'b AnswerColumn, place: usize) -> &'b str {
         label.values.get(place).unwrap_or_default()
     }
 
-    pub(crate) fn answers<'b>(&self, label: &'b Label) -> Vec<&'b str> {
+    pub(crate) fn answers<'b>(&self, label: &'b AnswerColumn) -> Vec<&'b str> {
         label.values.iter().collect()
     }
 
@@ -97,7 +97,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns examples of items with different answers.
-    pub(crate) fn examples(&self, label: &Label, cells: &[Option<&str>]) -> Vec<String> {
+    pub(crate) fn examples(&self, label: &AnswerColumn, cells: &[Option<&str>]) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut examples = Vec::new();
         for (place, cell) in cells.iter().enumerate() {
@@ -120,9 +120,9 @@ impl<'a> View<'a> {
     /// Returns the training table and its answers as numbers.
     pub(crate) fn training(
         &self,
-        label: &Label,
+        label: &AnswerColumn,
         targets: &Targets,
-    ) -> Option<(&'a Table, Vec<Vec<f64>>)> {
+    ) -> Option<(&'a ColumnTable, Vec<Vec<f64>>)> {
         let train = self.world.train_table(label)?;
         let rows = targets.encode(train.column(&label.name)?)?;
         Some((train, rows))
@@ -131,7 +131,7 @@ impl<'a> View<'a> {
     /// Measures how much a prediction improves on the baseline, and records the test.
     pub(crate) fn measure(
         &self,
-        label: &Label,
+        label: &AnswerColumn,
         targets: &Targets,
         prediction: &Prediction,
         tests: &mut Tests,
@@ -176,7 +176,7 @@ impl<'a> View<'a> {
     }
 
     /// Predicts the answers of one of the labels from the intended features. The models are trained once.
-    pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Option<&Prediction> {
+    pub(crate) fn baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<&Prediction> {
         let mut labels = self.labels.iter();
         let place = labels.position(|(known, _)| std::ptr::eq(known, label))?;
         let baseline = self.baselines.get(place)?;
@@ -184,7 +184,7 @@ impl<'a> View<'a> {
         baseline.as_ref()
     }
 
-    fn trained_baseline(&self, label: &Label, targets: &Targets) -> Option<Prediction> {
+    fn trained_baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<Prediction> {
         let (train, rows) = self.training(label, targets).unzip();
         let mut intended = Vec::new();
         for ((channel, name), values) in &self.facts.all {
@@ -200,7 +200,11 @@ impl<'a> View<'a> {
                 .nth(1)
                 .filter(|_| *channel == Channel::Column);
             let column = column.and_then(|column| train?.column(column));
-            let train = column.into_iter().flat_map(Cells::iter).map(Some).collect();
+            let train = column
+                .into_iter()
+                .flat_map(CellTexts::iter)
+                .map(Some)
+                .collect();
             intended.push(Intended { test, train });
         }
         predict_from_intended(&intended, targets, &rows.unwrap_or_default())
@@ -208,7 +212,7 @@ impl<'a> View<'a> {
 }
 
 /// Returns whether most answers also occur in the training part, or there is no table of it.
-fn has_known_classes(world: &World, label: &Label) -> bool {
+fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
     let train = world
         .train_table(label)
         .and_then(|train| train.column(&label.name));

@@ -7,10 +7,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::facts::{Channel, Facts, ids};
+use crate::facts::{Channel, ItemFacts, ids};
 use crate::model::{Folds, Targets, by_nearest, by_value, gain, is_sorted};
 use crate::statistics::correlation;
-use crate::table::{Cells, is_missing};
+use crate::table::{CellTexts, is_missing};
 use crate::text::numbers_or_nan;
 use crate::world::{RowOfItem, World, rows_of_items};
 
@@ -36,7 +36,7 @@ const MAX_WORDS: usize = 8;
 pub(crate) type Division<'a> = Vec<Option<&'a str>>;
 
 /// Returns all divisions of the chosen test items into groups that do not occur in the training part.
-pub(crate) fn divisions<'a>(world: &'a World, facts: &'a Facts) -> Vec<Division<'a>> {
+pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Division<'a>> {
     let mut found = Vec::new();
     let mut add = |test: Division<'a>, train: &[&str]| {
         if is_whole(&test, train) && !found.contains(&test) {
@@ -107,7 +107,7 @@ pub(crate) fn divisions<'a>(world: &'a World, facts: &'a Facts) -> Vec<Division<
     found
 }
 
-fn cells<'a>(world: &World, column: &'a Cells, row_of: &RowOfItem) -> Division<'a> {
+fn cells<'a>(world: &World, column: &'a CellTexts, row_of: &RowOfItem) -> Division<'a> {
     let cell = |item| column.get(*row_of.get(item)?);
     world.chosen.iter().map(cell).collect()
 }
@@ -155,7 +155,7 @@ pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
 }
 
 /// Returns the orders of the chosen items: that of the answers, and those by facts.
-pub(crate) fn orders(world: &World, facts: &Facts) -> Vec<Vec<f64>> {
+pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
     let mut orders: Vec<Vec<f64>> =
         vec![(0..world.chosen.len()).map(|place| place as f64).collect()];
     let names = [

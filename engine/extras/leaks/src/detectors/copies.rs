@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::sketch::ContentDigest;
 use crate::statistics::{Tests, counts, hash_of, majority, tail_of_binomial};
-use crate::table::Cells;
+use crate::table::CellTexts;
 use crate::text::{is_train, stem};
-use crate::world::{Label, PublicTableFile, World};
+use crate::world::{AnswerColumn, PublicTableFile, World};
 
 pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -49,7 +49,12 @@ const MIN_COPIES: usize = 20;
 const MIN_FRACTION: f64 = 0.05;
 
 impl Copies<'_> {
-    fn finding(&self, world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFinding> {
+    fn finding(
+        &self,
+        world: &World,
+        label: &AnswerColumn,
+        tests: &mut Tests,
+    ) -> Option<LeakFinding> {
         let count = self.pairs.len();
         let fraction = count as f64 / self.compared.max(1) as f64;
         if count == 0 || fraction < 0.01 {
@@ -113,14 +118,14 @@ fn same_rows(
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
     let shared = test.table.shared_columns(key, &train.table);
-    let (of_test, of_train): (Vec<&Cells>, Vec<&Cells>) =
+    let (of_test, of_train): (Vec<&CellTexts>, Vec<&CellTexts>) =
         shared.map(|(_, test, train)| (test, train)).unzip();
     let label = world.labels.first()?;
     let answers = train.table.column(&label.name)?;
     if of_test.is_empty() {
         return None;
     }
-    let row = |columns: &[&Cells], at: usize| {
+    let row = |columns: &[&CellTexts], at: usize| {
         let cells = columns.iter().map(|cells| normal(cells.get(at)));
         cells.collect::<Vec<String>>().join("\u{1f}")
     };

@@ -13,10 +13,10 @@ use std::collections::HashSet;
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
-use crate::statistics::{Random, Tests, counts, majority, purity, tail_of_binomial};
+use crate::statistics::{SplitMix, Tests, counts, majority, purity, tail_of_binomial};
 use crate::text::number;
 use crate::view::View;
-use crate::world::Label;
+use crate::world::AnswerColumn;
 
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
@@ -28,11 +28,11 @@ const MIN_GROUPS: usize = 30;
 const LINES: usize = 300;
 
 /// A cell and the answer of its item.
-type Pair<'a> = (&'a str, &'a str);
+type CellAndAnswer<'a> = (&'a str, &'a str);
 
 pub(super) fn find(
     view: &View<'_>,
-    (label, targets): (&Label, &Targets),
+    (label, targets): (&AnswerColumn, &Targets),
     tests: &mut Tests,
 ) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn find(
             continue;
         }
         let pairs = cells.iter().enumerate();
-        let pairs: Vec<Pair<'_>> = pairs
+        let pairs: Vec<CellAndAnswer<'_>> = pairs
             .filter_map(|(place, cell)| Some(((*cell)?, view.answer(label, place))))
             .collect();
         let may_be_code = has_groups && targets.folds.recur(&cells);
@@ -75,8 +75,8 @@ pub(super) fn find(
 /// Returns how the cells determine the answers, and the probability of that by chance.
 fn exact_relation(
     channel: Channel,
-    pairs: &[Pair<'_>],
-    label: &Label,
+    pairs: &[CellAndAnswer<'_>],
+    label: &AnswerColumn,
     may_be_code: bool,
 ) -> Option<(String, f64)> {
     let answers: Vec<&str> = pairs.iter().map(|(_, answer)| *answer).collect();
@@ -146,7 +146,7 @@ pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
     different <= 20.max(5 * classes) && !is_input
 }
 
-fn finite(pairs: &[Pair<'_>]) -> Option<Vec<f64>> {
+fn finite(pairs: &[CellAndAnswer<'_>]) -> Option<Vec<f64>> {
     pairs.iter().map(|(cell, _)| number(cell)).collect()
 }
 
@@ -171,7 +171,7 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
         sorted.get(place).copied().unwrap_or(0.0)
     };
     let spread = at(0.9) - at(0.1);
-    let mut random = Random::new(0x11e5);
+    let mut random = SplitMix::new(0x11e5);
     let mut best = 0.0_f64;
     for _ in 0..LINES {
         let (one, other) = (random.below(truth.len()), random.below(truth.len()));
@@ -214,7 +214,7 @@ const MAX_ROUNDED_ERROR: f64 = 1e-4;
 const ROUNDING_ERROR: f64 = 4.0 * f64::EPSILON;
 
 /// Public values of all chosen items.
-struct Source<'a> {
+struct PublicValue<'a> {
     channel: Channel,
     name: &'a str,
     cells: Vec<&'a str>,
@@ -231,17 +231,17 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
         .filter(|((channel, _), _)| is_value(*channel));
     let sources = facts.filter_map(|((channel, name), values)| {
         let cells: Option<Vec<&str>> = view.cells(values).into_iter().collect();
-        Some(Source {
+        Some(PublicValue {
             channel: *channel,
             name,
             cells: cells?,
         })
     });
-    let sources: Vec<Source<'_>> = sources.collect();
+    let sources: Vec<PublicValue<'_>> = sources.collect();
     let mut found = Vec::new();
     for label in &view.world.labels {
         let label = label.of_items(view.chosen);
-        let search = Search {
+        let search = VerbatimSearch {
             view,
             label: &label,
             sources: &sources,
@@ -253,13 +253,13 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
     found
 }
 
-struct Search<'a> {
+struct VerbatimSearch<'a> {
     view: &'a View<'a>,
-    label: &'a Label,
-    sources: &'a [Source<'a>],
+    label: &'a AnswerColumn,
+    sources: &'a [PublicValue<'a>],
 }
 
-impl Search<'_> {
+impl VerbatimSearch<'_> {
     fn answers(&self) -> Vec<&str> {
         self.label.values.iter().collect()
     }
@@ -289,7 +289,7 @@ impl Search<'_> {
             return None;
         }
         let answers = self.answers();
-        let is_answer = |source: &&Source<'_>| {
+        let is_answer = |source: &&PublicValue<'_>| {
             let mut pairs = source.cells.iter().zip(&answers);
             pairs.all(|(cell, answer)| same(cell.trim(), answer)) && !self.is_rewritten(source)
         };
@@ -305,7 +305,7 @@ impl Search<'_> {
 
     /// Returns whether the task is to rewrite this column: some training answers are equal to their cells, and others
     /// are not.
-    fn is_rewritten(&self, source: &Source<'_>) -> bool {
+    fn is_rewritten(&self, source: &PublicValue<'_>) -> bool {
         let column = source
             .name
             .split('`')
@@ -326,8 +326,8 @@ impl Search<'_> {
     /// Finds two columns whose cells result in the answers: as a text, or by adding or subtracting.
     fn pairs(&self) -> Option<LeakFinding> {
         let is_column =
-            |source: &&Source<'_>| matches!(source.channel, Channel::Column | Channel::Field);
-        let columns: Vec<&Source<'_>> = self
+            |source: &&PublicValue<'_>| matches!(source.channel, Channel::Column | Channel::Field);
+        let columns: Vec<&PublicValue<'_>> = self
             .sources
             .iter()
             .filter(is_column)

@@ -19,7 +19,7 @@ use crate::model::{Folds, Gain, Prediction, Targets, by_nearest, by_value, gain,
 use crate::statistics::{Tests, counts, purity, tail_of_binomial};
 use crate::text::numbers_or_nan;
 use crate::view::View;
-use crate::world::Label;
+use crate::world::AnswerColumn;
 
 /// Minimum number of items with a value of the fact.
 const MIN_ITEMS: usize = 20;
@@ -54,7 +54,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 const MAX_MEASURABLE: f64 = 0.9;
 
 /// Returns a note if the intended features nearly determine the answers, so that other facts add nothing.
-fn masked(label: &Label, targets: &Targets, baseline: &Prediction) -> Option<LeakFinding> {
+fn masked(label: &AnswerColumn, targets: &Targets, baseline: &Prediction) -> Option<LeakFinding> {
     let skill = gain(targets, None, baseline).alone;
     let what = format!(
         "the intended features already explain {:.0} % of the variance of `{}`, so most other channels could not be measured",
@@ -66,7 +66,7 @@ fn masked(label: &Label, targets: &Targets, baseline: &Prediction) -> Option<Lea
 
 fn find_for_label(
     view: &View<'_>,
-    label: &Label,
+    label: &AnswerColumn,
     targets: &Targets,
     baseline: Option<&Prediction>,
     tests: &mut Tests,
@@ -192,7 +192,7 @@ impl MeasuredFact<'_> {
     fn judge(
         &self,
         best: &BestPrediction,
-        (label, targets): (&Label, &Targets),
+        (label, targets): (&AnswerColumn, &Targets),
         view: &View<'_>,
     ) -> Option<(f64, LeakFinding)> {
         let (gain, cells, name) = (&best.gain, &self.cells, self.name);

@@ -216,11 +216,11 @@ fn agreement<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use crate::statistics::SplitMix;
 
     #[test]
     fn weak_agreement_is_significant_over_many_families() {
-        let mut random = Random::new(9);
+        let mut random = SplitMix::new(9);
         let families: Vec<Vec<usize>> = (0..2000).map(|n| vec![2 * n, 2 * n + 1]).collect();
         let mut made = |together: usize| -> Vec<Vec<f64>> {
             let pairs = (0..2000).flat_map(|_| {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::text::pattern;
-use crate::world::{Label, World};
+use crate::world::{AnswerColumn, World};
 
 const NAME: &str = "answers-elsewhere";
 
@@ -26,7 +26,7 @@ pub(crate) fn find(world: &World) -> Vec<LeakFinding> {
 }
 
 /// Searches an item's files for its answers and, for comparison, for the answers of a different item.
-fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
+fn in_files_of_items(world: &World, label: &AnswerColumn) -> Option<LeakFinding> {
     let mut by_item: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for (item, value) in &label.rows {
         if is_distinctive(value) {

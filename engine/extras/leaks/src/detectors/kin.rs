@@ -14,7 +14,7 @@ use crate::facts::ids;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, value_from_train};
 use crate::statistics::Tests;
-use crate::table::{Table, is_missing};
+use crate::table::{ColumnTable, is_missing};
 use crate::text::{number, numbers_or_nan, stem};
 use crate::view::View;
 use crate::world::rows_of_items;
@@ -29,7 +29,7 @@ const MIN_VARIANCE: f64 = 0.1;
 const MIN_CATEGORY_ITEMS: usize = 8;
 
 /// A property of items in both parts, by which they may be related.
-struct Relation<'a> {
+struct ItemRelation<'a> {
     what: String,
     test: Vec<Option<&'a str>>,
     train: Vec<&'a str>,
@@ -83,7 +83,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 }
 
 fn by_number(
-    relation: &Relation<'_>,
+    relation: &ItemRelation<'_>,
     targets: &Targets,
     rows: &[Vec<f64>],
     base: Option<&Prediction>,
@@ -105,7 +105,7 @@ fn by_number(
 }
 
 fn by_group(
-    relation: &Relation<'_>,
+    relation: &ItemRelation<'_>,
     view: &View<'_>,
     targets: &Targets,
     rows: &[Vec<f64>],
@@ -131,7 +131,7 @@ fn by_group(
 }
 
 /// Returns the times and metadata of files in both parts.
-fn trained<'a>(view: &View<'a>, train: &Table) -> Vec<Relation<'a>> {
+fn trained<'a>(view: &View<'a>, train: &ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
         return Vec::new();
@@ -146,7 +146,7 @@ fn trained<'a>(view: &View<'a>, train: &Table) -> Vec<Relation<'a>> {
             }
         }
         let what = key.1.clone();
-        Some(Relation {
+        Some(ItemRelation {
             what,
             test,
             train,
@@ -157,7 +157,7 @@ fn trained<'a>(view: &View<'a>, train: &Table) -> Vec<Relation<'a>> {
 }
 
 /// Returns the columns that test and train tables share, and the parts and numbers of ids.
-fn relations<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
+fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let mut relations = trained(view, train);
     relations.extend(links(view, train));
@@ -170,7 +170,7 @@ fn relations<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
             let others: Vec<Vec<&'a str>> = trained.iter().map(|id| ids::parts(id)).collect();
             for place in 0..count {
                 let word = |parts: &Vec<&'a str>| parts.get(place).copied();
-                relations.push(Relation {
+                relations.push(ItemRelation {
                     what: format!("word {} of ids", place + 1),
                     test: parts.iter().map(word).collect(),
                     train: others.iter().map(|one| word(one).unwrap_or("")).collect(),
@@ -183,7 +183,7 @@ fn relations<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
         let row_of = rows_of_items(items);
         for (name, own, other) in shown.table.shared_columns(key, train) {
             let cell = |item| own.get(*row_of.get(item)?);
-            relations.push(Relation {
+            relations.push(ItemRelation {
                 what: format!("`{name}`"),
                 test: view.chosen.iter().map(cell).collect(),
                 train: other.iter().collect(),
@@ -196,7 +196,7 @@ fn relations<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
 
 /// Returns columns of test tables with ids of training items, for example `parent` or `duplicate_of`. The two items may have
 /// the same answer.
-fn links<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
+fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
         return Vec::new();
@@ -215,7 +215,7 @@ fn links<'a>(view: &View<'a>, train: &'a Table) -> Vec<Relation<'a>> {
                     .get(*row_of.get(item)?)
                     .filter(|cell| known.contains(cell))
             };
-            found.push(Relation {
+            found.push(ItemRelation {
                 what: format!("id in `{name}` of {}", shown.path),
                 test: view.chosen.iter().map(cell).collect(),
                 train: ids.iter().collect(),

@@ -12,7 +12,7 @@ mod other_rows;
 mod shown_before;
 mod windows;
 
-use crate::facts::Facts;
+use crate::facts::ItemFacts;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::Tests;
 use crate::view::View;
@@ -43,7 +43,7 @@ pub const NAMES: &[&str] = &[
 
 /// Runs all detectors, the fastest ones first, and returns their findings. `seen` contains the facts that were
 /// collected while the files were read.
-pub(crate) fn all(world: &World, seen: Facts, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = item_files::find(world);
     found.extend(copies::find(world, tests));
     found.extend(windows::find(world));

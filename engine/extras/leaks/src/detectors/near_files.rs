@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::sketch::{ContentDigest, Medium, Sketched};
-use crate::statistics::{Random, Tests, nearest, tail_of_binomial};
+use crate::statistics::{SplitMix, Tests, nearest, tail_of_binomial};
 use crate::text::stem;
 use crate::view::{Related, View};
 use crate::world::World;
@@ -176,7 +176,7 @@ impl<'a> Neighbour<'a> {
 
 /// Estimates the mean distance between two files as the median of some pairs.
 fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
-    let mut random = Random::new(0xfade);
+    let mut random = SplitMix::new(0xfade);
     let pair = |_| {
         let (one, other) = (
             test.get(random.below(test.len()))?,

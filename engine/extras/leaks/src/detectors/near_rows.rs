@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use crate::finding::LeakFinding;
 use crate::statistics::{Tests, deviation, finite, mean, nearest};
-use crate::table::Cells;
+use crate::table::CellTexts;
 use crate::view::{Related, View};
 use crate::world::rows_of_items;
 
@@ -95,7 +95,7 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
 }
 
 /// Returns the numbers of a column. `None` if it has too few numbers or too few different ones.
-fn varied(cells: &Cells) -> Option<Vec<f64>> {
+fn varied(cells: &CellTexts) -> Option<Vec<f64>> {
     let parse = |cell: &str| cell.trim().parse().unwrap_or(f64::NAN);
     let numbers: Vec<f64> = cells.iter().map(parse).collect();
     let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();

@@ -10,7 +10,7 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{Tests, tail_of_binomial};
 use crate::table::numbers;
 use crate::view::View;
-use crate::world::Label;
+use crate::world::AnswerColumn;
 
 const NAME: &str = "neighbours";
 
@@ -27,7 +27,7 @@ const MAX_COLUMNS: usize = 12;
 const MAX_ROWS: usize = 200_000;
 
 /// The rows of both parts: first the test table, then the training table.
-struct Rows<'a> {
+struct RowsOfBothParts<'a> {
     numbers: Vec<(&'a str, Vec<f64>)>,
     groups: Vec<(&'a str, Vec<&'a str>)>,
     /// For each row: the answer, and whether the row belongs to the test part.
@@ -41,7 +41,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     if label.is_class() {
         return None;
     }
-    let rows = Rows::new(view, label)?;
+    let rows = RowsOfBothParts::new(view, label)?;
     let (what, hits, chance) = rows
         .repeated()
         .or_else(|| rows.added_up())
@@ -55,8 +55,8 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     Some(LeakFinding::new(LeakLevel::Leak, NAME, what).p_value(p))
 }
 
-impl<'a> Rows<'a> {
-    fn new(view: &View<'a>, label: &Label) -> Option<Rows<'a>> {
+impl<'a> RowsOfBothParts<'a> {
+    fn new(view: &View<'a>, label: &AnswerColumn) -> Option<RowsOfBothParts<'a>> {
         let world = view.world;
         let train = world.train_table(label)?;
         let known = numbers(train.column(&label.name)?)?;
@@ -69,7 +69,7 @@ impl<'a> Rows<'a> {
         let own = items.iter().map(|item| truth.get((*item)?).copied());
         let own = own.map(|answer| (answer.unwrap_or(f64::NAN), true));
         let answers: Vec<(f64, bool)> = own.chain(known.iter().map(|one| (*one, false))).collect();
-        let mut rows = Rows {
+        let mut rows = RowsOfBothParts {
             numbers: Vec::new(),
             groups: Vec::new(),
             answers,
@@ -245,11 +245,11 @@ impl<'a> Rows<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use crate::statistics::SplitMix;
 
     /// Three of four rows belong to the training part.
-    fn rows(columns: &dyn Fn(&[f64]) -> Vec<f64>) -> Rows<'static> {
-        let mut random = Random::new(3);
+    fn rows(columns: &dyn Fn(&[f64]) -> Vec<f64>) -> RowsOfBothParts<'static> {
+        let mut random = SplitMix::new(3);
         let answers: Vec<f64> = (0..400)
             .map(|_| random.below(1_000_000) as f64 / 1e4)
             .collect();
@@ -257,7 +257,7 @@ mod tests {
         let groups: Vec<&'static str> = (0..400)
             .map(|n| ["a", "b", "c", "d", "e", "f", "g", "h"][n % 8])
             .collect();
-        Rows {
+        RowsOfBothParts {
             numbers: vec![("order", order), ("value", columns(&answers))],
             groups: vec![("group", groups)],
             answers: answers

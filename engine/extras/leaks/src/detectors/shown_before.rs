@@ -11,7 +11,7 @@ use super::facts;
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::Tests;
-use crate::text::{FileKind, ending, is_test, is_train, pattern};
+use crate::text::{ContentKind, ending, is_test, is_train, pattern};
 use crate::view::View;
 use crate::world::{PublicFile, World};
 
@@ -97,7 +97,7 @@ fn kinds(
     // If the prepared and the original test part have no kind of file in common except single tables, the original one
     // is a stub, or its files are named differently.
     let counts = |(kind, files): (&String, &Vec<&PublicFile>)| {
-        let is_single = files.len() < 2 && FileKind::from_path(kind) != FileKind::Records;
+        let is_single = files.len() < 2 && ContentKind::from_path(kind) != ContentKind::Records;
         shown.contains_key(kind) && !is_single
     };
     if !own.iter().any(counts) {
@@ -137,7 +137,7 @@ fn names(
     shown: &[&PublicFile],
 ) -> Vec<LeakFinding> {
     let group = |file: &PublicFile| {
-        let kind = FileKind::from_path(&file.path);
+        let kind = ContentKind::from_path(&file.path);
         // Files of records and variables are compared by format, because their names differ.
         match kind.is_text() {
             true => (kind, pattern(&file.path)),
@@ -145,7 +145,7 @@ fn names(
         }
     };
     let groups = |files: &[&PublicFile]| {
-        let mut groups: BTreeMap<(FileKind, String), BTreeSet<String>> = BTreeMap::new();
+        let mut groups: BTreeMap<(ContentKind, String), BTreeSet<String>> = BTreeMap::new();
         for file in files.iter().filter(|file| !file.names.is_empty()) {
             let names = groups.entry(group(file)).or_default();
             names.extend(file.names.iter().cloned());
@@ -154,15 +154,15 @@ fn names(
     };
     let (own, shown_names) = (groups(own), groups(shown));
     // Names that are ids differ between files, so they are omitted.
-    let mut of_group: BTreeMap<(FileKind, String), u64> = BTreeMap::new();
-    let mut of_name: BTreeMap<((FileKind, String), &String), u64> = BTreeMap::new();
+    let mut of_group: BTreeMap<(ContentKind, String), u64> = BTreeMap::new();
+    let mut of_name: BTreeMap<((ContentKind, String), &String), u64> = BTreeMap::new();
     for file in shown {
         *of_group.entry(group(file)).or_default() += u64::from(!file.names.is_empty());
         for name in &file.names {
             *of_name.entry((group(file), name)).or_default() += 1;
         }
     }
-    let is_id = |group: &(FileKind, String), name: &String| {
+    let is_id = |group: &(ContentKind, String), name: &String| {
         let files = of_group.get(group).copied().unwrap_or(0);
         let there = of_name.get(&(group.clone(), name)).copied().unwrap_or(0);
         files >= MIN_ID_FILES && there * 10 < files

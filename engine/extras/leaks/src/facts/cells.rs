@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{Channel, Facts};
-use crate::table::{Cells, is_missing, is_mixed};
+use super::{Channel, ItemFacts};
+use crate::table::{CellTexts, is_missing, is_mixed};
 use crate::text::{number, time_of};
 
 /// Maximum number of elements of a list in a cell whose order is examined.
 const MAX_ELEMENTS: usize = 1 << 16;
 
 /// Adds facts about the spelling of a cell in the column `name`.
-pub(crate) fn collect(name: &str, kind: ColumnKind, item: usize, cell: &str, facts: &mut Facts) {
+pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts: &mut ItemFacts) {
     let mut form = |what: &str, value: &str| {
         facts.add(Channel::Form, &format!("{what} of `{name}`"), item, value);
     };
@@ -21,7 +21,7 @@ pub(crate) fn collect(name: &str, kind: ColumnKind, item: usize, cell: &str, fac
         form("the text for missing values", cell.trim());
     }
     form("the unusual characters", &unusual(cell));
-    if kind == ColumnKind::Texts {
+    if kind == CellKind::Texts {
         let double = cell.trim().contains("  ");
         form("double spaces", if double { "yes" } else { "no" });
         form("the first letter", first_letter(cell));
@@ -30,7 +30,7 @@ pub(crate) fn collect(name: &str, kind: ColumnKind, item: usize, cell: &str, fac
         let sign = last.filter(|c| !c.is_alphanumeric()).map(String::from);
         form("the last punctuation mark", &sign.unwrap_or_default());
         form("line endings", line_endings(cell));
-    } else if kind == ColumnKind::Others {
+    } else if kind == CellKind::Others {
         let text = cell.trim();
         form("the spelling", spelling(text));
         form("the length", &text.chars().count().to_string());
@@ -203,7 +203,7 @@ fn spelling(text: &str) -> &'static str {
 
 /// The kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ColumnKind {
+pub(crate) enum CellKind {
     /// Most cells are texts of several words.
     Texts,
     /// Few integers, each of them frequent, for example numbers of stores. Their digits are intended features.
@@ -214,18 +214,18 @@ pub(crate) enum ColumnKind {
 /// Minimum mean number of cells per category.
 const MIN_CATEGORY_CELLS: usize = 8;
 
-pub(crate) fn kind(cells: &Cells) -> ColumnKind {
+pub(crate) fn kind(cells: &CellTexts) -> CellKind {
     let different: BTreeSet<&str> = cells.iter().take(20_000).collect();
     let is_category = different.len() * MIN_CATEGORY_CELLS <= cells.len().min(20_000);
     let mut integers = different.iter().filter(|cell| !is_missing(cell));
     match is_category && integers.all(|cell| cell.parse::<i64>().is_ok()) {
-        true => ColumnKind::Categories,
-        false if is_text(cells) => ColumnKind::Texts,
-        false => ColumnKind::Others,
+        true => CellKind::Categories,
+        false if is_text(cells) => CellKind::Texts,
+        false => CellKind::Others,
     }
 }
 
-fn is_text(cells: &Cells) -> bool {
+fn is_text(cells: &CellTexts) -> bool {
     let some = cells.iter().filter(|cell| !is_missing(cell)).take(500);
     let (mut words, mut count) = (0, 0);
     for cell in some {

@@ -2,27 +2,27 @@
 
 use std::collections::HashSet;
 
-use super::{Channel, Facts, cells, documents, ids, lines, tables};
-use crate::table::Cells;
-use crate::text::FileKind;
+use super::{Channel, ItemFacts, cells, documents, ids, lines, tables};
+use crate::table::CellTexts;
+use crate::text::ContentKind;
 use crate::world::{World, rows_of_items};
 
 /// Returns the facts of all public files: those that were `seen` while reading, and those of tables, documents,
 /// texts and the sample submission.
-pub(crate) fn collect(world: &World, seen: Facts) -> Facts {
+pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     let mut facts = seen;
     let item_of = |text: &str| world.item_in_text(text);
     let paths = world.public.tables.iter();
     let paths: HashSet<&str> = paths.map(|shown| shown.path.as_str()).collect();
     for (path, text) in world.common_texts() {
         lines::collect_encoded(path, text, &item_of, &mut facts);
-        let kind = FileKind::from_path(path);
-        if kind == FileKind::Json {
+        let kind = ContentKind::from_path(path);
+        if kind == ContentKind::Json {
             documents::collect(path, text, &item_of, &mut facts);
         } else if !paths.contains(path) {
             lines::collect(path, text, &item_of, &mut facts);
         }
-        if kind == FileKind::Markup {
+        if kind == ContentKind::Markup {
             let lines = lines::lines_of_markup(text);
             lines::collect(path, &lines, &item_of, &mut facts);
         }
@@ -30,7 +30,7 @@ pub(crate) fn collect(world: &World, seen: Facts) -> Facts {
     tables::collect(world, &mut facts);
     quotes(world, &mut facts);
     collect_sample(world, &mut facts);
-    let mut of_ids = Facts::default();
+    let mut of_ids = ItemFacts::default();
     ids::collect(&world.ids, &world.chosen, &mut of_ids);
     facts.all.extend(of_ids.all);
     facts
@@ -38,7 +38,7 @@ pub(crate) fn collect(world: &World, seen: Facts) -> Facts {
 
 /// Adds facts about the quotes and line endings of test tables. They come from the texts, because parsed tables do
 /// not contain them.
-fn quotes(world: &World, facts: &mut Facts) {
+fn quotes(world: &World, facts: &mut ItemFacts) {
     for (shown, _, items) in world.test_tables() {
         let delimiter = match shown.path.to_ascii_lowercase().rsplit('.').next() {
             Some("csv") => b',',
@@ -65,7 +65,7 @@ fn quotes(world: &World, facts: &mut Facts) {
     }
 }
 
-fn collect_sample(world: &World, facts: &mut Facts) {
+fn collect_sample(world: &World, facts: &mut ItemFacts) {
     let Some(key) = world.key_of(&world.sample) else {
         return;
     };
@@ -87,7 +87,7 @@ fn collect_sample(world: &World, facts: &mut Facts) {
 }
 
 /// Returns whether the cells equal those of a column of a test table. Such a sample submission only repeats the input.
-fn is_shown(world: &World, key: usize, cells: &Cells) -> bool {
+fn is_shown(world: &World, key: usize, cells: &CellTexts) -> bool {
     let own = world.items_of(&world.sample, key);
     world.test_tables().any(|(shown, _, items)| {
         let row_of = rows_of_items(items);

@@ -2,13 +2,13 @@
 //! such objects, and their positions. Also the lists of a document, and the paths of its keys.
 //!
 //! Documents are split into the elements of lists and the members of objects without parsing them, because parsed values
-//! need up to 25 times as much memory as their text. Of a damaged document, the parts before the damage are read.
+//! need up to 25 times as much memory as their text. Damaged documents are read up to the damage.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::{Channel, Facts, ItemOf};
-use crate::table::{Cells, Table};
+use super::{Channel, ItemFacts, ItemOf};
+use crate::table::{CellTexts, ColumnTable};
 
 const MAX_DEPTH: usize = 24;
 
@@ -16,8 +16,8 @@ const MAX_DEPTH: usize = 24;
 const MAX_MEMBERS: usize = 200;
 
 /// Adds the facts of one or more consecutive documents.
-pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
-    let mut walk = Walk {
+pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
+    let mut walk = DocumentWalk {
         path,
         item_of,
         facts,
@@ -31,35 +31,35 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut F
 }
 
 /// Adds the facts of a document that belongs to an item.
-pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
+pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut ItemFacts) {
     let breaks = text.trim_end().contains('\n');
     let spaces = text.contains("\": ");
     let layout = format!("line breaks {breaks}, spaces {spaces}");
     let what = format!("the layout of `{kind}`");
     facts.add(Channel::Form, &what, item, &layout);
-    let mut walk = Walk {
+    let mut walk = DocumentWalk {
         path: kind,
         item_of: &|_| None,
         facts,
         place: 0,
     };
     let described = match parts(text) {
-        Parts::List(items) => items.first().copied().unwrap_or_default(),
+        JsonParts::List(items) => items.first().copied().unwrap_or_default(),
         _ => text,
     };
-    if let Parts::Object(members) = parts(described) {
+    if let JsonParts::Object(members) = parts(described) {
         walk.object(members, None, item, "");
     }
 }
 
-struct Walk<'a> {
+struct DocumentWalk<'a> {
     path: &'a str,
     item_of: ItemOf<'a>,
-    facts: &'a mut Facts,
+    facts: &'a mut ItemFacts,
     place: usize,
 }
 
-impl Walk<'_> {
+impl DocumentWalk<'_> {
     fn item(&self, value: &str) -> Option<usize> {
         (self.item_of)(&scalar(value)?)
     }
@@ -70,7 +70,7 @@ impl Walk<'_> {
             return;
         }
         match parts(text) {
-            Parts::List(items) => {
+            JsonParts::List(items) => {
                 let inner_shape = format!("{shape}[]");
                 for (number, inner) in items.into_iter().enumerate() {
                     if let Some(item) = self.item(inner) {
@@ -82,7 +82,7 @@ impl Walk<'_> {
                     self.value(inner, &inner_shape, keys, depth + 1);
                 }
             }
-            Parts::Object(members) => {
+            JsonParts::Object(members) => {
                 let mut values = members.iter();
                 let own = values.find_map(|(key, value)| Some((key, self.item(value)?)));
                 if let Some((own, item)) = own {
@@ -103,7 +103,7 @@ impl Walk<'_> {
                     keys.pop();
                 }
             }
-            Parts::Other => {}
+            JsonParts::Other => {}
         }
     }
 
@@ -121,7 +121,7 @@ impl Walk<'_> {
     }
 
     fn keyed(&mut self, value: &str, item: usize, shape: &str) {
-        if let Parts::Object(members) = parts(value) {
+        if let JsonParts::Object(members) = parts(value) {
             self.object(members, None, item, shape);
         } else if let Some(text) = scalar(value) {
             let what = format!("the value of `{shape}.ID` in {}", self.path);
@@ -130,13 +130,13 @@ impl Walk<'_> {
     }
 
     /// Adds the fields of an item's object, including nested ones, and the order of its keys.
-    fn object(&mut self, members: Members<'_>, own: Option<&str>, item: usize, shape: &str) {
+    fn object(&mut self, members: ObjectMembers<'_>, own: Option<&str>, item: usize, shape: &str) {
         let keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
         if keys.len() > 1 && keys.len() <= 60 {
             let what = format!("the order of keys in {}{shape}", self.path);
             self.facts.add(Channel::Form, &what, item, &keys.join(" "));
         }
-        let mut left: Vec<(String, Members<'_>)> = vec![(String::new(), members)];
+        let mut left: Vec<(String, ObjectMembers<'_>)> = vec![(String::new(), members)];
         while let Some((prefix, members)) = left.pop() {
             for (key, value) in members {
                 if prefix.is_empty() && Some(key.as_ref()) == own {
@@ -148,10 +148,10 @@ impl Walk<'_> {
                     self.facts.add(Channel::Field, &what, item, text);
                 };
                 match parts(value) {
-                    Parts::Object(inner) if name.matches('.').count() < 6 => {
+                    JsonParts::Object(inner) if name.matches('.').count() < 6 => {
                         left.push((format!("{name}."), inner));
                     }
-                    Parts::List(items) => {
+                    JsonParts::List(items) => {
                         add("the number of ", &items.len().to_string());
                         if let Some(text) = items.first().and_then(|first| scalar(first)) {
                             add("the first of ", &text);
@@ -179,7 +179,7 @@ const MAX_LIST_DEPTH: usize = 4;
 
 /// Returns the lists of a document as tables, with the keys on the path to them: lists of objects, and lists of `items`
 /// single values, which have one column.
-pub(crate) fn lists(text: &str, items: usize) -> Vec<(String, Table)> {
+pub(crate) fn lists(text: &str, items: usize) -> Vec<(String, ColumnTable)> {
     let mut found = Vec::new();
     if let Some((document, _)) = first(text) {
         add_lists(document, "", items, 0, &mut found);
@@ -187,18 +187,24 @@ pub(crate) fn lists(text: &str, items: usize) -> Vec<(String, Table)> {
     found
 }
 
-fn add_lists(text: &str, path: &str, items: usize, depth: usize, found: &mut Vec<(String, Table)>) {
+fn add_lists(
+    text: &str,
+    path: &str,
+    items: usize,
+    depth: usize,
+    found: &mut Vec<(String, ColumnTable)>,
+) {
     if depth > MAX_LIST_DEPTH {
         return;
     }
     match parts(text) {
-        Parts::Object(members) if members.len() <= MAX_COLUMNS => {
+        JsonParts::Object(members) if members.len() <= MAX_COLUMNS => {
             for (key, value) in members {
                 let path = joined(path, &key);
                 add_lists(value, &path, items, depth + 1, found);
             }
         }
-        Parts::List(values) if values.len() >= MIN_ROWS => {
+        JsonParts::List(values) if values.len() >= MIN_ROWS => {
             let is_object = |value: &&str| value.trim_start().starts_with('{');
             let table = if values.iter().all(is_object) {
                 table_of_objects(&values)
@@ -207,8 +213,8 @@ fn add_lists(text: &str, path: &str, items: usize, depth: usize, found: &mut Vec
                     "null" => Some(Cow::Borrowed("")),
                     value => scalar(value),
                 });
-                let cells: Option<Cells> = cells.collect();
-                cells.map(|cells| Table::new(vec!["value".to_owned()], vec![cells]))
+                let cells: Option<CellTexts> = cells.collect();
+                cells.map(|cells| ColumnTable::new(vec!["value".to_owned()], vec![cells]))
             } else {
                 None
             };
@@ -218,11 +224,11 @@ fn add_lists(text: &str, path: &str, items: usize, depth: usize, found: &mut Vec
     }
 }
 
-fn table_of_objects(objects: &[&str]) -> Option<Table> {
+fn table_of_objects(objects: &[&str]) -> Option<ColumnTable> {
     let mut names: Vec<String> = Vec::new();
-    let mut columns: Vec<Cells> = Vec::new();
+    let mut columns: Vec<CellTexts> = Vec::new();
     for (row, object) in objects.iter().enumerate() {
-        let Parts::Object(members) = parts(object) else {
+        let JsonParts::Object(members) = parts(object) else {
             return None;
         };
         for (name, value) in members {
@@ -230,7 +236,7 @@ fn table_of_objects(objects: &[&str]) -> Option<Table> {
             let place = names.iter().position(|own| *own == name);
             let place = place.unwrap_or_else(|| {
                 names.push(name.into_owned());
-                columns.push(Cells::default());
+                columns.push(CellTexts::default());
                 names.len() - 1
             });
             if names.len() > MAX_COLUMNS {
@@ -245,7 +251,7 @@ fn table_of_objects(objects: &[&str]) -> Option<Table> {
     for column in &mut columns {
         column.fill_up_to(objects.len());
     }
-    (names.len() > 1).then(|| Table::new(names, columns))
+    (names.len() > 1).then(|| ColumnTable::new(names, columns))
 }
 
 /// Maximum number of elements of a list, and of documents, whose keys are read.
@@ -266,11 +272,11 @@ pub(crate) fn key_paths(text: &str) -> BTreeSet<String> {
 
 fn add_key_paths(text: &str, outer: &str, names: &mut BTreeSet<String>) {
     match parts(text) {
-        Parts::List(items) => {
+        JsonParts::List(items) => {
             let some = items.iter().take(MAX_RECORDS);
             some.for_each(|item| add_key_paths(item, outer, names));
         }
-        Parts::Object(members) => {
+        JsonParts::Object(members) => {
             // Keys of large objects are treated as ids.
             let by_id = members.len() > MAX_MEMBERS;
             for (key, value) in members {
@@ -285,7 +291,7 @@ fn add_key_paths(text: &str, outer: &str, names: &mut BTreeSet<String>) {
                 names.insert(path);
             }
         }
-        Parts::Other => {}
+        JsonParts::Other => {}
     }
 }
 
@@ -297,13 +303,13 @@ fn joined(path: &str, key: &str) -> String {
 }
 
 /// The keys and values of an object.
-type Members<'a> = Vec<(Cow<'a, str>, &'a str)>;
+type ObjectMembers<'a> = Vec<(Cow<'a, str>, &'a str)>;
 
 /// The parts of a value.
 #[derive(Debug, PartialEq)]
-enum Parts<'a> {
+enum JsonParts<'a> {
     List(Vec<&'a str>),
-    Object(Members<'a>),
+    Object(ObjectMembers<'a>),
     /// A value without parts, or a damaged value.
     Other,
 }
@@ -359,12 +365,12 @@ fn end_of_value(bytes: &[u8]) -> usize {
 }
 
 /// Returns the parts of a value. For a damaged value, returns the parts before the damage.
-fn parts(text: &str) -> Parts<'_> {
+fn parts(text: &str) -> JsonParts<'_> {
     let text = text.trim();
     let (inner, is_object) = match text.as_bytes().first() {
         Some(b'[') => (text.get(1..), false),
         Some(b'{') => (text.get(1..), true),
-        _ => return Parts::Other,
+        _ => return JsonParts::Other,
     };
     let (mut items, mut members, mut rest) = (Vec::new(), Vec::new(), inner.unwrap_or_default());
     let between = |c: char| c.is_whitespace() || c == ',';
@@ -389,8 +395,8 @@ fn parts(text: &str) -> Parts<'_> {
         rest = behind;
     }
     match is_object {
-        true => Parts::Object(members),
-        false => Parts::List(items),
+        true => JsonParts::Object(members),
+        false => JsonParts::List(items),
     }
 }
 
@@ -407,12 +413,12 @@ mod tests {
             ("e", "null"),
         ];
         let members = members.map(|(key, value)| (Cow::Borrowed(key), value));
-        assert_eq!(parts(text), Parts::Object(members.to_vec()));
+        assert_eq!(parts(text), JsonParts::Object(members.to_vec()));
         assert_eq!(
             parts("[1,[2, 3], \"x\"]"),
-            Parts::List(vec!["1", "[2, 3]", "\"x\""])
+            JsonParts::List(vec!["1", "[2, 3]", "\"x\""])
         );
-        assert_eq!(parts("3"), Parts::Other);
+        assert_eq!(parts("3"), JsonParts::Other);
         assert_eq!(first("{} [1]\n2"), Some(("{}", " [1]\n2")));
         for (value, expected) in [
             (r#""a\"b""#, Some("a\"b")),

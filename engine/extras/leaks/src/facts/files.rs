@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Channel, Facts, ids, lines, metadata, records};
+use super::{Channel, ItemFacts, ids, lines, metadata, records};
 use crate::series::byte_features;
 use crate::sketch::{picture_features, sound_features};
-use crate::text::{FileKind, pattern, stem};
+use crate::text::{ContentKind, pattern, stem};
 
 /// Number of seconds in a day.
 const DAY_SECONDS: f64 = 86_400.0;
@@ -29,12 +29,12 @@ pub(crate) struct ItemFile<'a> {
     id: &'a str,
     item: usize,
     kind: Rc<str>,
-    pub facts: &'a mut Facts,
+    pub facts: &'a mut ItemFacts,
 }
 
 impl<'a> ItemFile<'a> {
     /// Creates the file of an item. `id` is the part of the path that is the item's id, or a part of it.
-    pub(crate) fn new(path: &'a str, id: &'a str, item: usize, facts: &'a mut Facts) -> Self {
+    pub(crate) fn new(path: &'a str, id: &'a str, item: usize, facts: &'a mut ItemFacts) -> Self {
         ItemFile {
             path,
             id,
@@ -119,16 +119,16 @@ impl<'a> ItemFile<'a> {
         for (name, value) in metadata::read(content) {
             self.add(Channel::Metadata, &format!("{name} of `{kind}`"), &value);
         }
-        match FileKind::from_path(self.path) {
-            FileKind::Picture => self.add_features(&kind, picture_features(content)),
-            FileKind::Sound => self.add_features(&kind, sound_features(content)),
-            FileKind::Matlab => {
+        match ContentKind::from_path(self.path) {
+            ContentKind::Picture => self.add_features(&kind, picture_features(content)),
+            ContentKind::Sound => self.add_features(&kind, sound_features(content)),
+            ContentKind::Matlab => {
                 for (name, value) in records::variables_of_item(content) {
                     self.add(Channel::Field, &format!("`{name}` of `{kind}`"), &value);
                 }
             }
-            FileKind::Array => self.add_features(&kind, byte_features(content)),
-            FileKind::Read | FileKind::Opaque => {
+            ContentKind::Array => self.add_features(&kind, byte_features(content)),
+            ContentKind::Read | ContentKind::Opaque => {
                 self.add_features(&kind, byte_features(content));
                 lines::collect_strings_of_item(&kind, content, self.item, self.facts);
             }

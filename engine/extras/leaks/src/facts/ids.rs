@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
-use super::{Channel, Facts};
+use super::{Channel, ItemFacts};
 
 /// Splits a name into runs of letters and runs of digits.
 pub(crate) fn words(name: &str) -> Vec<&str> {
@@ -81,7 +81,7 @@ const MIN_CHECKED: usize = 6;
 const MAX_CHARACTERS: usize = 48;
 
 /// Adds facts about the ids of the items in `chosen`.
-pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
+pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
     // Ids that look like hashes contain words by chance.
     let shape = ids.first().map(|id| parts(id).len()).unwrap_or_default();
     let is_uniform = ids.iter().filter(|id| parts(id).len() == shape).count() * 10 >= ids.len() * 9;

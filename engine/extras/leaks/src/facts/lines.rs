@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::cells::line_endings;
-use super::{Channel, Facts, ItemOf};
+use super::{Channel, ItemFacts, ItemOf};
 
 /// Maximum number of words of a line that become facts.
 const MAX_WORDS: usize = 64;
@@ -68,7 +68,7 @@ pub(crate) fn lines_of_markup(text: &str) -> String {
 const MIN_ENCODED: usize = 200;
 
 /// Adds the facts of texts in base64: of long words, or of a text whose lines all consist of digits of base64.
-pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
+pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let joined = match text
         .chars()
@@ -88,7 +88,7 @@ pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts
 }
 
 /// Adds the facts of lines that contain ids of items.
-pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
+pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     // The last item whose id was found, and the number of that line.
     let mut above: Option<(usize, usize)> = None;
     for (number, line) in text.lines().enumerate() {
@@ -130,7 +130,7 @@ fn is_head(kind: &str, number: usize, line: &str) -> bool {
 }
 
 /// Adds the value of a line that follows the line with an item's id, if it has the form `key: value`.
-fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
+fn below(path: &str, line: &str, item: usize, facts: &mut ItemFacts) {
     let Some((key, value)) = line.split_once([':', '=']) else {
         return;
     };
@@ -144,7 +144,7 @@ fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
 
 /// Adds the facts of a text that belongs to an item: the values of lines of the form `key: value`, and its words by
 /// position.
-pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
+pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut ItemFacts) {
     let mark = match text.starts_with('\u{feff}') {
         true => "there",
         false => "none",
@@ -205,7 +205,7 @@ pub(crate) fn collect_strings(
     content: &[u8],
     shortest: usize,
     item_of: ItemOf<'_>,
-    facts: &mut Facts,
+    facts: &mut ItemFacts,
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
@@ -250,7 +250,12 @@ fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(u
 }
 
 /// Adds the texts of a file that belongs to an item, by their position.
-pub(crate) fn collect_strings_of_item(kind: &str, content: &[u8], item: usize, facts: &mut Facts) {
+pub(crate) fn collect_strings_of_item(
+    kind: &str,
+    content: &[u8],
+    item: usize,
+    facts: &mut ItemFacts,
+) {
     let head = content.get(..MAX_HEAD).unwrap_or(content);
     // Short texts occur in random data, too.
     for (number, text) in texts(head, 6).take(MAX_TEXTS).enumerate() {
@@ -293,7 +298,7 @@ mod tests {
             "77aa90" => Some(1),
             _ => None,
         };
-        let mut facts = Facts::default();
+        let mut facts = ItemFacts::default();
         let content = b"\x01\x068f3a21\x02\x05class-a\0\0\x03x77aa90oak\xff";
         collect_strings("cache.pkl", content, 6, &item_of, &mut facts);
         let what = "the text following the item's name in cache.pkl".to_owned();

@@ -110,11 +110,11 @@ pub(crate) type ItemOf<'a> = &'a dyn Fn(&str) -> Option<usize>;
 
 /// The values of a fact by item. If an item has several values, the first one is used.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Values {
+pub(crate) struct FactValues {
     by_item: BTreeMap<u32, Box<str>>,
 }
 
-impl Values {
+impl FactValues {
     pub(crate) fn get(&self, item: usize) -> Option<&str> {
         let item = u32::try_from(item).ok()?;
         self.by_item.get(&item).map(AsRef::as_ref)
@@ -127,13 +127,13 @@ impl Values {
 
 /// All facts, by channel and name.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Facts {
-    pub all: BTreeMap<(Channel, String), Values>,
+pub(crate) struct ItemFacts {
+    pub all: BTreeMap<(Channel, String), FactValues>,
     /// Total length of all values in bytes.
     bytes: usize,
 }
 
-impl Facts {
+impl ItemFacts {
     pub(crate) fn add(&mut self, channel: Channel, name: &str, item: usize, value: &str) {
         let Ok(item) = u32::try_from(item) else {
             return;

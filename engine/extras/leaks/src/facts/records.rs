@@ -7,7 +7,7 @@ use flate2::read::ZlibDecoder;
 use prep_formats::matlab::complete_element;
 use prep_formats::tfrecord::{Example, Feature, TfRecords};
 
-use super::{Channel, Facts, ItemOf, ids};
+use super::{Channel, ItemFacts, ItemOf, ids};
 use crate::statistics::{deviation, mean};
 
 /// Maximum length of a decompressed variable, in bytes.
@@ -186,7 +186,12 @@ const MAX_BYTES: usize = 200;
 const MAX_RECORDS: usize = 20_000;
 
 /// Adds the facts of a file's records. The file may be truncated. `item_of` returns the item whose id a text contains.
-pub(crate) fn collect_examples(path: &str, content: &[u8], item_of: ItemOf<'_>, facts: &mut Facts) {
+pub(crate) fn collect_examples(
+    path: &str,
+    content: &[u8],
+    item_of: ItemOf<'_>,
+    facts: &mut ItemFacts,
+) {
     let name = path.rsplit('/').next().unwrap_or(path);
     for (place, record) in TfRecords::new(content).take(MAX_RECORDS).enumerate() {
         let Ok(record) = record else { break };

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Channel, Facts, cells};
-use crate::table::{Cells, Table, is_missing};
+use super::{Channel, ItemFacts, cells};
+use crate::table::{CellTexts, ColumnTable, is_missing};
 use crate::world::{PublicTableFile, RowOfItem, World};
 
 /// Maximum number of joins from a test table to another table.
@@ -16,7 +16,7 @@ const MAX_KEYS: usize = 4;
 /// Minimum fraction of a key's cells that must occur in the other table.
 const MIN_FOUND_FRACTION: f64 = 0.8;
 
-pub(crate) fn collect(world: &World, facts: &mut Facts) {
+pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
     // By table: the row of each item.
     let mut joined: BTreeMap<usize, RowOfItem> = BTreeMap::new();
     for (number, shown) in world.public.tables.iter().enumerate() {
@@ -62,11 +62,11 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
 const MAX_WIDE_ROWS: usize = 50;
 
 /// Adds the cells of a table that has a column for each item.
-fn wide(world: &World, shown: &PublicTableFile, facts: &mut Facts) {
+fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
     let (path, table) = (&shown.path, &shown.table);
     let columns = table.names.iter().zip(&table.columns);
     let of_items = columns.filter_map(|(name, cells)| Some((world.item_in_text(name)?, cells)));
-    let of_items: Vec<(usize, &Cells)> = of_items.collect();
+    let of_items: Vec<(usize, &CellTexts)> = of_items.collect();
     if of_items.len() < world.min_items() || table.rows() > MAX_WIDE_ROWS {
         return;
     }
@@ -86,7 +86,7 @@ const MAX_LONG_COLUMNS: usize = 12;
 
 /// Adds facts of tables with several rows per item: the sum and the mean of a column, and its cell in the row of a
 /// particular quantity.
-fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut Facts) {
+fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut ItemFacts) {
     let items: HashSet<usize> = rows.iter().map(|(_, item)| *item).collect();
     if items.len() * 2 > rows.len() || items.is_empty() {
         return;
@@ -110,7 +110,7 @@ fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mu
             .filter_map(|(item, sum)| Some((item, sum?)))
         {
             // Sums have rounding errors.
-            let add = |facts: &mut Facts, how: &str, value: f64| {
+            let add = |facts: &mut ItemFacts, how: &str, value: f64| {
                 let value = (value * 1e9).round() / 1e9;
                 facts.number(
                     Channel::Field,
@@ -147,7 +147,7 @@ fn first_rows(rows: impl IntoIterator<Item = (usize, usize)>) -> (RowOfItem, Row
     (first, counts)
 }
 
-fn order(shown: &PublicTableFile, first: &RowOfItem, counts: &RowOfItem, facts: &mut Facts) {
+fn order(shown: &PublicTableFile, first: &RowOfItem, counts: &RowOfItem, facts: &mut ItemFacts) {
     let repeated = counts.values().any(|count| *count > 1);
     let path = &shown.path;
     for (item, row) in first {
@@ -166,7 +166,13 @@ fn order(shown: &PublicTableFile, first: &RowOfItem, counts: &RowOfItem, facts: 
     }
 }
 
-fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, facts: &mut Facts) {
+fn collect_test_table(
+    path: &str,
+    table: &ColumnTable,
+    key: usize,
+    first: &RowOfItem,
+    facts: &mut ItemFacts,
+) {
     for (item, row) in first {
         let cells = table.columns.iter().filter_map(|column| column.get(*row));
         let gaps = cells.filter(|cell| is_missing(cell)).count();
@@ -196,7 +202,7 @@ fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, 
 
 /// Returns how often each code of a column occurs. Empty if the column contains categories, measurements, or names that
 /// occur only once.
-fn counts_of_codes(column: &Cells) -> HashMap<&str, usize> {
+fn counts_of_codes(column: &CellTexts) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let is_measured = |cell: &&str| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
     if column.iter().filter(is_measured).count() * 2 > column.len() {
@@ -210,7 +216,7 @@ fn counts_of_codes(column: &Cells) -> HashMap<&str, usize> {
 }
 
 /// Returns whether the cells of a column are paths of files.
-fn is_path(column: &Cells) -> bool {
+fn is_path(column: &CellTexts) -> bool {
     let some = column.iter().take(200);
     let paths = some.filter(|cell| {
         let is_url = cell.contains("://");
@@ -221,7 +227,7 @@ fn is_path(column: &Cells) -> bool {
 }
 
 /// Adds the directories of a path as facts.
-fn directories(name: &str, path: &str, item: usize, facts: &mut Facts) {
+fn directories(name: &str, path: &str, item: usize, facts: &mut ItemFacts) {
     let mut parts: Vec<&str> = path.split(['/', '\\']).collect();
     parts.pop();
     for (depth, directory) in parts.into_iter().enumerate() {
@@ -231,7 +237,13 @@ fn directories(name: &str, path: &str, item: usize, facts: &mut Facts) {
 }
 
 /// Adds the cells of another table whose rows belong to items.
-fn fields(path: &str, table: &Table, key: Option<usize>, rows: &RowOfItem, facts: &mut Facts) {
+fn fields(
+    path: &str,
+    table: &ColumnTable,
+    key: Option<usize>,
+    rows: &RowOfItem,
+    facts: &mut ItemFacts,
+) {
     for (name, column) in table.columns_except(key.unwrap_or(usize::MAX)) {
         for (item, row) in rows {
             if let Some(cell) = column.get(*row) {
@@ -247,7 +259,7 @@ fn join(
     world: &World,
     train_tables: &HashSet<usize>,
     joined: &mut BTreeMap<usize, RowOfItem>,
-    facts: &mut Facts,
+    facts: &mut ItemFacts,
 ) -> bool {
     let mut keys: Vec<(usize, usize)> = Vec::new();
     for number in joined.keys() {
@@ -298,7 +310,11 @@ fn join(
 }
 
 /// Returns the rows of another table by the cells of a column, if most items have a row and few items have the same.
-fn by_cells(cells: &Cells, own: &RowOfItem, rows: &HashMap<String, usize>) -> Option<RowOfItem> {
+fn by_cells(
+    cells: &CellTexts,
+    own: &RowOfItem,
+    rows: &HashMap<String, usize>,
+) -> Option<RowOfItem> {
     let mut of_item = RowOfItem::new();
     for (item, row) in own {
         if let Some(there) = rows.get(&normal(cells.get(*row)?)) {
@@ -313,14 +329,14 @@ fn by_cells(cells: &Cells, own: &RowOfItem, rows: &HashMap<String, usize>) -> Op
 }
 
 /// Returns the rows of another table by the columns that both tables have, if these columns together identify a row.
-fn by_columns(table: &Table, own: &RowOfItem, other: &Table) -> Option<RowOfItem> {
+fn by_columns(table: &ColumnTable, own: &RowOfItem, other: &ColumnTable) -> Option<RowOfItem> {
     let names = table.names.iter();
     let pairs = names.filter_map(|name| Some((table.column(name)?, other.column(name)?)));
-    let (here, there): (Vec<&Cells>, Vec<&Cells>) = pairs.take(MAX_KEYS).unzip();
+    let (here, there): (Vec<&CellTexts>, Vec<&CellTexts>) = pairs.take(MAX_KEYS).unzip();
     if here.len() < 2 || other.rows() < 20 {
         return None;
     }
-    let joined = |columns: &[&Cells], row: usize| {
+    let joined = |columns: &[&CellTexts], row: usize| {
         let cells = columns.iter().filter_map(|cells| cells.get(row));
         cells.collect::<Vec<_>>().join("\u{1f}")
     };
@@ -349,7 +365,7 @@ fn normal(cell: &str) -> String {
 
 /// Returns the row of each cell if nearly all cells are unique. Measurements with many digits are keys, too, so rows
 /// that were copied without their ids are found.
-fn unique(column: &Cells) -> Option<HashMap<String, usize>> {
+fn unique(column: &CellTexts) -> Option<HashMap<String, usize>> {
     let mut rows = HashMap::new();
     for (row, cell) in column.iter().enumerate() {
         rows.entry(normal(cell)).or_insert(row);
@@ -359,7 +375,7 @@ fn unique(column: &Cells) -> Option<HashMap<String, usize>> {
 
 /// Adds lines of text files and cells of tables without ids that have as many rows as there are test items, or as a test
 /// table. Their rows may describe the test items in the same order.
-fn collect_aligned(world: &World, facts: &mut Facts) {
+fn collect_aligned(world: &World, facts: &mut ItemFacts) {
     // The items in the order of the answers, and of test tables.
     let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];
     for (_, _, items) in world.test_tables() {
@@ -418,7 +434,7 @@ fn add_aligned(
     what: &str,
     order: &[usize],
     rows: impl IntoIterator<Item = impl AsRef<str>>,
-    facts: &mut Facts,
+    facts: &mut ItemFacts,
 ) {
     for (item, row) in order.iter().zip(rows) {
         if world.has_facts(*item) {

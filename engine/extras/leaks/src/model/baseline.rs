@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{FOLDS, Prediction, Targets, value_from_train};
-use crate::statistics::{Random, edges, finite};
+use crate::statistics::{SplitMix, edges, finite};
 use crate::table::{is_missing, is_mixed};
 use crate::text::number;
 
@@ -41,7 +41,7 @@ pub(crate) fn predict_from_intended(
     let step = train.len().div_ceil(MAX_TRAIN).max(1);
     let chosen: Vec<usize> = (0..train.len()).step_by(step).collect();
     let tests = targets.test.len();
-    let mut features: Vec<Feature> = Vec::new();
+    let mut features: Vec<BinnedFeature> = Vec::new();
     let every = intended.len().div_ceil(MAX_FEATURES).max(1);
     for one in intended.iter().step_by(every) {
         let pick = |at: &usize| one.train.get(*at).copied().flatten();
@@ -80,7 +80,7 @@ fn column_features(
     learnt: &[Option<&str>],
     targets: &Targets,
     train: &[Vec<f64>],
-) -> Vec<Feature> {
+) -> Vec<BinnedFeature> {
     // Whether there is a value and how it is spelled are different facts, so both are removed here.
     let normal = |cell: &Option<&str>| {
         cell.filter(|cell| !is_missing(cell))
@@ -128,7 +128,7 @@ fn column_features(
 }
 
 /// Returns a feature for each column of a prediction.
-fn features_of(predicted: &Prediction, width: usize) -> Vec<Feature> {
+fn features_of(predicted: &Prediction, width: usize) -> Vec<BinnedFeature> {
     let column = |column: usize| {
         let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
         let cells = predicted.iter().map(|row| cell(row).unwrap_or(f64::NAN));
@@ -143,7 +143,7 @@ fn meanings(
     trained: &[Option<&str>],
     targets: &Targets,
     train: &[Vec<f64>],
-) -> Vec<Feature> {
+) -> Vec<BinnedFeature> {
     let known = trained.iter().zip(train);
     let known = known.filter_map(|(cell, target)| Some(((*cell)?, target.clone())));
     let (values, rows): (Vec<&str>, Vec<Vec<f64>>) = known.unzip();
@@ -155,7 +155,7 @@ fn meanings(
 
 /// Returns features of the words of texts: the counts of frequent words, and random sums of the counts of other words.
 /// They are coarse, but sufficient for trees to recognize a topic.
-fn words(texts: &[Option<&str>]) -> Vec<Feature> {
+fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let split = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric())
@@ -172,7 +172,7 @@ fn words(texts: &[Option<&str>]) -> Vec<Feature> {
     let mut frequent: Vec<(String, usize)> = counts.into_iter().collect();
     frequent.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(&other.0)));
     frequent.truncate(MAX_WORDS);
-    let mut random = Random::new(0x0dd5);
+    let mut random = SplitMix::new(0x0dd5);
     let place: HashMap<String, usize> = frequent
         .into_iter()
         .map(|(word, _)| word)
@@ -210,7 +210,7 @@ fn words(texts: &[Option<&str>]) -> Vec<Feature> {
 }
 
 /// Returns the bin of each value. A missing value is in the middle bin, so that being missing has no effect.
-fn binned(values: &[f64]) -> Feature {
+fn binned(values: &[f64]) -> BinnedFeature {
     let mut sorted = finite(values);
     sorted.sort_by(f64::total_cmp);
     let mut edges = edges(&sorted, BINS);
@@ -234,25 +234,25 @@ const MAX_DEPTH: usize = 3;
 const MIN_LEAF: usize = 8;
 
 /// A feature: the bin of each item.
-pub(super) type Feature = Vec<u8>;
+pub(super) type BinnedFeature = Vec<u8>;
 
 /// A split of a tree. Items up to this bin are on the lower side.
 #[derive(Debug, Clone, Copy)]
-struct Split {
+struct TreeSplit {
     feature: usize,
     upto: u8,
 }
 
 #[derive(Debug)]
-enum Node {
+enum TreeNode {
     Leaf(f64),
-    Inner(Split, Box<Node>, Box<Node>),
+    Inner(TreeSplit, Box<TreeNode>, Box<TreeNode>),
 }
 
 /// Fits a model to `truth` of the items `known`. Returns the predictions for the items `wanted`, minus the mean of the known
 /// items.
 pub(super) fn fit_and_predict(
-    features: &[Feature],
+    features: &[BinnedFeature],
     truth: &[f64],
     known: &[usize],
     wanted: &[usize],
@@ -277,11 +277,11 @@ pub(super) fn fit_and_predict(
     out
 }
 
-impl Node {
-    fn value(&self, features: &[Feature], item: usize) -> f64 {
+impl TreeNode {
+    fn value(&self, features: &[BinnedFeature], item: usize) -> f64 {
         match self {
-            Node::Leaf(value) => *value,
-            Node::Inner(split, low, high) => match split.is_low(features, item) {
+            TreeNode::Leaf(value) => *value,
+            TreeNode::Inner(split, low, high) => match split.is_low(features, item) {
                 true => low.value(features, item),
                 false => high.value(features, item),
             },
@@ -289,21 +289,21 @@ impl Node {
     }
 }
 
-impl Split {
-    fn is_low(self, features: &[Feature], item: usize) -> bool {
+impl TreeSplit {
+    fn is_low(self, features: &[BinnedFeature], item: usize) -> bool {
         let bin = features.get(self.feature).and_then(|bins| bins.get(item));
         bin.is_some_and(|bin| *bin <= self.upto)
     }
 }
 
-fn grown(features: &[Feature], left: &[f64], items: Vec<usize>, depth: usize) -> Node {
+fn grown(features: &[BinnedFeature], left: &[f64], items: Vec<usize>, depth: usize) -> TreeNode {
     let value = |item: &usize| left.get(*item).copied().unwrap_or(0.0);
     let sum: f64 = items.iter().map(value).sum();
-    let leaf = Node::Leaf(sum / (items.len() as f64 + 2.0));
+    let leaf = TreeNode::Leaf(sum / (items.len() as f64 + 2.0));
     if depth == 0 || items.len() < 2 * MIN_LEAF {
         return leaf;
     }
-    let mut best: Option<(f64, Split)> = None;
+    let mut best: Option<(f64, TreeSplit)> = None;
     let count = items.len() as f64;
     for (feature, bins) in features.iter().enumerate() {
         let mut sums = [(0.0_f64, 0_usize); BINS];
@@ -325,7 +325,7 @@ fn grown(features: &[Feature], left: &[f64], items: Vec<usize>, depth: usize) ->
             let gain = below * below / number as f64 + (sum - below).powi(2) / above as f64
                 - sum * sum / count;
             if best.is_none_or(|(most, _)| gain > most) {
-                best = Some((gain, Split { feature, upto: bin }));
+                best = Some((gain, TreeSplit { feature, upto: bin }));
             }
         }
     }
@@ -336,7 +336,7 @@ fn grown(features: &[Feature], left: &[f64], items: Vec<usize>, depth: usize) ->
                 .partition(|item| split.is_low(features, *item));
             let [low, high] =
                 [low, high].map(|part| Box::new(grown(features, left, part, depth - 1)));
-            Node::Inner(split, low, high)
+            TreeNode::Inner(split, low, high)
         }
         _ => leaf,
     }
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn trees_learn_interactions_of_two_features() {
-        let features: Vec<Feature> = [7, 11]
+        let features: Vec<BinnedFeature> = [7, 11]
             .map(|step| (0..600).map(|n| (n * step / 3 % 16) as u8).collect())
             .to_vec();
         let truth: Vec<f64> = (0..600)

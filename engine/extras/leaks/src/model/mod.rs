@@ -201,11 +201,11 @@ fn one_sided(differences: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use crate::statistics::SplitMix;
 
     fn numbers(count: usize, seed: u64) -> Vec<f64> {
-        let mut random = Random::new(seed);
-        let unit = |random: &mut Random| random.below(10_000) as f64 / 10_000.0 - 0.5;
+        let mut random = SplitMix::new(seed);
+        let unit = |random: &mut SplitMix| random.below(10_000) as f64 / 10_000.0 - 0.5;
         (0..count)
             .map(|_| (0..6).map(|_| unit(&mut random)).sum())
             .collect()
@@ -215,7 +215,7 @@ mod tests {
     fn a_fact_that_the_baseline_contains_has_no_gain() {
         let (honest, hidden, noise) = (numbers(400, 1), numbers(400, 2), numbers(400, 3));
         let truth: Vec<f64> = honest.iter().zip(&hidden).map(|(a, b)| a + b).collect();
-        let label = crate::world::Label::of_numbers("y", &truth);
+        let label = crate::world::AnswerColumn::of_numbers("y", &truth);
         let targets = Targets::new(&label).unwrap();
         let prediction =
             |values: &[f64]| -> Prediction { values.iter().map(|one| Some(vec![*one])).collect() };

@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::{FOLDS, Folds, Prediction};
 use crate::statistics::{correlation, counts, finite, ranks};
-use crate::table::Cells;
-use crate::world::Label;
+use crate::table::CellTexts;
+use crate::world::AnswerColumn;
 
 /// Maximum number of classes with a column. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
@@ -36,7 +36,7 @@ pub(crate) struct Targets {
 
 impl Targets {
     /// Converts the answers of test items. `None` if they are neither classes nor numbers, or all equal.
-    pub(crate) fn new(label: &Label) -> Option<Targets> {
+    pub(crate) fn new(label: &AnswerColumn) -> Option<Targets> {
         if label.is_class() {
             let mut frequent: Vec<(&str, usize)> =
                 counts(label.values.iter()).into_iter().collect();
@@ -82,7 +82,7 @@ impl Targets {
 
     /// Converts further answers in the same way, for example those of training items. `None` if most of them are
     /// neither known classes nor numbers.
-    pub(crate) fn encode(&self, answers: &Cells) -> Option<Vec<Vec<f64>>> {
+    pub(crate) fn encode(&self, answers: &CellTexts) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
             let places: HashMap<&str, usize> =
                 classes.iter().map(String::as_str).zip(0..).collect();
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn predictions_do_not_use_the_answer_of_the_item_itself() {
-        let label = Label::of_classes("y", &(0..100).map(|n| n % 2).collect::<Vec<_>>());
+        let label = AnswerColumn::of_classes("y", &(0..100).map(|n| n % 2).collect::<Vec<_>>());
         let targets = Targets::new(&label).unwrap();
         let parity: Vec<String> = (0..100).map(|n| (n % 2).to_string()).collect();
         let values: Vec<Option<&str>> = parity.iter().map(|one| Some(one.as_str())).collect();
@@ -377,7 +377,7 @@ mod tests {
     fn answers_of_the_same_group_do_not_predict() {
         // Ten groups of ten items. The class depends on the group.
         let classes: Vec<i32> = (0..100).map(|n| n / 10 % 3 % 2).collect();
-        let mut targets = Targets::new(&Label::of_classes("y", &classes)).unwrap();
+        let mut targets = Targets::new(&AnswerColumn::of_classes("y", &classes)).unwrap();
         let groups: Vec<String> = (0..100).map(|n| (n / 10).to_string()).collect();
         let values: Vec<Option<&str>> = groups.iter().map(|one| Some(one.as_str())).collect();
         let predicted = |targets: &Targets| {
@@ -396,13 +396,13 @@ mod tests {
 #[cfg(test)]
 mod sorted_tests {
     use super::*;
-    use crate::statistics::Random;
-    use crate::world::Label;
+    use crate::statistics::SplitMix;
+    use crate::world::AnswerColumn;
 
     #[test]
     fn sorted_answers_are_distinguished_from_groups() {
         let order: Vec<f64> = (0..300).map(f64::from).collect();
-        let mut random = Random::new(8);
+        let mut random = SplitMix::new(8);
         let mut draw = |below: usize| random.below(below) as i32;
         let levels: Vec<i32> = (0..30).map(|_| draw(1000)).collect();
         let noise: Vec<i32> = (0..300).map(|_| draw(10)).collect();
@@ -415,7 +415,7 @@ mod sorted_tests {
         let is_sorted_numbers = |values: &[f64]| {
             is_sorted(
                 &order,
-                &Targets::new(&Label::of_numbers("y", values)).unwrap(),
+                &Targets::new(&AnswerColumn::of_numbers("y", values)).unwrap(),
             )
         };
         assert!(is_sorted_numbers(&rising) && !is_sorted_numbers(&groups));
@@ -433,7 +433,7 @@ mod sorted_tests {
         let is_sorted_classes = |classes: &[i32]| {
             is_sorted(
                 &order,
-                &Targets::new(&Label::of_classes("y", classes)).unwrap(),
+                &Targets::new(&AnswerColumn::of_classes("y", classes)).unwrap(),
             )
         };
         assert!(is_sorted_classes(&blocks) && !is_sorted_classes(&of_groups));

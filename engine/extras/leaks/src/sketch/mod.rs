@@ -16,7 +16,7 @@ use prints::Print;
 
 use crate::series;
 use crate::statistics::hash_of;
-use crate::text::FileKind;
+use crate::text::ContentKind;
 
 pub(crate) use picture::picture_features;
 pub(crate) use sound::sound_features;
@@ -35,10 +35,10 @@ pub(crate) enum Medium {
 impl Medium {
     /// Returns the kind of a file by its suffix.
     pub(crate) fn from_path(path: &str) -> Option<Medium> {
-        match FileKind::from_path(path) {
-            FileKind::Picture => Some(Medium::Picture),
-            FileKind::Sound => Some(Medium::Sound),
-            FileKind::Csv | FileKind::Array => Some(Medium::Series),
+        match ContentKind::from_path(path) {
+            ContentKind::Picture => Some(Medium::Picture),
+            ContentKind::Sound => Some(Medium::Sound),
+            ContentKind::Csv | ContentKind::Array => Some(Medium::Series),
             _ => None,
         }
     }

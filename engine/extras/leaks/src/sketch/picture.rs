@@ -35,8 +35,8 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
     }
     let stride = pixels.stride();
     let channels = stride / pixels.sample.max(1);
-    let columns = Shares::new(pixels.width);
-    let rows = Shares::new(pixels.height);
+    let columns = FieldShares::new(pixels.width);
+    let rows = FieldShares::new(pixels.height);
     // Brightness, red minus brightness, blue minus brightness.
     let mut fields = vec![[0.0_f64; 3]; SIDE * SIDE];
     let lines = pixels.bytes.chunks_exact(stride.max(1) * pixels.width);
@@ -146,17 +146,17 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
 }
 
 /// For each pixel along a side: the field that contains it, or the two fields and their weights.
-struct Shares(Vec<Share>);
+struct FieldShares(Vec<FieldShare>);
 
 #[derive(Clone, Copy)]
-struct Share {
+struct FieldShare {
     first: usize,
     /// Weight of the first field. The rest is the weight of the next field.
     share: f64,
 }
 
-impl Shares {
-    fn new(length: usize) -> Shares {
+impl FieldShares {
+    fn new(length: usize) -> FieldShares {
         let share = |place: usize| {
             let (begin, end) = (place * SIDE, (place + 1) * SIDE);
             let first = begin / length;
@@ -165,13 +165,13 @@ impl Shares {
                 true => (border - begin) as f64 / SIDE as f64,
                 false => 1.0,
             };
-            Share { first, share }
+            FieldShare { first, share }
         };
-        Shares((0..length).map(share).collect())
+        FieldShares((0..length).map(share).collect())
     }
 }
 
-impl Share {
+impl FieldShare {
     fn fields(self) -> impl Iterator<Item = (usize, f64)> {
         [(self.first, self.share), (self.first + 1, 1.0 - self.share)]
             .into_iter()
@@ -348,7 +348,7 @@ mod tests {
         writer.finish().unwrap();
         let sketched = |file: &[u8]| sketch(&decode(file)?);
         assert!(sketched(&good).is_some());
-        let mut random = crate::statistics::Random::new(6);
+        let mut random = crate::statistics::SplitMix::new(6);
         for _ in 0..3000 {
             let mut bad = good.clone();
             for _ in 0..1 + random.below(4) {

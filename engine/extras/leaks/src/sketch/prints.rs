@@ -181,7 +181,7 @@ pub(super) fn of_samples(samples: impl Iterator<Item = i64>) -> Box<[Print]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use crate::statistics::SplitMix;
 
     /// Returns the largest number of fingerprints that two files share with the same shift.
     fn common(one: &[Print], other: &[Print]) -> usize {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn cropped_pictures_share_fingerprints() {
-        let mut random = Random::new(4);
+        let mut random = SplitMix::new(4);
         let spots: Vec<(f64, f64, f64)> = (0..40)
             .map(|_| {
                 (
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn sounds_with_different_starts_share_fingerprints() {
-        let mut random = Random::new(8);
+        let mut random = SplitMix::new(8);
         let samples: Vec<i64> = (0..9000).map(|_| random.below(4000) as i64).collect();
         let whole = of_samples(samples.iter().copied());
         let later = of_samples(samples.iter().copied().skip(3000));

@@ -229,7 +229,7 @@ mod tests {
             .iter()
             .flat_map(|one| ((one * 32767.0) as i16).to_le_bytes())
             .collect();
-        let mut random = crate::statistics::Random::new(5);
+        let mut random = crate::statistics::SplitMix::new(5);
         for good in [as_wav(1, 2, &data), as_wav(3, 8, &data)] {
             for _ in 0..3000 {
                 let mut bad = good.clone();

@@ -12,7 +12,7 @@ use prep_formats::tfrecord::{Example, TfRecords};
 
 use super::PublicFile;
 use crate::facts::documents::key_paths;
-use crate::text::FileKind;
+use crate::text::ContentKind;
 
 /// Maximum length of a text file, or of a file in a format without a reader, that is searched.
 pub(super) const MAX_TEXT: u64 = 64 << 20;
@@ -33,14 +33,14 @@ pub(super) fn see(
     mut content: &mut dyn Read,
     keep: Keep,
 ) -> io::Result<(PublicFile, Vec<u8>)> {
-    let kind = FileKind::from_path(path);
+    let kind = ContentKind::from_path(path);
     let is_image = is_image_name(path);
     let mut hasher = blake3::Hasher::new();
     let mut head = Vec::new();
     let most = match (keep, kind) {
         (Keep::Text | Keep::All, _) => MAX_TEXT,
-        (_, FileKind::Matlab) => 256 << 20,
-        (_, FileKind::Csv | FileKind::Json | FileKind::Records) => MAX_HEAD_BYTES as u64,
+        (_, ContentKind::Matlab) => 256 << 20,
+        (_, ContentKind::Csv | ContentKind::Json | ContentKind::Records) => MAX_HEAD_BYTES as u64,
         _ if is_image => 1 << 16,
         _ => 0,
     };
@@ -73,13 +73,13 @@ const MAX_RECORDS: usize = 20;
 const MAX_NAMES: usize = 1 << 14;
 
 /// Returns the names in a file of this kind. A damaged file contains no names.
-fn names(kind: FileKind, content: &[u8]) -> BTreeSet<String> {
+fn names(kind: ContentKind, content: &[u8]) -> BTreeSet<String> {
     let head = || String::from_utf8_lossy(content.get(..MAX_HEAD_BYTES).unwrap_or(content));
     let mut names = match kind {
-        FileKind::Csv => table_names(&head()),
-        FileKind::Json => key_paths(&head()),
-        FileKind::Records => record_names(content),
-        FileKind::Matlab => matlab::variable_paths(content).into_iter().collect(),
+        ContentKind::Csv => table_names(&head()),
+        ContentKind::Json => key_paths(&head()),
+        ContentKind::Records => record_names(content),
+        ContentKind::Matlab => matlab::variable_paths(content).into_iter().collect(),
         _ => BTreeSet::new(),
     };
     while names.len() > MAX_NAMES {

@@ -8,9 +8,9 @@ use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries};
 
 use super::file::{Keep, see};
-use super::{Label, PublicContent, PublicFile, World};
+use super::{AnswerColumn, PublicContent, PublicFile, World};
 use crate::finding::{LeaksError, failed};
-use crate::table::{Cells, Table, is_missing, numbers};
+use crate::table::{CellTexts, ColumnTable, is_missing, numbers};
 
 /// The sample submission may use one part in this number of the memory.
 const SAMPLE_FRACTION: u64 = 8;
@@ -151,10 +151,10 @@ fn table_in(
     limits: &DecodingLimits,
     room: u64,
     wanted: &dyn Fn(&str) -> bool,
-) -> Result<Table, LeaksError> {
+) -> Result<ColumnTable, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::from_path(&path.to_string_lossy()).ok_or_else(no_ids)?;
-    Table::read(path, format, limits, room, wanted).map_err(|cause| match cause {
+    ColumnTable::read(path, format, limits, room, wanted).map_err(|cause| match cause {
         ContentsError::Damaged(_) => no_ids(),
         cause => failed(path, cause),
     })
@@ -162,7 +162,7 @@ fn table_in(
 
 /// Returns the id column of the answers: the one by which grading pairs rows, or else the column whose values are also in
 /// the sample submission, all or most of them. Among several such columns, it is the first one without empty cells.
-fn key(answers: &Table, sample: &Table, named: Option<&str>) -> Option<usize> {
+fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Option<usize> {
     let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();
     if let Some(place) = answers.names.iter().position(is_named) {
         return Some(place);
@@ -186,12 +186,12 @@ fn key(answers: &Table, sample: &Table, named: Option<&str>) -> Option<usize> {
 }
 
 fn labels(
-    answers: &Table,
-    sample: &Table,
+    answers: &ColumnTable,
+    sample: &ColumnTable,
     key: usize,
     rows: &[usize],
     is_chosen: &[bool],
-) -> Vec<Label> {
+) -> Vec<AnswerColumn> {
     let items = is_chosen.len();
     let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
@@ -216,11 +216,11 @@ fn labels(
             }
         }
         let values = values.into_iter().map(Option::unwrap_or_default);
-        let values: Cells = values.collect();
+        let values: CellTexts = values.collect();
         let of_chosen = rows.iter().zip(column.iter());
         let of_chosen = of_chosen.filter(|(item, _)| is_chosen.get(**item) == Some(&true));
         let into = if is_shown { &mut shown } else { &mut labels };
-        into.push(Label {
+        into.push(AnswerColumn {
             name: name.clone(),
             numbers: numbers(&values),
             values,
@@ -234,7 +234,7 @@ fn labels(
         labels = shown;
     }
     let sample_columns: HashSet<&String> = sample.names.iter().collect();
-    let is_in_sample = |label: &Label| sample_columns.contains(&label.name);
+    let is_in_sample = |label: &AnswerColumn| sample_columns.contains(&label.name);
     if labels.iter().any(is_in_sample) {
         labels.retain(is_in_sample);
     }

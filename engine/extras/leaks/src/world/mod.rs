@@ -6,10 +6,10 @@ mod public;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::facts::Facts;
+use crate::facts::ItemFacts;
 use crate::facts::files::Trained;
 use crate::sketch::{ContentDigest, Gallery};
-use crate::table::{Cells, Table, numbers};
+use crate::table::{CellTexts, ColumnTable, numbers};
 use crate::text::{is_test, is_train};
 
 pub use load::LeakInput;
@@ -29,8 +29,8 @@ pub(crate) struct World {
     /// Ids of the test items, in the order of the answers.
     pub ids: Vec<String>,
     pub item_of: HashMap<String, usize>,
-    pub labels: Vec<Label>,
-    pub sample: Table,
+    pub labels: Vec<AnswerColumn>,
+    pub sample: ColumnTable,
     pub sample_path: String,
     pub public: PublicContent,
     pub bundle: Vec<PublicFile>,
@@ -126,7 +126,7 @@ impl World {
     }
 
     /// Returns the column of a table that contains ids of items, if there is one.
-    pub(crate) fn key_of(&self, table: &Table) -> Option<usize> {
+    pub(crate) fn key_of(&self, table: &ColumnTable) -> Option<usize> {
         let mut best: Option<(usize, usize)> = None;
         for (place, column) in table.columns.iter().enumerate() {
             if self.has_plain_ids && table.names.get(place) != Some(&self.key_name) {
@@ -142,12 +142,12 @@ impl World {
     }
 
     /// Returns the rows of items whose facts are collected, as row and item.
-    pub(crate) fn items_of(&self, table: &Table, key: usize) -> Vec<(usize, usize)> {
+    pub(crate) fn items_of(&self, table: &ColumnTable, key: usize) -> Vec<(usize, usize)> {
         let cells = table
             .columns
             .get(key)
             .into_iter()
-            .flat_map(Cells::iter)
+            .flat_map(CellTexts::iter)
             .enumerate();
         cells
             .filter_map(|(row, cell)| Some((row, self.item_of_name(cell)?)))
@@ -155,12 +155,12 @@ impl World {
     }
 
     /// Returns the largest table of training items that contains the answers of a label.
-    pub(crate) fn train_table(&self, label: &Label) -> Option<&Table> {
+    pub(crate) fn train_table(&self, label: &AnswerColumn) -> Option<&ColumnTable> {
         let shown = self.public.tables.get(self.train_table_number(label)?)?;
         Some(&shown.table)
     }
 
-    fn train_table_number(&self, label: &Label) -> Option<usize> {
+    fn train_table_number(&self, label: &AnswerColumn) -> Option<usize> {
         let tables = self.public.tables.iter().enumerate();
         let labelled = tables.filter(|(_, shown)| {
             shown.items.is_none()
@@ -180,13 +180,13 @@ impl World {
     }
 
     /// Returns the ids of training items.
-    pub(crate) fn train_ids<'a>(&self, table: &'a Table) -> Option<&'a Cells> {
+    pub(crate) fn train_ids<'a>(&self, table: &'a ColumnTable) -> Option<&'a CellTexts> {
         table.column(&self.key_name)
     }
 
     /// Returns the column with the ids of test items, if there is one, and the item of each row. It must contain at
     /// least half of the items and hardly any other value.
-    fn items_in(&self, table: &Table) -> Option<(usize, Vec<Option<usize>>)> {
+    fn items_in(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         let mut best: Option<(usize, usize, Vec<Option<usize>>)> = None;
         for (place, column) in table.columns.iter().enumerate() {
             let items = column.iter().map(|cell| self.item_of.get(cell).copied());
@@ -206,7 +206,7 @@ impl World {
     }
 
     /// Same as [`World::items_in`], if an id consists of two cells of a row with a separator between them.
-    fn items_of_pairs(&self, table: &Table) -> Option<(usize, Vec<Option<usize>>)> {
+    fn items_of_pairs(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         let columns = table.columns.iter().take(MAX_KEY_COLUMNS).enumerate();
         for (place, first) in columns.clone() {
             for (_, second) in columns.clone().filter(|(other, _)| *other != place) {
@@ -331,21 +331,21 @@ pub(crate) fn rows_of_items(items: &[Option<usize>]) -> RowOfItem {
 
 /// A column of answers.
 #[derive(Debug, Clone)]
-pub(crate) struct Label {
+pub(crate) struct AnswerColumn {
     pub name: String,
     /// The answer of each item. If an item has several rows, the first one.
-    pub values: Cells,
+    pub values: CellTexts,
     /// The answers in all rows of the chosen items, with their item.
     pub rows: Vec<(usize, String)>,
     pub numbers: Option<Vec<f64>>,
 }
 
-impl Label {
+impl AnswerColumn {
     /// Returns the label of these items only, in their order.
-    pub(crate) fn of_items(&self, items: &[usize]) -> Label {
+    pub(crate) fn of_items(&self, items: &[usize]) -> AnswerColumn {
         let pick = |item: &usize| self.values.get(*item).unwrap_or_default();
-        let values: Cells = items.iter().map(pick).collect();
-        Label {
+        let values: CellTexts = items.iter().map(pick).collect();
+        AnswerColumn {
             name: self.name.clone(),
             numbers: numbers(&values),
             rows: values.iter().map(str::to_owned).enumerate().collect(),
@@ -354,9 +354,9 @@ impl Label {
     }
 
     #[cfg(test)]
-    pub(crate) fn of_numbers(name: &str, numbers: &[f64]) -> Label {
-        let values: Cells = numbers.iter().map(f64::to_string).collect();
-        Label {
+    pub(crate) fn of_numbers(name: &str, numbers: &[f64]) -> AnswerColumn {
+        let values: CellTexts = numbers.iter().map(f64::to_string).collect();
+        AnswerColumn {
             name: name.to_owned(),
             rows: values.iter().map(str::to_owned).enumerate().collect(),
             values,
@@ -365,9 +365,9 @@ impl Label {
     }
 
     #[cfg(test)]
-    pub(crate) fn of_classes(name: &str, classes: &[i32]) -> Label {
+    pub(crate) fn of_classes(name: &str, classes: &[i32]) -> AnswerColumn {
         let numbers: Vec<f64> = classes.iter().copied().map(f64::from).collect();
-        Label::of_numbers(name, &numbers)
+        AnswerColumn::of_numbers(name, &numbers)
     }
 
     /// Returns whether the answers are classes: few different values, each of them frequent.
@@ -391,7 +391,7 @@ pub(crate) struct PublicContent {
     /// Sketches of pictures, sounds and series.
     pub gallery: Gallery,
     /// Facts from items' own files.
-    pub facts: Facts,
+    pub facts: ItemFacts,
     /// Series in files of test and training items.
     pub series: Vec<Series>,
 }
@@ -412,7 +412,7 @@ pub(crate) struct PublicFile {
 #[derive(Debug, Clone)]
 pub(crate) struct PublicTableFile {
     pub path: String,
-    pub table: Table,
+    pub table: ColumnTable,
     /// The column with the ids of test items, and the item of each row.
     pub items: Option<(usize, Vec<Option<usize>>)>,
 }

@@ -21,8 +21,8 @@ use crate::facts::{Channel, documents, lines, records};
 use crate::finding::{LeaksError, failed};
 use crate::series;
 use crate::statistics::counts;
-use crate::table::{Cells, Table};
-use crate::text::{FileKind, is_train};
+use crate::table::{CellTexts, ColumnTable};
+use crate::text::{ContentKind, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, Series, World};
 
 /// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
@@ -56,9 +56,9 @@ struct Collected<'w> {
     public: &'w Path,
     resources: &'w Resources<'w>,
     content: PublicContent,
-    tables: Vec<(String, Table)>,
+    tables: Vec<(String, ColumnTable)>,
     /// The columns of arrays.
-    arrays: Vec<(String, Vec<Cells>)>,
+    arrays: Vec<(String, Vec<CellTexts>)>,
     /// Number of items' files whose content was not examined, because their total length is too large.
     unexamined: u64,
     /// Number of files so far.
@@ -108,7 +108,7 @@ impl World {
 /// The file that is being read.
 struct CurrentFile<'a> {
     path: &'a str,
-    kind: FileKind,
+    kind: ContentKind,
     seen: &'a PublicFile,
     head: &'a [u8],
     keep: Keep,
@@ -154,7 +154,7 @@ impl Collected<'_> {
         let read: HashMap<&str, &[String]> = read.collect();
         let mut added = Vec::new();
         for (path, text) in &self.content.texts {
-            if FileKind::from_path(path) != FileKind::Json
+            if ContentKind::from_path(path) != ContentKind::Json
                 || self.world.item_of_path(path).is_some()
             {
                 continue;
@@ -205,7 +205,7 @@ impl Collected<'_> {
         };
         let current = CurrentFile {
             path,
-            kind: FileKind::from_path(path),
+            kind: ContentKind::from_path(path),
             seen: &seen,
             head: &head,
             keep,
@@ -241,14 +241,14 @@ impl Collected<'_> {
     }
 
     fn keep(&mut self, path: &str, bytes: u64, is_item: bool, own: Option<usize>) -> Keep {
-        let kind = FileKind::from_path(path);
+        let kind = ContentKind::from_path(path);
         let is_part = is_item || is_train(path);
         let is_sketched = is_part && self.content.gallery.wing(is_item).wants(path, bytes);
         if kind.is_text() && bytes <= MAX_TEXT.min(self.text_left) {
             return Keep::Text;
         }
-        let is_searched = kind == FileKind::Opaque && !is_part && bytes <= MAX_TEXT;
-        if is_sketched || kind == FileKind::Records || is_searched {
+        let is_searched = kind == ContentKind::Opaque && !is_part && bytes <= MAX_TEXT;
+        if is_sketched || kind == ContentKind::Records || is_searched {
             return Keep::All;
         }
         match own {
@@ -281,8 +281,8 @@ impl Collected<'_> {
             let text = String::from_utf8_lossy(head);
             let (kind, facts) = (file.kind(), file.facts);
             match current.kind {
-                FileKind::Json => documents::collect_item(&kind, &text, item, facts),
-                FileKind::Markup => {
+                ContentKind::Json => documents::collect_item(&kind, &text, item, facts),
+                ContentKind::Markup => {
                     let lines = lines::lines_of_markup(&text);
                     lines::collect_item(&kind, &lines, item, facts);
                 }
@@ -294,20 +294,20 @@ impl Collected<'_> {
     /// Adds the variables of a MATLAB file that does not belong to an item.
     fn add_variables(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, head, .. } = *current;
-        if current.kind != FileKind::Matlab || current.is_item {
+        if current.kind != ContentKind::Matlab || current.is_item {
             return;
         }
         let found = records::vectors(head, self.world.ids.len());
         let tables = found.into_iter().map(|(name, numbers)| {
             let cells = numbers.iter().map(f64::to_string).collect();
-            let table = Table::new(vec!["value".to_owned()], vec![cells]);
+            let table = ColumnTable::new(vec!["value".to_owned()], vec![cells]);
             (format!("{path}: {name}"), table)
         });
         self.tables.extend(tables);
     }
 
     fn add_records(&mut self, current: &CurrentFile<'_>) {
-        if current.kind != FileKind::Records {
+        if current.kind != ContentKind::Records {
             return;
         }
         let most = usize::try_from(MAX_RECORDS).unwrap_or(usize::MAX);
@@ -327,7 +327,7 @@ impl Collected<'_> {
     /// of items.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
-        if current.kind != FileKind::Opaque || current.is_item || is_train(path) {
+        if current.kind != ContentKind::Opaque || current.is_item || is_train(path) {
             return;
         }
         match current.keep {
@@ -409,8 +409,8 @@ impl Collected<'_> {
     fn add_array(&mut self, path: &str, place: &Path) {
         let is_member = path.contains(".npz/");
         let columns = columns_of(place, self.resources, self.room / 4);
-        let rows = |columns: &Vec<Cells>| columns.first().map_or(0, Cells::len);
-        let is_read = |columns: &Vec<Cells>| is_member || rows(columns) == self.world.ids.len();
+        let rows = |columns: &Vec<CellTexts>| columns.first().map_or(0, CellTexts::len);
+        let is_read = |columns: &Vec<CellTexts>| is_member || rows(columns) == self.world.ids.len();
         let columns = columns.filter(is_read).unwrap_or_default();
         self.arrays.push((path.to_owned(), columns));
     }
@@ -429,7 +429,7 @@ impl Collected<'_> {
                 .is_some_and(|item| world.has_facts(*item))
         };
         // A single table may use only half of the remaining memory.
-        match Table::read(place, format, limits, self.room / 2, &is_wanted) {
+        match ColumnTable::read(place, format, limits, self.room / 2, &is_wanted) {
             Err(error) if error.is_of_the_system() => return Err(error),
             // A file that is not a table, although its name has the suffix, is skipped.
             Err(error) => return Ok(!matches!(error, ContentsError::Limit(_))),
@@ -455,8 +455,8 @@ const MAX_COLUMNS: usize = 64;
 
 /// Returns the arrays of each `.npz` file as a table, because NumPy stores ids and labels as arrays of the same length.
 /// Returns other arrays as tables, too.
-fn tables_of_arrays(arrays: Vec<(String, Vec<Cells>)>) -> Vec<(String, Table)> {
-    let mut files: BTreeMap<String, (Vec<String>, Vec<Cells>)> = BTreeMap::new();
+fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, ColumnTable)> {
+    let mut files: BTreeMap<String, (Vec<String>, Vec<CellTexts>)> = BTreeMap::new();
     for (path, columns) in arrays {
         let (file, member) = match path.split_once(".npz/") {
             Some((file, member)) => (format!("{file}.npz"), member.trim_end_matches(".npy")),
@@ -479,12 +479,12 @@ fn tables_of_arrays(arrays: Vec<(String, Vec<Cells>)>) -> Vec<(String, Table)> {
         }
     }
     let tables = files.into_iter();
-    let tables = tables.map(|(path, (names, cells))| (path, Table::new(names, cells)));
+    let tables = tables.map(|(path, (names, cells))| (path, ColumnTable::new(names, cells)));
     tables.filter(|(_, table)| table.rows() > 0).collect()
 }
 
 /// Returns the columns of an array. `None` if it is too large, or not an array.
-fn columns_of(place: &Path, resources: &Resources<'_>, room: u64) -> Option<Vec<Cells>> {
+fn columns_of(place: &Path, resources: &Resources<'_>, room: u64) -> Option<Vec<CellTexts>> {
     let file = ArrayFile::open(place, &resources.limits).ok()?;
     let width = file.columns().len();
     let elements: u64 = file.header().shape.iter().product();
@@ -492,7 +492,7 @@ fn columns_of(place: &Path, resources: &Resources<'_>, room: u64) -> Option<Vec<
         return None;
     }
     let (mut rows, mut row) = (file.rows().ok()?, Row::default());
-    let mut columns = vec![Cells::default(); width];
+    let mut columns = vec![CellTexts::default(); width];
     while rows.next(&mut row).ok()? {
         for (place, column) in columns.iter_mut().enumerate() {
             column.push(&String::from_utf8_lossy(row.cell(place)));
