@@ -1,0 +1,78 @@
+//! Completions in bash, zsh and fish, with the scripts that the program prints.
+
+use std::fs;
+use std::process::Command;
+
+use crate::skipped::skipped;
+use crate::support::{Ended, Sandbox};
+
+/// The shells, each with a script that loads the completions in `$1` and prints the values for the other arguments.
+const SHELLS: [(&str, &str); 3] = [
+    (
+        "bash",
+        r#"source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=9
+        _clap_complete_prep; printf '%s\n' "${COMPREPLY[@]}""#,
+    ),
+    (
+        "zsh",
+        r#"compdef() { :; }; source "$1"; shift; _describe() { print -l -- "${(@P)3}" }
+        words=("$@"); CURRENT=$#; _clap_dynamic_completer_prep"#,
+    ),
+    (
+        "fish",
+        r#"source $argv[2]; complete -C (string join ' ' -- $argv[3..]) | string split -f 1 \t"#,
+    ),
+];
+
+/// Command lines of which the last word is completed, and the values.
+const CASES: &[(&[&str], &[&str])] = &[
+    (&["run", "spaceship"], &["spaceship-titanic"]),
+    (&["run", "own-s"], &["own-spaceships"]),
+    (&["grade", "spaceship"], &["spaceship-titanic"]),
+    (&["run", "--set", "l"], &["lite", "low"]),
+    (&["run", "--variant", "fi"], &["fixed"]),
+    (&["run", "--remote", "file:///t"], &["file:///tmp/remote"]),
+    (&["pipeline", "show", "own-s"], &["own-spaceships"]),
+    (&["pipeline", "show", "own-spaceships", "lis"], &["listed"]),
+];
+
+#[test]
+fn shells_complete_the_values_of_the_settings() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.command(&[]).get_program().to_owned();
+    let bin = sandbox.path("bin");
+    fs::create_dir(&bin).expect("a directory");
+    std::os::unix::fs::symlink(program, bin.join("prep")).expect("a link");
+    sandbox.write(
+        "pipelines/own-spaceships/pipeline.yaml",
+        "name: Own\nbundle: { kaggle: own }\ntables:\n  listed: { read: a.csv, columns: { id: integer } }\npublic:\n  a.csv: SELECT * FROM listed\n",
+    );
+    sandbox.write("data/prep.toml", "[remote]\nurl = 'file:///tmp/remote'\n");
+    for (shell, code) in SHELLS {
+        let script = format!("complete.{shell}");
+        sandbox.prep(&["completions", shell, "-o", &script]).code(0);
+        for (words, expected) in CASES {
+            let inner = sandbox.command(&[]);
+            let mut command = Command::new(shell);
+            command.args(["-c", code, shell]);
+            if shell == "zsh" {
+                command.args(["-f"]);
+            }
+            command
+                .args([&script, "prep"])
+                .args(*words)
+                .current_dir(sandbox.path(""))
+                .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
+                .env("PREP_PIPELINES", sandbox.path("pipelines"))
+                .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+            if command.output().is_err() {
+                skipped(&format!("{shell} is not installed"));
+                break;
+            }
+            let stdout = Ended::of(&mut command).code(0).stdout;
+            let mut found: Vec<&str> = stdout.lines().map(str::trim).collect();
+            found.sort_unstable();
+            assert_eq!(found, *expected, "{shell}: {words:?}");
+        }
+    }
+}
