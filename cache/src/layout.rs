@@ -19,7 +19,7 @@ pub(crate) enum Bucket {
     /// ```
     Objects,
 
-    /// The outputs of each step key: one [sealed](crate::records::sealed) JSON record per key. The modification time of a file
+    /// The outputs of each step key: one [sealed](crate::records::ledger) JSON record per key. The modification time of a file
     /// is the time of its last use, to the day.
     ///
     /// ```text

@@ -68,7 +68,6 @@ mod digest;
 mod error;
 mod layout;
 mod store;
-mod tier;
 
 mod locks {
     //! Locks between threads, processes and machines.
@@ -76,7 +75,6 @@ mod locks {
     pub(crate) mod file;
     pub(crate) mod lease;
     pub(crate) mod process;
-    pub(crate) mod store;
 }
 
 mod objects {
@@ -84,19 +82,15 @@ mod objects {
 
     pub(crate) mod buffer;
     pub(crate) mod link;
-    pub(crate) mod link_mode;
     pub(crate) mod object;
     pub(crate) mod private;
-    pub(crate) mod scattered;
     pub(crate) mod writer;
 }
 
 mod records {
     //! Records in sealed JSON: the ledger, the history, and the digests of files outside the store.
 
-    pub(crate) mod history;
     pub(crate) mod ledger;
-    pub(crate) mod sealed;
     pub(crate) mod source;
 }
 
@@ -104,14 +98,12 @@ mod system {
     //! The machine: its identity, disk space, threads, and the files of the operating system.
 
     pub(crate) mod machine;
-    pub(crate) mod stamp;
     pub(crate) mod threads;
 }
 
 mod upkeep {
     //! Work on all files of a store: counting, checking and removing them.
 
-    pub(crate) mod forget;
     pub(crate) mod gc;
     pub(crate) mod stat;
     pub(crate) mod verify;
@@ -121,19 +113,19 @@ pub use digest::{Digest, DigestError, hex};
 pub use error::StoreError;
 pub use locks::file::{LockGuard, is_file_at, try_lock_file};
 pub use objects::buffer::Buffer;
-pub use objects::link_mode::LinkMode;
 pub use objects::object::{Object, ObjectReader};
 pub use objects::private::{MappedObject, PrivateObject};
-pub use objects::scattered::ScatteredWriter;
-pub use objects::writer::{ObjectWriter, Stored};
-pub use records::history::{EarlierRun, FailedStep, History, HistoryScope, HistoryStep};
-pub use records::ledger::{LedgerEntry, unix_seconds};
+pub use objects::writer::{ObjectWriter, ScatteredWriter, Stored};
+pub use records::ledger::{
+    EarlierRun, FailedStep, History, HistoryScope, HistoryStep, LedgerEntry, unix_seconds,
+};
 pub use records::source::{Content, SourceRecord};
-pub use store::{Store, persist};
-pub use system::machine::{boot, create_directory, free_space, host, is_shared};
-pub use system::stamp::{CLOCK_TICK, Stamp, is_coarse, modification_time, time_until_settled};
+pub use store::{LinkMode, Offer, Store, Tier, persist};
+pub use system::machine::{
+    CLOCK_TICK, Stamp, boot, create_directory, free_space, host, is_coarse, is_shared,
+    modification_time, time_until_settled,
+};
 pub use system::threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};
-pub use tier::{Offer, Tier};
 pub use upkeep::gc::{GcOptions, GcReport};
 pub use upkeep::stat::{Amount, StoreStat};
 pub use upkeep::verify::VerifyReport;

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::layout::Bucket;
 use crate::locks::file::is_file_at;
-use crate::system::stamp::Stamp;
+use crate::system::machine::Stamp;
 use crate::{Digest, Store, StoreError, digest};
 
 /// Maximum bytes of one read while hashing.

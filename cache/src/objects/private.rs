@@ -34,11 +34,9 @@ use std::ops::{Deref, Range};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use memmap2::{Mmap, UncheckedAdvice};
-use tempfile::NamedTempFile;
 
 use crate::locks::file::is_file_at;
 use crate::objects::object::Object;
-use crate::system::stamp::Stamp;
 use crate::{Digest, Store, StoreError};
 
 /// The mark: the owner's execute permission.
@@ -146,19 +144,9 @@ impl Store {
         // A program may be writing to the other name of the original.
         self.verify_copy(&opened)?;
         if mark(temp.as_file()).unwrap_or(false) {
-            self.replace_object(temp, &opened)?;
+            self.install(temp, *opened.digest())?;
         }
         Ok(opened)
-    }
-
-    fn replace_object(&self, temp: NamedTempFile, opened: &Object) -> Result<(), StoreError> {
-        let metadata = temp
-            .as_file()
-            .metadata()
-            .map_err(|error| StoreError::io("examine", temp.path(), error))?;
-        self.rename_into(temp, opened.path())?;
-        self.set_verified(*opened.digest(), Stamp::from_metadata(&metadata));
-        Ok(())
     }
 }
 

@@ -24,8 +24,8 @@ use sha2::Sha256;
 
 use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
-use crate::records::sealed::RecordRead;
-use crate::system::stamp::Stamp;
+use crate::records::ledger::RecordRead;
+use crate::system::machine::Stamp;
 use crate::system::threads::Consumer;
 use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 

@@ -1,9 +1,22 @@
 //! Facts about the machine and its file systems: its identity, free space, and whether other machines may see a file
 //! system. Creates directories.
+//!
+//! # Stamps
+//!
+//! A stamp is a cheap way to check whether a file is unchanged. A file system takes times from a clock with a limited
+//! resolution. A file that is written twice within one tick of that clock keeps its time, so its stamp does not show the
+//! second write. The tick is some milliseconds on most file systems, one second on ext3 and HFS+, and two seconds on FAT.
+//! Therefore a stamp proves something only if it was taken after the tick of the last write ([`time_until_settled`]).
+//! All records of times follow this rule.
 
+use std::fs::Metadata;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
 
 /// Returns the host name, if the system provides it.
 pub fn host() -> Option<String> {
@@ -96,6 +109,132 @@ pub fn free_space(path: &Path) -> Option<u64> {
     stat.f_bavail.checked_mul(stat.f_frsize)
 }
 
+/// Longer than the clock tick of any kernel.
+pub const CLOCK_TICK: Duration = Duration::from_millis(20);
+
+/// The coarsest resolution of a file system: that of FAT.
+const COARSEST_RESOLUTION: Duration = Duration::from_secs(2);
+
+/// Length, modification time, inode and, for files outside the store, change time of a file. If all of them equal those
+/// of an earlier check, the bytes are assumed to be unchanged.
+///
+/// Every program can set the modification time, so a file that was rewritten in place may still have its old one.
+/// Programs cannot set the change time. However, renaming a file, linking to it and changing its mode also update the
+/// change time. The file is then read once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    pub(crate) len: u64,
+    /// Nanoseconds since 1970, negative for earlier times.
+    pub(crate) modified: i64,
+    pub(crate) inode: u64,
+    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object adds a link,
+    /// which changes the time. Also `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    changed: Option<i64>,
+}
+
+impl Stamp {
+    /// Returns the stamp of a content that is not in a local file.
+    pub(crate) fn without_file(len: u64) -> Self {
+        Self {
+            len,
+            modified: 0,
+            inode: 0,
+            changed: None,
+        }
+    }
+
+    /// Returns the stamp of a file in the store.
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
+        Self {
+            len: metadata.len(),
+            modified: modification_time(metadata),
+            inode: metadata.ino(),
+            changed: None,
+        }
+    }
+
+    /// Returns the stamp of a file outside the store.
+    pub fn of_outside(metadata: &Metadata) -> Self {
+        Self {
+            changed: Some(nanoseconds(metadata.ctime(), metadata.ctime_nsec())),
+            ..Self::from_metadata(metadata)
+        }
+    }
+
+    /// Returns the time from `now` until every later write is certain to change this stamp.
+    pub fn time_until_settled(&self, now: SystemTime) -> Duration {
+        match self.changed {
+            Some(changed) => time_until_settled(&[self.modified, changed], now),
+            None => time_until_settled(&[self.modified], now),
+        }
+    }
+
+    /// Returns whether a file that had this stamp and now has `now` is unchanged, as far as the recorded fields show.
+    pub(crate) fn agrees_with(self, now: Stamp) -> bool {
+        let now = match self.changed {
+            Some(_) => now,
+            None => Stamp {
+                changed: None,
+                ..now
+            },
+        };
+        self == now
+    }
+}
+
+/// Returns the time from `now` until every later write is certain to give a file times that differ from `times`, in
+/// nanoseconds since 1970. Zero if a stamp that is taken now can be trusted.
+///
+/// The digits of the times show the resolution of the file system: times that are multiples of a second may come from
+/// a clock that shows seconds. The finest time of a file decides, because a program may have set its modification time
+/// to a full second. A time in the future may come from another machine whose clock is ahead, so it is not trusted before that clock has passed it.
+pub fn time_until_settled(times: &[i64], now: SystemTime) -> Duration {
+    let resolution = times.iter().map(|time| resolution_of(*time)).min();
+    let resolution = resolution.unwrap_or_default();
+    let now = nanoseconds_of(now);
+    let remaining = times.iter().map(|time| {
+        let age = u64::try_from(now.saturating_sub(*time)).unwrap_or(0);
+        resolution.saturating_sub(Duration::from_nanos(age))
+    });
+    remaining.max().unwrap_or_default()
+}
+
+/// Returns whether a time may come from a clock with a longer tick than [`CLOCK_TICK`].
+pub fn is_coarse(time: i64) -> bool {
+    resolution_of(time) > CLOCK_TICK
+}
+
+/// Returns the resolution that the digits of a time show, at least [`CLOCK_TICK`].
+fn resolution_of(time: i64) -> Duration {
+    const SECOND: i64 = 1_000_000_000;
+    if time % SECOND == 0 {
+        return COARSEST_RESOLUTION;
+    }
+    let mut step = 1;
+    while time % (step * 10) == 0 {
+        step *= 10;
+    }
+    Duration::from_nanos(step.unsigned_abs()).max(CLOCK_TICK)
+}
+
+/// Returns the modification time of a file in nanoseconds since 1970.
+pub fn modification_time(metadata: &Metadata) -> i64 {
+    nanoseconds(metadata.mtime(), metadata.mtime_nsec())
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanoseconds)
+}
+
+/// Times before 1970 are treated as 1970.
+fn nanoseconds_of(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +253,86 @@ mod tests {
     fn missing_directory_has_the_space_of_its_ancestor() {
         for path in ["not-there", "not/there/either", ".", "/", "/not-there/a"] {
             assert!(free_space(Path::new(path)).is_some(), "{path}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod stamp_tests {
+    use super::*;
+
+    #[test]
+    fn stamps_without_a_change_time_compare_the_other_fields() {
+        let record = r#"{"len":1,"modified":2,"inode":3}"#;
+        let record: Stamp = serde_json::from_str(record).unwrap();
+        let now = Stamp {
+            changed: Some(5),
+            ..record
+        };
+        assert!(record.agrees_with(now));
+        assert!(!record.agrees_with(Stamp { len: 2, ..now }));
+        assert!(now.agrees_with(now));
+        let later = Stamp {
+            changed: Some(6),
+            ..now
+        };
+        assert!(!now.agrees_with(later));
+    }
+
+    /// A write at the end of the returned time gets a different time on a clock of each resolution.
+    #[test]
+    fn a_settled_stamp_changes_with_every_later_write() {
+        const MILLISECOND: i64 = 1_000_000;
+        let written = 1_700_000_001_234_567_891;
+        for resolution in [
+            1,
+            100,
+            1_000,
+            MILLISECOND,
+            10 * MILLISECOND,
+            100 * MILLISECOND,
+            1_000 * MILLISECOND,
+            2_000 * MILLISECOND,
+        ] {
+            let on_disk = |time: i64| time - time % resolution;
+            for delay in [
+                0,
+                3 * MILLISECOND,
+                150 * MILLISECOND,
+                900 * MILLISECOND,
+                1_900 * MILLISECOND,
+                5_000 * MILLISECOND,
+            ] {
+                let taken = written + delay;
+                let now = UNIX_EPOCH + Duration::from_nanos(taken.unsigned_abs());
+                let wait = time_until_settled(&[on_disk(written)], now);
+                let settled = taken + i64::try_from(wait.as_nanos()).unwrap();
+                assert_ne!(on_disk(settled), on_disk(written), "{resolution} {delay}");
+                assert!(wait <= COARSEST_RESOLUTION);
+            }
+        }
+    }
+
+    #[test]
+    fn the_finest_time_shows_the_resolution() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_000);
+        let (seconds, fine) = (999_000_000_000, 999_500_000_001);
+        for (times, expected) in [
+            (&[seconds][..], 1_000),
+            (&[seconds, seconds], 1_000),
+            // The modification time was set by a program.
+            (&[seconds, fine], 0),
+            (&[fine], 0),
+            // 990 milliseconds: the clock may show hundredths of a second, and a tick has passed.
+            (&[999_990_000_000], 10),
+            // A clock that is ahead.
+            (&[2_000_000_000_001], 20),
+            (&[i64::MIN], 0),
+            (&[i64::MAX], 20),
+            (&[], 0),
+        ] {
+            let found = time_until_settled(times, now);
+            assert_eq!(found, Duration::from_millis(expected), "{times:?}");
         }
     }
 }

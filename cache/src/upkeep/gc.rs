@@ -1,4 +1,4 @@
-//! Garbage collection.
+//! Garbage collection, and the removal of the results that only certain competitions use.
 //!
 //! An object is kept as long as a ledger entry names it. The last use of an entry is the latest of three times: its
 //! last lookup (rounded to the day), its last write, and the last recorded run that had its key. A collection has these
@@ -17,7 +17,7 @@
 //! can still read its bytes.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -27,9 +27,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::stat;
 use super::stat::{MIN_GARBAGE_AGE, age};
 use crate::layout::Bucket;
-use crate::records::history::NamedHistory;
-use crate::records::ledger::seconds;
-use crate::records::sealed::RecordRead;
+use crate::records::ledger::{NamedHistory, RecordRead, seconds};
 use crate::upkeep::stat::Amount;
 use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError};
 
@@ -98,9 +96,8 @@ impl Store {
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let lock = self.lock_for_gc(options)?;
         let mut collection = self.survey(options)?;
-        if let Some(days) = options.keep_days {
-            collection.drop_unused(days);
-        }
+        let now = collection.now;
+        collection.drop_entries(|entry| is_unused(now, entry.last_use, options.keep_days));
         collection.drop_unnamed(MIN_GARBAGE_AGE);
         if let Some(max_size) = options.max_size {
             collection.shrink(max_size);
@@ -181,7 +178,7 @@ impl Store {
         for name in stat::list(self.root(), Bucket::History)?.digests {
             match self.load::<NamedHistory>(Bucket::History, &name)? {
                 RecordRead::Found(NamedHistory { history, .. }, _)
-                    if !collection.is_unused(history.recorded, options.keep_days) =>
+                    if !is_unused(collection.now, history.recorded, options.keep_days) =>
                 {
                     for step in history.steps.values() {
                         let last = uses.entry(step.key).or_default();
@@ -233,7 +230,7 @@ impl Store {
             };
             let is_left =
                 !name.ends_with(".gz") && age(collection.now, modified) >= MIN_GARBAGE_AGE;
-            if is_left || collection.is_unused(seconds(modified), options.keep_days) {
+            if is_left || is_unused(collection.now, seconds(modified), options.keep_days) {
                 collection.report.records.push(path);
             }
         }
@@ -259,6 +256,14 @@ impl Store {
     }
 }
 
+/// Returns whether the last use, in seconds since 1970, was more than `keep_days` days ago.
+fn is_unused(now: SystemTime, last_use: u64, keep_days: Option<u32>) -> bool {
+    let Some(days) = keep_days else { return false };
+    let last_use = UNIX_EPOCH.checked_add(Duration::from_secs(last_use));
+    let limit = Duration::from_secs(u64::from(days) * 24 * 60 * 60);
+    last_use.is_some_and(|last_use| age(now, last_use) > limit)
+}
+
 impl Collection {
     fn add(&mut self, key: Digest, last_use: u64, entry: &LedgerEntry) {
         let mut objects: Vec<_> = entry.objects().copied().collect();
@@ -282,31 +287,11 @@ impl Collection {
         });
     }
 
-    fn is_unused(&self, last_use: u64, keep_days: Option<u32>) -> bool {
-        let Some(days) = keep_days else { return false };
-        let last_use = UNIX_EPOCH.checked_add(Duration::from_secs(last_use));
-        let limit = Duration::from_secs(u64::from(days) * 24 * 60 * 60);
-        last_use.is_some_and(|last_use| age(self.now, last_use) > limit)
-    }
-
-    /// Drops entries that were not used for more than `days` days (step 2).
-    fn drop_unused(&mut self, days: u32) {
+    /// Drops the entries that are `unwanted`.
+    fn drop_entries(&mut self, unwanted: impl Fn(&Entry) -> bool) {
         for entry in std::mem::take(&mut self.entries) {
-            if self.is_unused(entry.last_use, Some(days)) {
-                self.drop_entry(&entry);
-            } else {
-                self.entries.push(entry);
-            }
-        }
-    }
-
-    /// Drops the entries whose key satisfies `unwanted`.
-    pub(crate) fn drop_entries(&mut self, unwanted: impl Fn(&Digest) -> bool) {
-        for entry in std::mem::take(&mut self.entries) {
-            match unwanted(&entry.key) {
-                true => {
-                    self.drop_entry(&entry);
-                }
+            match unwanted(&entry) {
+                true => drop(self.drop_entry(&entry)),
                 false => self.entries.push(entry),
             }
         }
@@ -405,6 +390,44 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+impl Store {
+    /// Removes the recorded runs of these competitions. Also removes the entries that only those runs used, and the
+    /// objects that only those entries name.
+    ///
+    /// # Errors
+    /// Same as for [`gc`](Store::gc).
+    pub fn forget(&self, competitions: &[&str], dry_run: bool) -> Result<GcReport, StoreError> {
+        let options = GcOptions {
+            dry_run,
+            ..GcOptions::default()
+        };
+        let lock = self.lock_for_gc(&options)?;
+        let (mut forgotten, mut used, mut records) = (HashSet::new(), HashSet::new(), Vec::new());
+        for name in stat::list(self.root(), Bucket::History)?.digests {
+            let RecordRead::Found(named, _) = self.load::<NamedHistory>(Bucket::History, &name)?
+            else {
+                continue;
+            };
+            let keys: HashSet<Digest> = named.history.keys().collect();
+            if competitions.contains(&named.competition.as_str()) {
+                records.push(Bucket::History.file(self.root(), &name));
+                forgotten.extend(keys);
+            } else {
+                used.extend(keys);
+            }
+        }
+        let mut collection: Collection = self.survey(&options)?;
+        collection
+            .drop_entries(|entry| forgotten.contains(&entry.key) && !used.contains(&entry.key));
+        let mut report = collection.finish();
+        report.records = records;
+        if !dry_run {
+            self.remove(&mut report, &lock)?;
+        }
+        Ok(report)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -425,6 +448,66 @@ mod tests {
         let lock = store.try_exclusive()?.ok_or("in use")?;
         store.remove(&mut report, &lock)?;
         assert!(store.len_of(&digest).is_none());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod forget_tests {
+    use std::collections::BTreeMap;
+
+    use std::path::Path;
+
+    use crate::{History, HistoryScope, HistoryStep, LedgerEntry};
+
+    use super::*;
+
+    type Done = Result<(), Box<dyn std::error::Error>>;
+
+    /// Records a run of a competition. `steps` are the keys and contents of its steps. Returns the objects.
+    fn run(store: &Store, competition: &str, steps: &[&str]) -> Result<Vec<Digest>, StoreError> {
+        let mut history = History::default();
+        let mut objects = Vec::new();
+        for step in steps {
+            let object = store.put(step.as_bytes())?;
+            let key = Digest::of_bytes(format!("key of {step}").as_bytes());
+            let record = serde_json::Value::Null;
+            let entry = LedgerEntry {
+                record: record.clone(),
+                outputs: BTreeMap::from([("out".to_owned(), object)]),
+                created: 1,
+                millis: 1,
+                ..LedgerEntry::default()
+            };
+            store.record(&key, &entry)?;
+            history
+                .steps
+                .insert((*step).to_owned(), HistoryStep { key, record });
+            objects.push(object);
+        }
+        store.set_last_run(competition, &scope(), &history)?;
+        Ok(objects)
+    }
+
+    fn scope() -> HistoryScope {
+        HistoryScope::new("v1", Path::new("/data"))
+    }
+
+    #[test]
+    fn forget_keeps_results_of_other_competitions() -> Done {
+        let directory = tempfile::tempdir()?;
+        let store = Store::open(&directory.path().join("store"))?;
+        let a = run(&store, "a", &["own", "shared"])?;
+        run(&store, "b", &["shared", "other"])?;
+        let planned = store.forget(&["a"], true)?;
+        assert_eq!((planned.objects.len(), planned.entries.len()), (1, 1));
+        assert!(store.len_of(&a[0]).is_some(), "a dry run removes nothing");
+        let report = store.forget(&["a"], false)?;
+        assert_eq!(report.objects, planned.objects);
+        assert!(store.len_of(&a[0]).is_none() && store.len_of(&a[1]).is_some());
+        assert!(
+            store.last_run("a", &scope())?.is_none() && store.last_run("b", &scope())?.is_some()
+        );
         Ok(())
     }
 }

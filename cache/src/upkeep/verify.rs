@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 
 use super::stat;
 use crate::layout::Bucket;
-use crate::records::history::NamedHistory;
-use crate::records::sealed::RecordRead;
+use crate::records::ledger::NamedHistory;
+use crate::records::ledger::RecordRead;
 use crate::upkeep::stat::Amount;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError};
 

@@ -79,23 +79,22 @@ mod resolve;
 mod run;
 mod transfer;
 
-pub use context::cancel::{Cancel, CancellableReader, Progress};
 pub use context::memory::Claim;
 pub use context::objects::{Location, OpenObjects, OutsideContent, Ranges};
-pub use context::{Context, RunLimits};
+pub use context::{Cancel, CancellableReader, Context, Progress, RunLimits};
 pub use error::StepError;
-pub use graph::action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
-pub use graph::key::{KeyRecord, canonical};
-pub use graph::value::{DirectoryFile, DirectoryValue, FileValue, Value};
-pub use graph::{Graph, GraphError, Node, NodeId, Port};
+pub use graph::value::{DirectoryFile, DirectoryValue, FileValue, KeyRecord, Value, canonical};
+pub use graph::{
+    Action, Graph, GraphError, Inputs, Node, NodeId, Outputs, Port, Sink, Source, SourceState, Step,
+};
 pub use prep_failure::{
     BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, is_system_fault,
     remedy, units,
 };
-pub use resolve::last_runs::{LastRun, LastRuns, LastSteps};
-pub use resolve::work::{Change, MissingObject, NodeState, Reason, Resolution};
+pub use resolve::work::{
+    Change, LastRun, LastRuns, LastSteps, MissingObject, NodeState, Reason, Resolution,
+};
 pub use resolve::{ResolveError, resolve};
 pub use run::event::{Event, Figures, NullReporter, Reporter, StepOutcome, Timing, WaitTimes};
 pub use run::{RunOptions, RunReport, run};
-pub use transfer::RateCheck;
-pub use transfer::is_loopback;
+pub use transfer::{RateCheck, is_loopback};

@@ -1,4 +1,4 @@
-//! Compares two directories: files, members of archives, and rows and cells of tables.
+//! Compares two directories: files, members of archives that differ, and rows and cells of tables.
 //!
 //! ```text
 //! directories   two directories, or two archives
@@ -7,8 +7,311 @@
 //!
 //! `prep-contents` reads the files and pairs rows. Values are shown as they are in the file, never rounded.
 
-mod directories;
 mod tables;
 
-pub use directories::{DiffOptions, FileDifference, directories, two_files};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use prep_contents::listing::Listing;
+use prep_contents::members::{ArchiveComparison, MemberDifference};
+use prep_contents::read::Bytes;
+use prep_contents::{
+    ArchiveFormat, ContentsError, Format, ReadContext, Resources, Result, members, parallel, read,
+};
+use serde::Serialize;
+
 pub use tables::{ChangedCell, Counts, TableDifference, tables};
+
+/// Options for a comparison.
+#[derive(Debug, Clone, Copy)]
+pub struct DiffOptions<'a> {
+    /// Maximum number of files that are compared at the same time.
+    pub threads: usize,
+    pub resources: Resources<'a>,
+}
+
+/// A file that differs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FileDifference {
+    /// Path relative to the directory. A member of an archive is listed as a file in a directory with the archive's
+    /// name.
+    pub path: String,
+    /// Lengths of the old and the new file. `None` if the file does not exist on that side.
+    pub bytes: [Option<u64>; 2],
+    /// The new path, if a file with the same content was found under a different name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<String>,
+    /// The differences of the tables, if both files are tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<TableDifference>,
+}
+
+impl FileDifference {
+    pub fn new(path: impl Into<String>, bytes: [Option<u64>; 2]) -> FileDifference {
+        FileDifference {
+            path: path.into(),
+            bytes,
+            renamed_to: None,
+            table: None,
+        }
+    }
+}
+
+/// Compares two directories. A missing directory is treated as empty.
+///
+/// # Errors
+/// If a file or directory cannot be read. A file that is damaged or exceeds a limit is a difference, not an error.
+pub fn directories(
+    old: &Path,
+    new: &Path,
+    options: &DiffOptions<'_>,
+) -> Result<Vec<FileDifference>> {
+    let (before, after) = (listing(old)?, listing(new)?);
+    let common = before.common(&after);
+    let compared = parallel::try_map(&common, options.threads, |path| {
+        two_files(path, &old.join(path), &new.join(path), options)
+    })?;
+    let mut found: Vec<FileDifference> = compared.into_iter().flatten().collect();
+    found.extend(one_sided(old, &before, new, &after)?);
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
+}
+
+fn listing(directory: &Path) -> Result<Listing> {
+    match directory.is_dir() {
+        true => Listing::read(directory),
+        false => Ok(Listing::default()),
+    }
+}
+
+/// Returns the files that exist on one side only. Files with equal content are reported as renamed.
+fn one_sided(
+    old: &Path,
+    before: &Listing,
+    new: &Path,
+    after: &Listing,
+) -> Result<Vec<FileDifference>> {
+    let (gone, mut come) = (before.missing_from(after), after.missing_from(before));
+    // Only files whose length occurs on both sides are read.
+    let lengths: HashSet<u64> = gone.values().copied().collect();
+    let mut by_content: HashMap<blake3::Hash, Vec<String>> = HashMap::new();
+    let mut read_lengths = HashSet::new();
+    for (path, length) in come.iter().rev() {
+        if lengths.contains(length) {
+            let hash = read::content(&new.join(path))?;
+            by_content.entry(hash).or_default().push(path.clone());
+            read_lengths.insert(*length);
+        }
+    }
+    let mut found = Vec::new();
+    for (path, length) in gone {
+        let mut difference = FileDifference::new(path, [Some(length), None]);
+        if read_lengths.contains(&length) {
+            let hash = read::content(&old.join(&difference.path))?;
+            difference.renamed_to = by_content.get_mut(&hash).and_then(Vec::pop);
+        }
+        // Renamed files are reported once.
+        if let Some(other) = &difference.renamed_to {
+            come.remove(other);
+        }
+        found.push(difference);
+    }
+    let new = |(path, length)| FileDifference::new(path, [None, Some(length)]);
+    found.extend(come.into_iter().map(new));
+    Ok(found)
+}
+
+/// Compares two files that are both called `path`.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn two_files(
+    path: &str,
+    old: &Path,
+    new: &Path,
+    options: &DiffOptions<'_>,
+) -> Result<Vec<FileDifference>> {
+    let budget = options.resources.comparison_budget(old, new)?;
+    let context = ReadContext::new(&options.resources, &budget);
+    files(path, old, new, &context)
+}
+
+/// Compares two files with the path `path`. Archives that are nested too deeply are compared by bytes.
+fn files(
+    path: &str,
+    old: &Path,
+    new: &Path,
+    context: &ReadContext<'_>,
+) -> Result<Vec<FileDifference>> {
+    if read::compare(old, new)? == Bytes::Equal {
+        return Ok(Vec::new());
+    }
+    let length = |path: &Path| -> Result<u64> {
+        Ok(path
+            .metadata()
+            .map_err(ContentsError::system_error(path))?
+            .len())
+    };
+    let mut difference = FileDifference::new(path, [Some(length(old)?), Some(length(new)?)]);
+    if ArchiveFormat::from_path(path).is_some()
+        && let Ok(inside) = context.inside()
+        && let Some(found) = archives(path, old, new, &inside)?
+    {
+        return Ok(found);
+    }
+    if let Some(format) = Format::from_path(path).filter(|format| *format != Format::Lines) {
+        // If the name is that of a table but the content is not, only the bytes are compared.
+        difference.table = match tables(old, new, format, &context.resources.limits) {
+            Ok(table) => Some(table),
+            Err(error) if error.is_of_the_system() => return Err(error),
+            Err(_) => None,
+        };
+    }
+    Ok(vec![difference])
+}
+
+/// Returns the members that differ. `None` if one of the files is not an archive, or if only the compression differs.
+fn archives(
+    path: &str,
+    old: &Path,
+    new: &Path,
+    context: &ReadContext<'_>,
+) -> Result<Option<Vec<FileDifference>>> {
+    let mut found = BTreeMap::new();
+    // `theirs` is the new archive: members that only `ours` contains were removed.
+    let compared = members::compare(path, new, old, context, &mut |name, member| {
+        let inner = format!("{path}/{name}");
+        let mut add = |difference: FileDifference| {
+            found.insert(difference.path.clone(), difference);
+        };
+        match member {
+            MemberDifference::OnlyHere { size } => {
+                add(FileDifference::new(inner, [Some(size), None]))
+            }
+            MemberDifference::OnlyThere { size } => {
+                add(FileDifference::new(inner, [None, Some(size)]))
+            }
+            MemberDifference::Renamed { there, size } => {
+                let mut difference = FileDifference::new(inner, [Some(size), None]);
+                difference.renamed_to = Some(format!("{path}/{there}"));
+                add(difference);
+            }
+            MemberDifference::Swapped {
+                there,
+                theirs,
+                ours,
+            } => {
+                let mut difference = FileDifference::new(inner, [Some(ours), Some(theirs)]);
+                difference.renamed_to = Some(format!("{path}/{there}"));
+                add(difference);
+            }
+            MemberDifference::Differ { theirs, ours } => {
+                for difference in files(&inner, ours, theirs, context)? {
+                    add(difference);
+                }
+            }
+        }
+        Ok(())
+    });
+    match compared {
+        Ok(ArchiveComparison::Compared(_)) if !found.is_empty() => {
+            Ok(Some(found.into_values().collect()))
+        }
+        Err(error) if error.is_of_the_system() => Err(error),
+        Ok(_) | Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod directories_tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn added_removed_renamed_and_changed_files_are_reported() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("a/same.txt", "1");
+        write("b/same.txt", "1");
+        write("a/gone.txt", "22");
+        write("b/new.txt", "333");
+        write("a/before.bin", "content");
+        write("b/after.bin", "content");
+        write("a/t.csv", "id,x\n1,a\n2,b\n");
+        write("b/t.csv", "id,x\n1,a\n2,c\n");
+        let temp = root.path().join("temp");
+        let options = DiffOptions {
+            threads: 2,
+            resources: Resources {
+                limits: prep_contents::DecodingLimits::default(),
+                temp: &temp,
+            },
+        };
+        let (a, b) = (root.path().join("a"), root.path().join("b"));
+        let found = directories(&a, &b, &options).unwrap();
+        let short: Vec<(&str, [Option<u64>; 2])> = found
+            .iter()
+            .map(|difference| (difference.path.as_str(), difference.bytes))
+            .collect();
+        assert_eq!(
+            short,
+            [
+                ("before.bin", [Some(7), None]),
+                ("gone.txt", [Some(2), None]),
+                ("new.txt", [None, Some(3)]),
+                ("t.csv", [Some(13), Some(13)]),
+            ]
+        );
+        assert_eq!(found[0].renamed_to.as_deref(), Some("after.bin"));
+        assert_eq!(found[3].table.as_ref().unwrap().cells[0].new, "c");
+        assert_eq!(directories(&a, &a, &options).unwrap(), []);
+    }
+
+    /// Regression test: each nested archive had a budget of its own, so a few kilobytes had millions of members.
+    #[test]
+    fn nested_archives_share_the_budget_for_members() {
+        use prep_formats::zip::{ZipMethod, ZipWriter};
+
+        let nested = |version: &str| {
+            let mut content = version.as_bytes().to_vec();
+            for level in 0..6 {
+                let mut writer = ZipWriter::new(Vec::new());
+                for number in 0..4 {
+                    let name = format!("{number}.{}", ["txt", "zip"][level.min(1)]);
+                    let method = ZipMethod::Deflate;
+                    writer.add_file(&name, method, content.as_slice()).unwrap();
+                }
+                content = writer.finish().unwrap();
+            }
+            content
+        };
+        let root = tempfile::tempdir().unwrap();
+        let paths = ["old", "new"].map(|name| root.path().join(name));
+        for path in &paths {
+            fs::write(path, nested(&path.to_string_lossy())).unwrap();
+        }
+        let temp = root.path().join("temp");
+        let compare = |members| {
+            let limits = prep_contents::DecodingLimits {
+                members,
+                ..prep_contents::DecodingLimits::default()
+            };
+            let resources = Resources {
+                limits,
+                temp: &temp,
+            };
+            let options = DiffOptions {
+                threads: 1,
+                resources,
+            };
+            two_files("a.zip", &paths[0], &paths[1], &options).unwrap()
+        };
+        assert_eq!(compare(1 << 20).len(), 4_usize.pow(6));
+        assert!(compare(500).len() < 500);
+    }
+}

@@ -22,16 +22,14 @@
 
 #![warn(missing_docs)]
 
-mod facts;
 mod lock;
-mod sha256;
 mod tree;
 
-pub use facts::{ChecksumStatus, DataOrigin, DatasetDigests, combined_digest};
 pub use lock::{
-    BundleDigest, BundleStatus, LockDifference, LockedDataset, Lockfile, LockfileError,
+    BundleDigest, BundleStatus, ChecksumStatus, DataOrigin, DatasetDigests, LockDifference,
+    LockedDataset, Lockfile, LockfileError, combined_digest,
 };
-pub use sha256::{Sha256, Sha256Error, Sha256Hasher};
 pub use tree::{
-    TreeDigest, TreeHasher, Trees, digest_of_directory, digest_of_file, digest_of_reader,
+    Sha256, Sha256Error, Sha256Hasher, TreeDigest, TreeHasher, Trees, digest_of_directory,
+    digest_of_file, digest_of_reader,
 };

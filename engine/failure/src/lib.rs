@@ -11,18 +11,21 @@
 //! assert!(prep_failure::causes(&wrapped).all(|cause| cause.is::<io::Error>()));
 //! assert_eq!(prep_failure::chain(&wrapped), "no storage space");
 //! ```
+//!
+//! # Quotes
+//!
+//! Names and values in messages come from files that this project did not write. Control characters, and characters that
+//! change the direction of text, are written as escapes (`\n`, `\u{1b}`), so that a name cannot add lines to a message or
+//! hide a part of itself. Long texts are shortened, because a name may have millions of characters.
 
 #![warn(missing_docs)]
 
-mod quoted;
-mod remedy;
 pub mod units;
 
 use std::error::Error;
-use std::io::{self, ErrorKind};
-
-pub use quoted::{Quoted, QuotedValue};
-pub use remedy::{Remedy, WithRemedy, remedy};
+use std::fmt::Write;
+use std::io::ErrorKind;
+use std::{fmt, io};
 
 /// An error of any type that can move to another thread.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
@@ -126,6 +129,223 @@ pub fn is_system_fault(error: &io::Error) -> bool {
 
 /// The error number for an I/O error of a device, for example because of a bad block.
 const EIO: i32 = 5;
+
+/// A name in backticks, for example the path of a member of an archive or the name of a column.
+///
+/// ```
+/// use prep_failure::Quoted;
+/// assert_eq!(Quoted("train/a b.csv").to_string(), "`train/a b.csv`");
+/// assert_eq!(Quoted("a\nerror: b").to_string(), r"`a\nerror: b`");
+/// assert_eq!(Quoted("\u{202e}gpj.exe").to_string(), r"`\u{202e}gpj.exe`");
+/// assert!(Quoted(&"a".repeat(1 << 20)).to_string().ends_with("a...`"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quoted<'a>(pub &'a str);
+
+/// A value from the data in double quotes, for example a cell of a table.
+///
+/// ```
+/// use prep_failure::QuotedValue;
+/// assert_eq!(QuotedValue("it's 1.50").to_string(), r#""it's 1.50""#);
+/// assert_eq!(QuotedValue("a\tb").to_string(), r#""a\tb""#);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotedValue<'a>(pub &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quoted(f, '`', self.0)
+    }
+}
+
+impl fmt::Display for QuotedValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quoted(f, '"', self.0)
+    }
+}
+
+/// Maximum number of characters of a text that are written.
+const MAX_CHARACTERS: usize = 1_000;
+
+fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Result {
+    f.write_char(quote)?;
+    for (number, c) in text.chars().enumerate() {
+        if number == MAX_CHARACTERS {
+            f.write_str("...")?;
+            break;
+        }
+        match c {
+            '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                write!(f, "{}", c.escape_unicode())?
+            }
+            c if c.is_control() => write!(f, "{}", c.escape_unicode())?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char(quote)
+}
+
+/// An action with which the user can resolve an error.
+///
+/// A library attaches a remedy to an error as data, with [`WithRemedy`]. The program that the user started converts it
+/// to text, because only the program knows the names of its options. [`remedy`] finds the remedy in a chain of causes.
+///
+/// ```
+/// use prep_failure::{Remedy, WithRemedy, remedy};
+/// let error = std::io::Error::other(WithRemedy::new("no bundle", Remedy::NameSource));
+/// assert_eq!(remedy(&error), Some(&Remedy::NameSource));
+/// assert_eq!(prep_failure::chain(&error), "no bundle");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// An action that every program describes with the same words.
+    Words(String),
+    /// Name the directory that contains the bundle or the file.
+    NameSource,
+    /// Use results in the cache whose bundle the user does not have.
+    UseCachedResults,
+    /// Prepare without the options of the last run.
+    ForgetOptions,
+    /// Allow downloads.
+    AllowDownloads,
+    /// Accept a bundle whose checksum differs from the published one. Outputs are still compared with their published
+    /// checksums.
+    AcceptBundle,
+    /// Accept bundles and outputs without comparing them with published checksums.
+    AcceptOutputs,
+    /// Give running steps more memory.
+    RaiseMemory,
+    /// Publish archives without unpacking them.
+    KeepArchives,
+    /// Remove damaged objects from the cache.
+    RepairCache,
+    /// List the members of a competition's bundle.
+    ListMembers {
+        /// The competition.
+        id: String,
+    },
+    /// Prepare the competitions whose bundles exist.
+    PrepareAvailable,
+    /// Name a different data directory.
+    NameDataDir,
+    /// Delete each bundle once its competition is prepared.
+    DiscardBundles,
+    /// Prepare a competition, or prepare it again.
+    Prepare {
+        /// The competition.
+        id: String,
+    },
+    /// Show the list of competitions.
+    ListCompetitions,
+    /// Name the directory that contains the directories of pipelines.
+    NamePipelines {
+        /// This directory, if it is known.
+        parent: Option<String>,
+    },
+    /// Prepare a competition, which also sends its bundle and its results to the remote.
+    PrepareAndSend {
+        /// The competition.
+        id: String,
+    },
+    /// Name the remote.
+    NameRemote,
+    /// Create a key that signs results.
+    CreateKey {
+        /// The name of the key, if it is known.
+        name: Option<String>,
+    },
+    /// Create a key that signs results, or select one of several keys.
+    ChooseKey,
+    /// Show the public keys of this machine.
+    ListKeys,
+    /// Add a key to the trusted keys.
+    TrustKey,
+    /// Name a further address of the same remote.
+    NameSameRemote,
+    /// Send results to the remote after the run.
+    SendLater,
+    /// Send results to the remote again, from a machine that has them.
+    SendAgain,
+    /// Prepare without comparing with the lock file.
+    Unlock,
+    /// Move files that no publication created out of the prepared directory, or let a publication remove them.
+    MoveOrRemoveUnpublished,
+    /// Use directories on one file system for the cache and the data.
+    UseOneFileSystem,
+    /// Several remedies, each of which helps.
+    AnyOf(Vec<Remedy>),
+    /// Several remedies that help together, in this order.
+    InOrder(Vec<Remedy>),
+}
+
+impl Remedy {
+    /// Returns a remedy that offers `self` and `other` as alternatives.
+    #[must_use]
+    pub fn or(self, other: Remedy) -> Remedy {
+        match self {
+            Remedy::AnyOf(mut all) => {
+                all.push(other);
+                Remedy::AnyOf(all)
+            }
+            one => Remedy::AnyOf(vec![one, other]),
+        }
+    }
+}
+
+impl From<&str> for Remedy {
+    fn from(words: &str) -> Remedy {
+        Remedy::Words(words.to_owned())
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(words: String) -> Remedy {
+        Remedy::Words(words)
+    }
+}
+
+/// An error with its remedy. Its message is the message of the error.
+#[derive(Debug)]
+pub struct WithRemedy {
+    error: BoxError,
+    remedy: Remedy,
+}
+
+impl WithRemedy {
+    /// Attaches `remedy` to `error`.
+    pub fn new(error: impl Into<BoxError>, remedy: Remedy) -> WithRemedy {
+        WithRemedy {
+            error: error.into(),
+            remedy,
+        }
+    }
+
+    /// Attaches `remedy` to `error`, if there is a remedy.
+    pub fn attach(error: impl Into<BoxError>, remedy: Option<Remedy>) -> BoxError {
+        match remedy {
+            Some(remedy) => Box::new(WithRemedy::new(error, remedy)),
+            None => error.into(),
+        }
+    }
+}
+
+impl fmt::Display for WithRemedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Error for WithRemedy {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.error)
+    }
+}
+
+/// Returns the remedy of the outermost cause that has one.
+pub fn remedy<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Remedy> {
+    causes(error).find_map(|cause| Some(&cause.downcast_ref::<WithRemedy>()?.remedy))
+}
 
 #[cfg(test)]
 mod tests {

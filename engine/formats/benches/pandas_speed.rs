@@ -123,6 +123,7 @@ fn main() -> Result<(), CsvError> {
             mapped::MappedFile::new(&file),
             scan.schema.clone(),
             u64::MAX,
+            None,
         )
     })?;
     let mut random = Random(2);

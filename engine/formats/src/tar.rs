@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::archive::member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember};
+use crate::archive::member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember, safe};
 use crate::limits::ArchiveBudget;
 use crate::paths::{self, PathError};
 use crate::sniff::{FileType, SNIFF_BYTES};
@@ -279,13 +279,6 @@ fn not_written(error: io::Error) -> ArchiveError {
         reason: String::new(),
         source: Some(error),
     }
-}
-
-fn safe(path: &str) -> Result<String, ArchiveError> {
-    paths::normalize(path).map_err(|cause| ArchiveError::UnsafePath {
-        member: path.to_owned(),
-        cause,
-    })
 }
 
 fn header(kind: tar::EntryType, size: u64, mode: u32) -> tar::Header {

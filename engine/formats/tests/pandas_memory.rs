@@ -65,7 +65,7 @@ fn resident(table: &TextTable) -> u64 {
 #[test]
 fn sequential_reading_releases_memory() {
     let (file, schema) = file();
-    let table = TextTable::open(MappedFile::new(&file), schema, u64::MAX).unwrap();
+    let table = TextTable::open(MappedFile::new(&file), schema, u64::MAX, None).unwrap();
     let rows: Vec<u64> = (0..ROWS).filter(|row| row % 10 != 3).collect();
     let batches = table.read_batches(&[0], RowSelection::Rows(rows.into()), BATCH);
     for batch in batches.unwrap() {
@@ -87,7 +87,7 @@ fn random_lookups_keep_memory_up_to_the_limit() {
         (all / 2, 100, false),
     ] {
         let (file, schema) = file();
-        let table = TextTable::open(MappedFile::new(&file), schema, room).unwrap();
+        let table = TextTable::open(MappedFile::new(&file), schema, room, None).unwrap();
         let mut rows_of_digits = (0..ROWS).map(|row| table.row(row * 7919 % ROWS).unwrap());
         assert!(rows_of_digits.all(|row| row.starts_with(b"0")));
         assert!(resident(&table) > all * 9 / 10);

@@ -200,8 +200,8 @@ fn recorded_row_offsets_equal_searched_offsets() {
         rows: 3000,
     };
     let text = || MappedFile::new(&out);
-    let known = TextTable::open_with(text(), schema.clone(), u64::MAX, index).unwrap();
-    let looked_for = TextTable::open(text(), schema, u64::MAX).unwrap();
+    let known = TextTable::open(text(), schema.clone(), u64::MAX, Some(index)).unwrap();
+    let looked_for = TextTable::open(text(), schema, u64::MAX, None).unwrap();
     for row in 0..3000 {
         assert_eq!(known.row(row).unwrap(), looked_for.row(row).unwrap());
         // Released memory is loaded again.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::metrics::{Direction, MetricKind};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::rules::required_rows;
-use crate::spec::error::GradeSpecErrors;
+use crate::spec::kinds::GradeSpecErrors;
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
 use crate::table::pair::Pair;

@@ -39,14 +39,12 @@ pub mod report;
 pub mod rules;
 pub mod spec;
 
-mod edit_distance;
 mod grader;
 mod refusal;
 
 mod shapes {
     //! Shapes that are described in cells (boxes, masks, volumes), and functions that compare two shapes.
 
-    pub mod box_3d;
     pub mod boxes;
     pub mod coco;
     pub mod mask;
@@ -69,7 +67,7 @@ pub mod table {
 
 pub use grader::{GradeOutcome, Grader};
 pub use refusal::{Refusal, RefusalKind, RowPolicy};
-pub use spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
+pub use spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use table::answers::AnswersError;
 pub use table::column::{CellValue, GradedColumn, Role};
 pub use table::pair::{Pair, Side};

@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 use jiff::civil::date;
-use prep_grade::report::list::{self, ListedSubmission};
 use prep_grade::report::medals::Leaderboard;
 use prep_grade::report::{
     CompetitionReport, GradedData, GradedSubmission, aggregate, file_name, pretty,
 };
+use prep_grade::report::{ListedSubmission, parse_list};
 use prep_grade::{GradeOutcome, Refusal, RefusalKind};
 use serde_json::Value;
 
@@ -151,8 +151,8 @@ fn lists_of_submissions_are_parsed() {
         competition_id: "a".to_owned(),
         submission_path: "x.csv".to_owned(),
     };
-    assert_eq!(list::parse(text).unwrap(), [entry]);
-    let none = list::parse("{\"competition_id\": \"a\", \"submission_path\": null}").unwrap();
+    assert_eq!(parse_list(text).unwrap(), [entry]);
+    let none = parse_list("{\"competition_id\": \"a\", \"submission_path\": null}").unwrap();
     assert_eq!(none[0].submission_path, "None");
     let table = [
         (
@@ -170,7 +170,7 @@ fn lists_of_submissions_are_parsed() {
         ),
     ];
     for (text, message) in table {
-        let error = list::parse(text).unwrap_err().to_string();
+        let error = parse_list(text).unwrap_err().to_string();
         assert!(error.starts_with(message), "{error}");
     }
 }

@@ -39,8 +39,6 @@
 //!
 //! `tests/model` checks these steps in all interleavings.
 
-#[cfg(test)]
-mod attack;
 mod holder;
 #[cfg(test)]
 mod tests;

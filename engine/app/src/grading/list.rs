@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use prep_contents::parallel;
 use prep_core::Failure;
 use prep_formats::json::JsonValue;
-use prep_grade::report::list::ListedSubmission;
-use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, list, pretty};
+use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, pretty};
+use prep_grade::report::{ListedSubmission, parse_list};
 use tempfile::NamedTempFile;
 
 use crate::catalog::Catalog;
@@ -45,7 +45,7 @@ pub fn grade_list(
 ) -> Result<GradedList, Error> {
     let text = std::fs::read_to_string(list)
         .map_err(|error| Error::reading("read the list", list, &error))?;
-    let entries = list::parse(&text)
+    let entries = parse_list(&text)
         .map_err(|error| Error::request(format!("{}: {error}", list.display())))?;
     // The directory and the file are created first. If that fails, no time is lost with grading.
     std::fs::create_dir_all(output_dir)

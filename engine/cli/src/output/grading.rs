@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prep_core::units;
-use prep_grade::report::list::ListedSubmission;
+use prep_grade::report::ListedSubmission;
 use prep_grade::report::medals::{Medals, Thresholds};
 use prep_grade::report::{CompetitionReport, JsonObject, JsonValue, pretty};
 

@@ -1,21 +1,25 @@
 //! The services that a running step may use: cache, memory, threads, cancellation.
 
-pub(crate) mod cancel;
 pub(crate) mod memory;
 pub(crate) mod objects;
-pub(crate) mod parallel;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::Builder;
+use std::time::Duration;
 
-use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Threads};
+use objects::OutsideContent;
+use parking_lot::Mutex;
+use prep_cache::{Digest, LedgerEntry, LockGuard, Permit, Store, Threads};
 
 use crate::context::memory::{Memory, StepClaim};
 use crate::context::objects::OpenObjects;
-use crate::{Cancel, Claim, Progress, StepError};
-use objects::OutsideContent;
+use crate::{Claim, StepError};
 
 /// Limits for all steps of a run together.
 #[derive(Debug, Clone, Copy)]
@@ -181,5 +185,203 @@ impl Context {
     /// Returns the directory for temporary files on the cache's file system.
     pub fn temp_dir(&self) -> PathBuf {
         self.store.temp_dir()
+    }
+}
+
+/// Pause between two attempts to take a lock.
+const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
+
+/// A flag that steps check often, so that they stop quickly. Clones share the flag.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Sets the flag.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the flag is set.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Returns a reader of `inner` that fails once the flag is set. Its I/O error contains [`StepError::Cancelled`].
+    pub fn reader<R>(&self, inner: R) -> CancellableReader<R> {
+        CancellableReader {
+            cancel: self.clone(),
+            inner,
+        }
+    }
+
+    /// Prevents garbage collection of the cache while the returned guard exists. If a collection is running, waits
+    /// until it ends or the flag is set.
+    pub fn in_use(&self, store: &Store) -> Result<LockGuard, StepError> {
+        loop {
+            self.check()?;
+            if let Some(guard) = store.try_in_use()? {
+                return Ok(guard);
+            }
+            std::thread::sleep(LOCK_RETRY_PAUSE);
+        }
+    }
+
+    /// Returns an error once the flag is set. Loops call it with `?`.
+    pub fn check(&self) -> Result<(), StepError> {
+        if self.is_cancelled() {
+            Err(StepError::Cancelled)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// A reader that fails once the run is cancelled. See [`Cancel::reader`].
+#[derive(Debug)]
+pub struct CancellableReader<R> {
+    cancel: Cancel,
+    inner: R,
+}
+
+impl<R: Read> Read for CancellableReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.cancel.check()?;
+        self.inner.read(buffer)
+    }
+}
+
+impl<R: Seek> Seek for CancellableReader<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+/// Counters that a step increases while it works and that a reporter reads when it draws.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes processed so far.
+    pub bytes: AtomicU64,
+    /// Files processed so far.
+    pub files: AtomicU64,
+    /// Total number of bytes, 0 while unknown.
+    pub total_bytes: AtomicU64,
+}
+
+impl Progress {
+    /// Adds processed bytes.
+    pub fn add_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds one processed file.
+    pub fn add_file(&self) {
+        self.files.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sets the total number of bytes.
+    pub fn set_total_bytes(&self, bytes: u64) {
+        self.total_bytes.store(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Number of items between two checks for cancellation.
+const ITEMS_BETWEEN_CHECKS: usize = 16;
+
+impl Context {
+    /// Calls `each` for every item, and returns the results in the order of the items. See
+    /// [`map_parallel`](Self::map_parallel) for the threads and their memory.
+    ///
+    /// # Errors
+    /// The first failure, or the cancellation of the run.
+    pub fn map_in_order<'i, I: Sync, T: Send>(
+        &self,
+        items: &'i [I],
+        bytes: u64,
+        each: impl Fn(&'i I) -> Result<T, StepError> + Sync,
+    ) -> Result<Vec<T>, StepError> {
+        let each = |(): &mut (), place: usize| {
+            let result = items.get(place).map(&each).transpose()?;
+            Ok((place, result))
+        };
+        let mut results = self.map_parallel(items.len(), bytes, || (), each)?;
+        results.sort_unstable_by_key(|(place, _)| *place);
+        Ok(results
+            .into_iter()
+            .filter_map(|(_, result)| result)
+            .collect())
+    }
+
+    /// Calls `each` for every number below `count`, and returns the results. Neither the calls nor the results are in a
+    /// particular order. The work begins on this thread. Further threads join while threads and `bytes` bytes of memory
+    /// per thread are free. `start` creates the state that a thread keeps between its calls. The first failure ends the
+    /// loop.
+    ///
+    /// # Errors
+    /// The first failure, or the cancellation of the run.
+    pub fn map_parallel<S, T: Send>(
+        &self,
+        count: usize,
+        bytes: u64,
+        start: impl Fn() -> S + Sync,
+        each: impl Fn(&mut S, usize) -> Result<T, StepError> + Sync,
+    ) -> Result<Vec<T>, StepError> {
+        let next = AtomicUsize::new(0);
+        let failed: Mutex<Option<StepError>> = Mutex::default();
+        let done: Mutex<Vec<T>> = Mutex::default();
+        // Works until no number is left. Calls `before` before each number.
+        let work = |before: &dyn Fn(usize)| {
+            let mut state = start();
+            let mut results = Vec::new();
+            for iteration in 0.. {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    break;
+                }
+                before(number);
+                let checked = match iteration % ITEMS_BETWEEN_CHECKS {
+                    0 => self.check(),
+                    _ => Ok(()),
+                };
+                match checked.and_then(|()| each(&mut state, number)) {
+                    Ok(result) => results.push(result),
+                    Err(error) => {
+                        next.store(count, Ordering::Relaxed);
+                        failed.lock().get_or_insert(error);
+                        break;
+                    }
+                }
+            }
+            done.lock().append(&mut results);
+        };
+        let (work, threads) = (&work, Cell::new(1));
+        std::thread::scope(|scope| {
+            work(&|number| {
+                if number + 1 < count
+                    && let Some((permit, claim)) = self.claim_thread(&threads, bytes)
+                {
+                    // If the system cannot start another thread, this thread does all the work.
+                    let helper = Builder::new().spawn_scoped(scope, move || {
+                        permit.work(|| work(&|_| ()));
+                        drop(claim);
+                    });
+                    drop(helper);
+                }
+            });
+        });
+        match failed.into_inner() {
+            Some(error) => Err(error),
+            None => Ok(done.into_inner()),
+        }
+    }
+
+    /// Takes one more thread and its memory, if both are free. `threads` is the number of threads so far.
+    fn claim_thread(&self, threads: &Cell<usize>, bytes: u64) -> Option<(Permit, Claim)> {
+        if threads.get() >= self.limits.jobs {
+            return None;
+        }
+        let permit = self.threads.try_take()?;
+        let claim = self.try_claim(bytes)?;
+        threads.update(|threads| threads + 1);
+        Some((permit, claim))
     }
 }

@@ -7,7 +7,6 @@
 //!   stored. It is computed again only if a node that runs needs it. The node that computed it runs. Nodes that pass it
 //!   on wait for that node.
 
-pub(crate) mod last_runs;
 pub(crate) mod work;
 
 use std::collections::{BTreeMap, HashMap};

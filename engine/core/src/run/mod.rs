@@ -29,8 +29,6 @@
 
 pub(crate) mod event;
 mod execute;
-mod history;
-mod queue;
 mod scheduler;
 
 use std::collections::{BTreeMap, HashMap};
@@ -120,7 +118,7 @@ pub fn run(
     let driven = std::thread::scope(|scope| drive(scope, &shared, scheduler));
     let mut scheduler = driven?;
     scheduler.close();
-    history::record(&shared, &scheduler)?;
+    scheduler::record(&shared, &scheduler)?;
     Ok(scheduler.report)
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::limits::LimitExceeded;
-use crate::paths::PathError;
+use crate::paths::{self, PathError};
 use crate::sniff::FileType;
 use crate::zip::error::ZipError;
 use prep_failure::Quoted;
@@ -147,4 +147,12 @@ pub enum ArchiveError {
         #[source]
         source: Option<io::Error>,
     },
+}
+
+/// Normalizes the path of a member to write.
+pub(crate) fn safe(path: &str) -> Result<String, ArchiveError> {
+    paths::normalize(path).map_err(|cause| ArchiveError::UnsafePath {
+        member: path.to_owned(),
+        cause,
+    })
 }

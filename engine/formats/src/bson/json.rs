@@ -11,8 +11,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::binary::{BinaryReader, BinaryReference, DocumentOrigin};
 use super::write::{MAX_DEPTH, Writer};
+use super::{BinaryReader, BinaryReference, DocumentOrigin};
 use super::{BsonDocument, BsonError, BsonValue, RawDocument, kind};
 use crate::hex;
 use crate::json::{JsonObject, JsonValue};

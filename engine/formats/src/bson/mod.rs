@@ -9,18 +9,18 @@
 //!
 //! Source: bsonspec.org, version 1.1.
 
-mod binary;
-mod document;
-mod error;
 mod json;
 mod value;
 mod write;
 
-pub use binary::{BinaryReader, BinaryReference};
-pub use document::{BsonDocument, BsonDocuments, MAX_DOCUMENT_BYTES};
-pub use error::BsonError;
-pub use json::push_json;
+use std::io;
+use std::io::Read;
+
 use value::{BsonValue, RawDocument};
+
+use crate::json::{JsonObject, JsonValue};
+
+pub use json::push_json;
 
 /// The type bytes of elements.
 mod kind {
@@ -45,4 +45,284 @@ mod kind {
     pub const DECIMAL128: u8 = 0x13;
     pub const MAX_KEY: u8 = 0x7f;
     pub const MIN_KEY: u8 = 0xff;
+}
+
+/// Maximum length of a document in bytes. MongoDB's own limit is 16 MiB, but files of other programs may exceed it.
+pub const MAX_DOCUMENT_BYTES: u32 = 1 << 28;
+
+/// Memory that is reserved before the document is read, in bytes, because the declared length may be wrong.
+const MAX_RESERVED_BYTES: u32 = 1 << 20;
+
+/// Iterates over the documents of a file. At most one document is in memory at a time. The iterator ends after an
+/// error.
+#[derive(Debug)]
+pub struct BsonDocuments<R> {
+    input: R,
+    offset: u64,
+    done: bool,
+}
+
+/// The bytes of one document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BsonDocument {
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl<R: Read> BsonDocuments<R> {
+    /// Reads from `input`, which should be buffered.
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
+            offset: 0,
+            done: false,
+        }
+    }
+
+    fn document(&mut self) -> Result<Option<BsonDocument>, BsonError> {
+        let offset = self.offset;
+        let mut bytes = Vec::new();
+        self.take(4, &mut bytes)?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let Ok(length) = <[u8; 4]>::try_from(bytes.as_slice()).map(i32::from_le_bytes) else {
+            return Err(BsonError::Truncated { offset });
+        };
+        // The shortest document is four bytes of length and a zero.
+        let rest = u32::try_from(length)
+            .ok()
+            .filter(|length| (5..=MAX_DOCUMENT_BYTES).contains(length));
+        let rest = rest.ok_or(BsonError::WrongLength {
+            offset,
+            length,
+            limit: MAX_DOCUMENT_BYTES,
+        })? - 4;
+        bytes.reserve_exact(rest.min(MAX_RESERVED_BYTES) as usize);
+        if self.take(rest.into(), &mut bytes)? < u64::from(rest) {
+            return Err(BsonError::Truncated { offset });
+        }
+        Ok(Some(BsonDocument { offset, bytes }))
+    }
+
+    /// Appends up to `count` bytes, or fewer at the end of the input. Returns the number of appended bytes.
+    fn take(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<u64, BsonError> {
+        let offset = self.offset;
+        let read = Read::by_ref(&mut self.input)
+            .take(count)
+            .read_to_end(bytes)
+            .map_err(|source| BsonError::Io { offset, source })? as u64;
+        self.offset += read;
+        Ok(read)
+    }
+}
+
+impl<R: Read> Iterator for BsonDocuments<R> {
+    type Item = Result<BsonDocument, BsonError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let result = self.document();
+        self.done = !matches!(result, Ok(Some(_)));
+        result.transpose()
+    }
+}
+
+impl BsonDocument {
+    /// Creates a document from its bytes.
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self { offset: 0, bytes }
+    }
+
+    /// Offset of the document in its file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The bytes of the document.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn raw(&self) -> RawDocument<'_> {
+        RawDocument::new(&self.bytes)
+    }
+}
+
+/// BSON that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum BsonError {
+    /// The file ends within a document.
+    #[error("the BSON file ends within the document at byte {offset}; fetch it again")]
+    Truncated {
+        /// Offset of the document in the file.
+        offset: u64,
+    },
+    /// The declared length is impossible or too large.
+    #[error(
+        "the document at byte {offset} declares a length of {length} bytes, which is impossible or over the limit of {limit}; the file is damaged, or not BSON"
+    )]
+    WrongLength {
+        /// Offset of the document in the file.
+        offset: u64,
+        /// The declared length in bytes.
+        length: i32,
+        /// The maximum length in bytes.
+        limit: u32,
+    },
+    /// The document does not follow the format.
+    #[error("the BSON document is damaged at its byte {position}: {reason}")]
+    Damaged {
+        /// Offset in the document.
+        position: usize,
+        /// The violated rule.
+        reason: &'static str,
+    },
+    /// An element has a type that the format does not define.
+    #[error(
+        "the BSON document has an element of the unknown type {kind:#04x} at its byte {position}"
+    )]
+    UnknownType {
+        /// Offset in the document.
+        position: usize,
+        /// The type byte.
+        kind: u8,
+    },
+    /// Documents are nested too deeply.
+    #[error("the BSON document is nested deeper than {limit} levels")]
+    TooDeep {
+        /// Maximum number of levels.
+        limit: usize,
+    },
+    /// A value cannot be written.
+    #[error("`{key}` of the BSON document {reason}")]
+    CannotWrite {
+        /// Key of the value.
+        key: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The bytes of a referenced binary cannot be read. See [`BinaryReference`](BinaryReference).
+    #[error("the binary at byte {at} of `{file}` cannot be read")]
+    ReferencedBinary {
+        /// Name of the file that contains the binary.
+        file: String,
+        /// Offset in the file.
+        at: u64,
+        /// The reason.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A JSON value does not represent a document or element.
+    #[error("`{key}` is not valid Extended JSON: {reason}")]
+    NotExtendedJson {
+        /// Key of the value; empty for the document itself.
+        key: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// An I/O error.
+    #[error("reading BSON failed at byte {offset}")]
+    Io {
+        /// Offset in the file.
+        offset: u64,
+        /// The I/O error.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Binaries up to this length in bytes are stored in the JSON itself.
+const MAX_INLINE_BYTES: usize = 64;
+
+/// Number of hex digits of the hash: 128 bits.
+const HASH_DIGITS: usize = 32;
+
+/// A binary value in a BSON file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BinaryReference {
+    /// Name of the file, as given to [`BsonDocument::to_json_with_references`](BsonDocument::to_json_with_references).
+    pub file: String,
+    /// Offset of the bytes in the file.
+    pub at: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// The first 128 bits of the bytes' BLAKE3 hash, in hex.
+    blake3: String,
+}
+
+/// Reads the bytes of a binary from its file and appends them to the vector.
+pub type BinaryReader<'r> = dyn FnMut(&BinaryReference, &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+    + 'r;
+
+/// The file and offset of a document that is converted to JSON.
+#[derive(Debug, Clone, Copy)]
+struct DocumentOrigin<'f> {
+    pub file: &'f str,
+    /// Offset of the document in the file.
+    pub offset: u64,
+}
+
+impl DocumentOrigin<'_> {
+    /// Returns a reference to the binary at offset `position` of the document; `None` for short binaries.
+    pub fn refer(self, position: usize, bytes: &[u8]) -> Option<BinaryReference> {
+        (bytes.len() > MAX_INLINE_BYTES).then(|| BinaryReference {
+            file: self.file.to_owned(),
+            at: self.offset + position as u64,
+            bytes: bytes.len() as u64,
+            blake3: hash(bytes),
+        })
+    }
+}
+
+impl BinaryReference {
+    /// The members of the JSON object under `$binary`.
+    fn members(&self) -> JsonObject {
+        let mut members = JsonObject::new();
+        members.insert("file".into(), self.file.as_str().into());
+        for (name, number) in [("at", self.at), ("bytes", self.bytes)] {
+            // File offsets fit into `i64`.
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            members.insert(name.into(), JsonValue::Int(number));
+        }
+        members.insert("blake3".into(), self.blake3.as_str().into());
+        members
+    }
+
+    /// Parses the value of a `$binary`. `None` if it is not a reference.
+    fn parse(value: &JsonValue) -> Option<BinaryReference> {
+        let number = |name| match value.get(name) {
+            Some(JsonValue::Int(number)) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        Some(BinaryReference {
+            file: value.get("file")?.as_str()?.to_owned(),
+            at: number("at")?,
+            bytes: number("bytes")?,
+            blake3: value.get("blake3")?.as_str()?.to_owned(),
+        })
+    }
+
+    /// Reads the bytes and verifies their hash.
+    fn read(&self, read: &mut BinaryReader<'_>) -> Result<Vec<u8>, BsonError> {
+        let unreadable = |source| BsonError::ReferencedBinary {
+            file: self.file.clone(),
+            at: self.at,
+            source,
+        };
+        let mut bytes = Vec::new();
+        read(self, &mut bytes).map_err(unreadable)?;
+        match bytes.len() as u64 == self.bytes && hash(&bytes) == self.blake3 {
+            true => Ok(bytes),
+            false => Err(unreadable("its bytes have changed".into())),
+        }
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    let mut hex = blake3::hash(bytes).to_hex().to_string();
+    hex.truncate(HASH_DIGITS);
+    hex
 }

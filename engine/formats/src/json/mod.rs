@@ -17,32 +17,25 @@
 //! # Ok::<(), prep_formats::json::JsonError>(())
 //! ```
 
-mod cursor;
 mod elements;
 mod error;
 mod escape;
 mod frame;
-mod inference;
 mod lines;
 mod number;
-mod object;
-mod pandas;
 mod parse;
 mod reformat;
 mod scan;
-mod string;
-mod text;
 mod value;
 mod write;
 
 pub use elements::JsonElements;
 pub use error::{JsonError, JsonErrorKind, Position};
-pub use frame::{FrameBuilder, FrameColumns, FrameError};
-pub use inference::{FrameFunction, JsonColumnType, JsonInference};
+pub use frame::{
+    FrameBuilder, FrameColumns, FrameError, FrameFunction, JsonColumnType, JsonInference,
+};
 pub use lines::{JsonLine, JsonLines};
-pub use object::JsonObject;
 pub use parse::{JsonGrammar, MAX_DEPTH, NestedValues, parse, parse_within};
 pub use reformat::{FormattedObject, JsonStyle, reformat};
-pub use string::JsonString;
-pub use value::JsonValue;
+pub use value::{JsonObject, JsonString, JsonValue};
 pub use write::{JsonWriteError, WriteOptions};

@@ -1,11 +1,19 @@
-//! Parses numbers with the grammar of Python's scanner.
+//! Parses numbers as Python and as ujson, the library that pandas bundles for `read_json`.
 
 use super::{JsonErrorKind, JsonValue};
 
 /// Maximum number of digits of an integer that Python 3.11 converts from text.
 const MAX_DIGITS: usize = 4300;
+/// Number of fraction digits that ujson reads. It ignores further digits.
+const FRACTION_DIGITS: usize = 15;
+/// The value of the last digit of a fraction, by the number of its digits.
+const UNITS: [f64; FRACTION_DIGITS + 1] = [
+    1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
+    1e-15,
+];
 
-/// Parses the number at the beginning of `text`. Returns its value and its length in bytes.
+/// Parses the number at the beginning of `text` with the grammar of Python's scanner. Returns its value and its
+/// length in bytes.
 ///
 /// As in Python, a point or an exponent without digits (`1.`, `1e`) is not part of the number. The number ends before
 /// it.
@@ -13,20 +21,20 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let integer_digits = match text.get(sign) {
         Some(b'0') => 1,
-        Some(b'1'..=b'9') => digits(text, sign),
+        Some(b'1'..=b'9') => digits(text, sign).len(),
         _ => return Err(JsonErrorKind::ExpectedValue),
     };
     let integer_end = sign + integer_digits;
     let mut end = integer_end;
     if text.get(end) == Some(&b'.') {
-        let fraction = digits(text, end + 1);
+        let fraction = digits(text, end + 1).len();
         if fraction > 0 {
             end += 1 + fraction;
         }
     }
     if let Some(b'e' | b'E') = text.get(end) {
         let signed = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
-        let exponent = digits(text, end + 1 + signed);
+        let exponent = digits(text, end + 1 + signed).len();
         if exponent > 0 {
             end += 1 + signed + exponent;
         }
@@ -45,8 +53,66 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     Ok((value, end))
 }
 
-/// Returns the number of digits that begin at `from`.
-fn digits(text: &[u8], from: usize) -> usize {
+/// Returns the digits that begin at `from`.
+fn digits(text: &[u8], from: usize) -> &[u8] {
     let rest = text.get(from..).unwrap_or_default();
-    rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    rest.get(..count).unwrap_or_default()
+}
+
+/// Parses the number at the beginning of a text with ujson's rules. Returns its value and its length in bytes.
+///
+/// ujson accepts more than Python: leading zeros, and a sign, point or exponent without digits. Integers that exceed 64
+/// bits are errors, even before a decimal point.
+pub(super) fn read_ujson(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
+    let digits = |from: usize| digits(text, from);
+    let is_negative = text.first() == Some(&b'-');
+    let sign = usize::from(is_negative);
+    let integer_part = digits(sign);
+    if integer_part.is_empty() && !is_negative {
+        return Err(JsonErrorKind::ExpectedValue);
+    }
+    let magnitude = integer_part.iter().try_fold(0_u64, |value, digit| {
+        value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    });
+    let magnitude = magnitude.ok_or(JsonErrorKind::IntegerTooLarge)?;
+    let mut end = sign + integer_part.len();
+    let fraction = match text.get(end) {
+        Some(b'.') => digits(end + 1),
+        _ => &[],
+    };
+    let has_point = text.get(end) == Some(&b'.');
+    end += usize::from(has_point) + fraction.len();
+    let has_exponent = matches!(text.get(end), Some(b'e' | b'E'));
+    if !has_point && !has_exponent {
+        return Ok((integer(is_negative, magnitude)?, end));
+    }
+    let numerator = fraction.iter().take(FRACTION_DIGITS);
+    let numerator = numerator.fold(0.0, |sum, digit| sum * 10.0 + f64::from(digit - b'0'));
+    let unit = UNITS.get(fraction.len().min(FRACTION_DIGITS));
+    let unit = unit.copied().unwrap_or(1.0);
+    let size = magnitude as f64 + numerator * unit;
+    let mut value = if is_negative { -size } else { size };
+    if has_exponent {
+        end += 1;
+        let is_small = text.get(end) == Some(&b'-');
+        end += usize::from(matches!(text.get(end), Some(b'+' | b'-')));
+        let exponent = digits(end);
+        end += exponent.len();
+        let size = exponent
+            .iter()
+            .fold(0.0, |sum, digit| sum * 10.0 + f64::from(digit - b'0'));
+        value *= 10_f64.powf(if is_small { -size } else { size });
+    }
+    Ok((JsonValue::Float(value), end))
+}
+
+fn integer(is_negative: bool, magnitude: u64) -> Result<JsonValue, JsonErrorKind> {
+    let value = i128::from(magnitude);
+    let value = if is_negative { -value } else { value };
+    match i64::try_from(value) {
+        Ok(value) => Ok(JsonValue::Int(value)),
+        Err(_) if is_negative => Err(JsonErrorKind::IntegerTooLarge),
+        Err(_) => Ok(JsonValue::BigInt(magnitude.to_string().into())),
+    }
 }

@@ -1,9 +1,9 @@
 //! Parses a JSON text in memory.
 
+use super::escape::TextCursor;
 use super::scan::Scan;
-use super::text::TextCursor;
 use super::{
-    JsonError, JsonErrorKind, JsonObject, JsonString, JsonValue, Position, escape, number, pandas,
+    JsonError, JsonErrorKind, JsonObject, JsonString, JsonValue, Position, escape, number,
 };
 use crate::limits::{DecodingLimits, Limit};
 
@@ -55,7 +55,7 @@ impl JsonGrammar {
     pub(super) fn number_reader(self) -> NumberReader {
         match self {
             Self::Python => number::read,
-            Self::Ujson => pandas::number,
+            Self::Ujson => number::read_ujson,
         }
     }
 }

@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
+use super::escape::TextCursor;
 use super::escape::{code_point, run};
 use super::parse::NumberReader;
-use super::text::TextCursor;
-use super::write::{first_code_point, push_escape};
-use super::{JsonGrammar, JsonValue, MAX_DEPTH, pandas, write};
+use super::write::{Pandas, Python, Style, first_code_point, push_escape};
+use super::{JsonGrammar, JsonValue, MAX_DEPTH};
 
 /// A style of formatting on one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,53 +134,6 @@ fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Op
     (reformatter.cursor.offset == text.len()).then_some(reformatter.members)
 }
 
-/// A style of formatting.
-trait Style {
-    const COMMA: &'static [u8];
-    const COLON: &'static [u8];
-
-    /// Returns a nonzero value for the first byte of each character that ends the unescaped part of a string: a
-    /// character that is escaped, a quote, a backslash, or a control character.
-    fn special(byte: u8) -> u8;
-
-    fn float(out: &mut Vec<u8>, value: f64);
-
-    /// Whether unpaired surrogates can be formatted.
-    const HALVES: bool;
-}
-
-struct Python;
-
-impl Style for Python {
-    const COMMA: &'static [u8] = b", ";
-    const COLON: &'static [u8] = b": ";
-    const HALVES: bool = true;
-
-    fn special(byte: u8) -> u8 {
-        write::special(byte, true)
-    }
-
-    fn float(out: &mut Vec<u8>, value: f64) {
-        write::push_float(out, value);
-    }
-}
-
-struct Pandas;
-
-impl Style for Pandas {
-    const COMMA: &'static [u8] = b",";
-    const COLON: &'static [u8] = b":";
-    const HALVES: bool = false;
-
-    fn special(byte: u8) -> u8 {
-        pandas::special(byte)
-    }
-
-    fn float(out: &mut Vec<u8>, value: f64) {
-        pandas::push_float(out, value);
-    }
-}
-
 /// Traverses valid UTF-8 and formats it. A method returns `None` if the text must be parsed instead.
 struct Reformatter<'t, 'o> {
     cursor: TextCursor<'t>,
@@ -229,7 +182,7 @@ impl Reformatter<'_, '_> {
 
     fn double<S: Style>(&mut self, literal: &str, value: f64) -> Option<()> {
         self.skip_literal(literal)?;
-        S::float(self.out, value);
+        S::push_float(self.out, value);
         Some(())
     }
 
@@ -248,7 +201,7 @@ impl Reformatter<'_, '_> {
                 self.out.extend_from_slice(digits.format(int).as_bytes());
             }
             JsonValue::BigInt(digits) => self.out.extend_from_slice(digits.as_bytes()),
-            JsonValue::Float(float) => S::float(self.out, float),
+            JsonValue::Float(float) => S::push_float(self.out, float),
             _ => return None,
         }
         Some(())
@@ -298,7 +251,7 @@ impl Reformatter<'_, '_> {
                 if self.cursor.comma_or(b']')? {
                     break;
                 }
-                self.out.extend_from_slice(S::COMMA);
+                self.out.extend_from_slice(S::COMMA.as_bytes());
             }
         }
         self.out.push(b']');
@@ -315,7 +268,7 @@ impl Reformatter<'_, '_> {
                 if self.cursor.comma_or(b'}')? {
                     break;
                 }
-                self.out.extend_from_slice(S::COMMA);
+                self.out.extend_from_slice(S::COMMA.as_bytes());
             }
         }
         self.out.push(b'}');
@@ -344,7 +297,7 @@ impl Reformatter<'_, '_> {
         if !self.cursor.accept(b':') {
             return None;
         }
-        self.out.extend_from_slice(S::COLON);
+        self.out.extend_from_slice(S::COLON.as_bytes());
         let start = self.out.len();
         let index = self.members.len();
         self.members.push(Member {

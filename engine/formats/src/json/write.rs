@@ -1,6 +1,7 @@
 //! Writes JSON as `json.dump` does, without a line break at the end.
 
 use std::io::{self, Write};
+use std::marker::PhantomData;
 
 use super::escape::run;
 use super::{JsonObject, JsonString, JsonValue};
@@ -46,6 +47,9 @@ pub enum JsonWriteError {
     Io(#[from] io::Error),
 }
 
+/// 10 to the number of fraction digits that `to_json` writes (`double_precision=10`).
+const SCALE: f64 = 1e10;
+
 /// Buffered text is passed to the output when it exceeds this number of bytes.
 const FLUSH_BYTES: usize = 64 * 1024;
 
@@ -59,10 +63,11 @@ impl JsonValue {
         out: &mut impl Write,
         options: &WriteOptions,
     ) -> Result<(), JsonWriteError> {
-        let mut printer = Printer::new(out, options);
-        printer.value(self, 0)?;
-        printer.out.write_all(&printer.text)?;
-        Ok(())
+        let text = match options.ensure_ascii {
+            true => Printer::<Python>::new(Some(out), options).print(self),
+            false => Printer::<Unicode>::new(Some(out), options).print(self),
+        };
+        Ok(out.write_all(&text?)?)
     }
 
     /// Returns the value as text.
@@ -74,54 +79,188 @@ impl JsonValue {
         self.write(&mut text, options)?;
         Ok(text)
     }
+
+    /// Appends the value as `DataFrame.to_json` formats it.
+    ///
+    /// # Errors
+    /// [`JsonWriteError::LoneSurrogate`] if a text contains an unpaired surrogate.
+    pub fn push_pandas(&self, out: &mut Vec<u8>) -> Result<(), JsonWriteError> {
+        let options = WriteOptions::default();
+        let mut printer = Printer::<Pandas>::new(None, &options);
+        printer.text = std::mem::take(out);
+        let printed = printer.value(self, 0);
+        *out = printer.text;
+        printed
+    }
+}
+
+/// A style of printing on one line.
+pub(super) trait Style {
+    const COMMA: &'static str;
+    const COLON: &'static str;
+    /// Whether unpaired surrogates can be printed.
+    const HALVES: bool;
+
+    /// Returns a nonzero value for the first byte of each character that ends the unescaped part of a string: a
+    /// character that is escaped, a quote, a backslash, or a control character.
+    fn special(byte: u8) -> u8;
+
+    fn push_float(out: &mut Vec<u8>, value: f64);
+}
+
+/// The style of `json.dump`. All characters outside the range from space to `~` are escaped, including U+007F.
+pub(super) struct Python;
+
+impl Style for Python {
+    const COMMA: &'static str = ", ";
+    const COLON: &'static str = ": ";
+    const HALVES: bool = true;
+
+    fn special(byte: u8) -> u8 {
+        Unicode::special(byte) | u8::from(byte >= 0x7f)
+    }
+
+    fn push_float(out: &mut Vec<u8>, value: f64) {
+        if value.is_nan() {
+            out.extend_from_slice(b"NaN");
+        } else if value.is_infinite() {
+            let sign = if value > 0.0 { "" } else { "-" };
+            out.extend_from_slice(sign.as_bytes());
+            out.extend_from_slice(b"Infinity");
+        } else {
+            push_f64(out, value);
+        }
+    }
+}
+
+/// The style of `json.dump(ensure_ascii=False)`. Only the characters that JSON does not allow unescaped are escaped.
+struct Unicode;
+
+impl Style for Unicode {
+    const COMMA: &'static str = Python::COMMA;
+    const COLON: &'static str = Python::COLON;
+    const HALVES: bool = false;
+
+    fn special(byte: u8) -> u8 {
+        u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
+    }
+
+    fn push_float(out: &mut Vec<u8>, value: f64) {
+        Python::push_float(out, value);
+    }
+}
+
+/// The style of `to_json`: no spaces, ten decimals, `/` escaped, `null` for NaN and infinities.
+pub(super) struct Pandas;
+
+impl Style for Pandas {
+    const COMMA: &'static str = ",";
+    const COLON: &'static str = ":";
+    const HALVES: bool = false;
+
+    fn special(byte: u8) -> u8 {
+        let marks = u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == b'/');
+        marks | u8::from(byte < 0x20) | u8::from(byte >= 0x80)
+    }
+
+    fn push_float(out: &mut Vec<u8>, value: f64) {
+        if !value.is_finite() {
+            out.extend_from_slice(b"null");
+            return;
+        }
+        let size = value.abs();
+        if size > 1e16 - 1.0 || (size > 0.0 && size < 1e-15) {
+            out.extend_from_slice(ten_digits(value).as_bytes());
+            return;
+        }
+        let mut integer_part = size.trunc();
+        let scaled = (size - integer_part) * SCALE;
+        let mut fraction = scaled.trunc();
+        let rest = scaled - fraction;
+        // Halves are rounded up after an odd digit and after zero.
+        if rest > 0.5 || rest == 0.5 && (fraction == 0.0 || fraction % 2.0 == 1.0) {
+            fraction += 1.0;
+        }
+        if fraction >= SCALE {
+            fraction = 0.0;
+            integer_part += 1.0;
+        }
+        let digits = format!("{fraction:010}");
+        let digits = digits.trim_end_matches('0');
+        let sign = if value < 0.0 { "-" } else { "" };
+        let digits = if digits.is_empty() { "0" } else { digits };
+        out.extend_from_slice(format!("{sign}{integer_part}.{digits}").as_bytes());
+    }
+}
+
+/// Formats a number like C's `%.10g` in exponential notation.
+fn ten_digits(value: f64) -> String {
+    let printed = format!("{value:.9e}");
+    let (mantissa, exponent) = printed.split_once('e').unwrap_or((&printed, "0"));
+    let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
 /// The state of writing a value.
-struct Printer<'a, W: Write> {
-    out: &'a mut W,
+struct Printer<'a, S> {
+    /// The output that takes long texts in parts.
+    out: Option<&'a mut dyn Write>,
     options: &'a WriteOptions,
     /// Text that is not yet passed to the output.
     text: Vec<u8>,
-    comma: &'a [u8],
-    colon: &'a [u8],
+    comma: &'a str,
+    colon: &'a str,
+    style: PhantomData<S>,
 }
 
-impl<'a, W: Write> Printer<'a, W> {
-    fn new(out: &'a mut W, options: &'a WriteOptions) -> Self {
+impl<'a, S: Style> Printer<'a, S> {
+    fn new(out: Option<&'a mut dyn Write>, options: &'a WriteOptions) -> Self {
         let (comma, colon): (&str, &str) = match (&options.separators, options.indent) {
             (Some((comma, colon)), _) => (comma, colon),
-            (None, None) => (", ", ": "),
+            (None, None) => (S::COMMA, S::COLON),
             (None, Some(_)) => (",", ": "),
         };
         Self {
             out,
             options,
             text: Vec::new(),
-            comma: comma.as_bytes(),
-            colon: colon.as_bytes(),
+            comma,
+            colon,
+            style: PhantomData,
         }
+    }
+
+    /// Writes a value, except the text that is returned.
+    fn print(mut self, value: &JsonValue) -> Result<Vec<u8>, JsonWriteError> {
+        self.value(value, 0)?;
+        Ok(self.text)
     }
 
     fn value(&mut self, value: &JsonValue, level: usize) -> Result<(), JsonWriteError> {
         match value {
-            JsonValue::Null => self.text.extend_from_slice(b"null"),
-            JsonValue::Bool(true) => self.text.extend_from_slice(b"true"),
-            JsonValue::Bool(false) => self.text.extend_from_slice(b"false"),
-            JsonValue::Int(int) => {
-                self.text
-                    .extend_from_slice(itoa::Buffer::new().format(*int).as_bytes());
-            }
-            JsonValue::BigInt(digits) => self.text.extend_from_slice(digits.as_bytes()),
-            JsonValue::Float(float) => push_float(&mut self.text, *float),
+            JsonValue::Null => self.push("null"),
+            JsonValue::Bool(true) => self.push("true"),
+            JsonValue::Bool(false) => self.push("false"),
+            JsonValue::Int(int) => self.push(itoa::Buffer::new().format(*int)),
+            JsonValue::BigInt(digits) => self.push(digits),
+            JsonValue::Float(float) => S::push_float(&mut self.text, *float),
             JsonValue::String(text) => self.string(text)?,
             JsonValue::List(list) => self.list(list, level)?,
             JsonValue::Object(object) => self.object(object, level)?,
         }
-        if self.text.len() >= FLUSH_BYTES {
-            self.out.write_all(&self.text)?;
+        if self.text.len() >= FLUSH_BYTES
+            && let Some(out) = &mut self.out
+        {
+            out.write_all(&self.text)?;
             self.text.clear();
         }
         Ok(())
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text.extend_from_slice(text.as_bytes());
     }
 
     fn list(&mut self, list: &[JsonValue], level: usize) -> Result<(), JsonWriteError> {
@@ -146,7 +285,7 @@ impl<'a, W: Write> Printer<'a, W> {
         for (index, (key, value)) in entries.into_iter().enumerate() {
             self.separate(index, level + 1);
             self.string(key)?;
-            self.text.extend_from_slice(self.colon);
+            self.push(self.colon);
             self.value(value, level + 1)?;
         }
         if !object.is_empty() {
@@ -159,7 +298,7 @@ impl<'a, W: Write> Printer<'a, W> {
     /// Writes the separator and line break before the element `index`.
     fn separate(&mut self, index: usize, level: usize) {
         if index > 0 {
-            self.text.extend_from_slice(self.comma);
+            self.push(self.comma);
         }
         self.line_break(level);
     }
@@ -172,42 +311,18 @@ impl<'a, W: Write> Printer<'a, W> {
     }
 
     fn string(&mut self, text: &JsonString) -> Result<(), JsonWriteError> {
-        if !self.options.ensure_ascii && text.as_str().is_none() {
+        if !S::HALVES && text.as_str().is_none() {
             return Err(JsonWriteError::LoneSurrogate {
                 text: text.to_string_lossy().into_owned(),
             });
         }
-        let ascii = self.options.ensure_ascii;
-        push_escaped(&mut self.text, text, |byte| special(byte, ascii));
+        push_escaped(&mut self.text, text, S::special);
         Ok(())
     }
 }
 
-/// Appends a double as Python's `json` formats it.
-pub(super) fn push_float(out: &mut Vec<u8>, float: f64) {
-    if float.is_nan() {
-        out.extend_from_slice(b"NaN");
-    } else if float.is_infinite() {
-        out.extend_from_slice(if float > 0.0 {
-            b"Infinity"
-        } else {
-            b"-Infinity"
-        });
-    } else {
-        push_f64(out, float);
-    }
-}
-
-/// Returns a nonzero value if the byte is the first byte of a character that is escaped. With `ascii`, these are all
-/// characters outside the range from space to `~`, including U+007F. Otherwise they are only the characters that JSON
-/// does not allow unescaped.
-pub(super) fn special(byte: u8, ascii: bool) -> u8 {
-    let required = u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-    required | u8::from(byte >= 0x7f) & u8::from(ascii)
-}
-
 /// Appends `text` in quotes. A character is escaped if `special` returns a nonzero value for its first byte.
-pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8) {
+fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8) {
     out.push(b'"');
     let mut rest = text.as_wtf8();
     while !rest.is_empty() {

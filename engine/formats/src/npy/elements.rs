@@ -1,26 +1,21 @@
 //! Converts a single element or the elements of a one-dimensional array to values.
+//!
+//! Reads the rows of an array file and saves a selection of them.
+//!
+//! Encodes a mask as the run-length code of the elements that are 1 or true.
 
+use std::io::{Read, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, UInt64Array,
+};
 use arrow::datatypes::{ArrowPrimitiveType, Float16Type};
 
-use super::{NpyArray, NpyError, NpyHeader};
-use crate::read_at::ReadAt;
-
-/// Values of a one-dimensional array.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ArrayValues {
-    /// `bool`.
-    Bools(Vec<bool>),
-    /// Signed integers of any size.
-    Integers(Vec<i64>),
-    /// Unsigned integers of any size.
-    Unsigned(Vec<u64>),
-    /// `float32`.
-    Singles(Vec<f32>),
-    /// `float64`.
-    Doubles(Vec<f64>),
-    /// Texts. Zeros at the end are removed, as in NumPy.
-    Texts(Vec<String>),
-}
+use super::{NpyError, NpyHeader};
+use crate::read_at::{ByteSection, ReadAt};
+use crate::rle;
 
 /// The value of one element.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,11 +132,12 @@ fn signed(bits: u64, bytes: usize) -> i64 {
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// Returns the elements at `rows` of a one-dimensional array, in this order.
+    /// Returns the elements at `rows` of a one-dimensional array, in this order. As in other tables, NaN and the empty text
+    /// are missing.
     ///
     /// # Errors
     /// [`NpyError`] if reading fails, the array is not one-dimensional, or its elements have no plain value.
-    pub fn elements(&self, rows: &[u64]) -> Result<ArrayValues, NpyError> {
+    pub fn elements(&self, rows: &[u64]) -> Result<ArrayRef, NpyError> {
         let header = self.header();
         let unsupported = || NpyError::UnsupportedType {
             descr: header.descr.clone(),
@@ -157,32 +153,229 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         let kind = header.element_kind().ok_or_else(unsupported)?;
         let mut bytes = Vec::new();
         self.read_rows(rows, &mut bytes)?;
-        // Texts of length 0 occupy no bytes, so there are no chunks to iterate over.
         let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
         if size == 0 {
-            return Ok(ArrayValues::Texts(vec![String::new(); rows.len()]));
+            // Texts of length 0 occupy no bytes, so there are no chunks to iterate over.
+            return Ok(Arc::new(StringArray::new_null(rows.len())));
         }
         let items = bytes.chunks_exact(size);
         let bits = bytes.chunks_exact(size).map(|item| header.bits(item));
         Ok(match kind {
-            ElementKind::Bool => ArrayValues::Bools(bits.map(|bits| bits != 0).collect()),
-            ElementKind::Integer => {
-                ArrayValues::Integers(bits.map(|bits| signed(bits, size)).collect())
+            ElementKind::Bool => {
+                Arc::new(BooleanArray::from_iter(bits.map(|bits| Some(bits != 0))))
             }
-            ElementKind::Unsigned => ArrayValues::Unsigned(bits.collect()),
+            ElementKind::Integer => Arc::new(Int64Array::from_iter_values(
+                bits.map(|bits| signed(bits, size)),
+            )),
+            ElementKind::Unsigned => Arc::new(UInt64Array::from_iter_values(bits)),
             ElementKind::Single => {
-                ArrayValues::Singles(bits.map(|bits| f32::from_bits(bits as u32)).collect())
+                let values = bits.map(|bits| f32::from_bits(bits as u32));
+                let values = values.map(|value| (!value.is_nan()).then_some(value));
+                Arc::new(Float32Array::from_iter(values))
             }
-            ElementKind::Double => ArrayValues::Doubles(bits.map(f64::from_bits).collect()),
+            ElementKind::Double => {
+                let values = bits.map(f64::from_bits);
+                let values = values.map(|value| (!value.is_nan()).then_some(value));
+                Arc::new(Float64Array::from_iter(values))
+            }
             ElementKind::Text => {
                 let texts = items.zip(rows).map(|(item, row)| {
                     let character = |code| {
                         char::from_u32(code).ok_or(NpyError::NoCharacter { row: *row, code })
                     };
-                    header.codes(item).into_iter().map(character).collect()
+                    let text = header.codes(item).into_iter().map(character);
+                    let text = text.collect::<Result<String, NpyError>>()?;
+                    Ok((!text.is_empty()).then_some(text))
                 });
-                ArrayValues::Texts(texts.collect::<Result<_, _>>()?)
+                Arc::new(texts.collect::<Result<StringArray, NpyError>>()?)
             }
         })
     }
+}
+
+/// Approximate size in bytes of the chunks in which rows are written.
+const CHUNK_BYTES: u64 = 256 * 1024;
+
+/// An array in a file, read row by row.
+#[derive(Debug, Clone)]
+pub struct NpyArray<R> {
+    section: ByteSection<R>,
+    header: NpyHeader,
+}
+
+impl<R: ReadAt + Clone> NpyArray<R> {
+    /// Opens the array in the range `range` of `base`.
+    ///
+    /// # Errors
+    /// [`NpyError`] if the bytes are not an array, or the data are shorter than the header declares.
+    pub fn open(base: R, range: Range<u64>) -> Result<Self, NpyError> {
+        let section = ByteSection::new(base, range);
+        let header = NpyHeader::read(section.clone())?;
+        let available = section.len().saturating_sub(header.data_offset);
+        if available < header.data_bytes() {
+            return Err(NpyError::Truncated {
+                available,
+                needed: header.data_bytes(),
+            });
+        }
+        Ok(Self { section, header })
+    }
+
+    /// The header of the array.
+    pub fn header(&self) -> &NpyHeader {
+        &self.header
+    }
+
+    /// Writes the rows at `positions` in this order, with the same bytes as `numpy.save(out, array[positions])`.
+    ///
+    /// # Errors
+    /// [`NpyError`] if reading or writing fails. The output is then incomplete.
+    pub fn gather(
+        &self,
+        mut positions: impl ExactSizeIterator<Item = u64>,
+        out: &mut impl Write,
+    ) -> Result<(), NpyError> {
+        let header = &self.header;
+        // A one-dimensional array has the same bytes in C order and Fortran order.
+        if header.fortran_order && header.shape.len() > 1 {
+            return Err(NpyError::FortranOrder);
+        }
+        let Some((_, others)) = header.shape.split_first() else {
+            return Err(NpyError::BadHeader {
+                reason: "a single value has no rows".to_owned(),
+            });
+        };
+        let mut shape = vec![positions.len() as u64];
+        shape.extend(others);
+        let gathered = NpyHeader {
+            shape,
+            fortran_order: false,
+            ..header.clone()
+        };
+        let mut bytes = gathered.to_bytes()?;
+        let at_once =
+            usize::try_from(CHUNK_BYTES / header.row_bytes().clamp(1, CHUNK_BYTES)).unwrap_or(1);
+        let mut rows = Vec::with_capacity(at_once);
+        loop {
+            rows.clear();
+            rows.extend(positions.by_ref().take(at_once));
+            self.read_rows(&rows, &mut bytes)?;
+            out.write_all(&bytes)?;
+            bytes.clear();
+            if rows.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Appends the bytes of rows in the given order. Consecutive rows are read with one call.
+    pub(super) fn read_rows(&self, rows: &[u64], bytes: &mut Vec<u8>) -> Result<(), NpyError> {
+        let (rows_in_file, row_bytes) = (self.header.rows(), self.header.row_bytes());
+        for run in rows.chunk_by(|row, next| row.checked_add(1) == Some(*next)) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else {
+                continue;
+            };
+            if *last >= rows_in_file {
+                return Err(NpyError::NoSuchRow {
+                    row: *last,
+                    rows: rows_in_file,
+                });
+            }
+            // `open` verified that all rows are within the file.
+            let length = row_bytes * run.len() as u64;
+            let start = bytes.len();
+            let end = usize::try_from(length)
+                .ok()
+                .and_then(|length| start.checked_add(length));
+            let end = end.ok_or_else(|| NpyError::BadHeader {
+                reason: format!("a row of {row_bytes} bytes"),
+            })?;
+            bytes.resize(end, 0);
+            let target = bytes.get_mut(start..).unwrap_or_default();
+            self.section
+                .read_exact_at(target, self.header.data_offset + first * row_bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Maximum size of an array in bytes.
+const MAX_BYTES: u64 = 1 << 28;
+/// Maximum length of a code in bytes. If all neighbours in a mask differ, the code is five times as long as the array.
+const MAX_CODE_BYTES: usize = 1 << 26;
+
+/// The run-length code of a mask, and the shape of the array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaskCode {
+    /// Dimensions of the array.
+    pub shape: Vec<u64>,
+    /// The code in column-major order (the first index varies fastest). Empty if no element is 1 or true.
+    pub code: String,
+}
+
+/// Returns the run-length code of the elements that are 1 or true, as `rle_encode(numpy.load(file).T.flatten() == 1)`.
+///
+/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order.
+///
+/// # Errors
+/// [`NpyError`] if the file is not an array, its elements are not numbers, it is larger than 256 MiB, or its code is
+/// longer than 64 MiB.
+pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
+    let header = NpyHeader::read(&mut input)?;
+    let needed = header.data_bytes();
+    if needed > MAX_BYTES {
+        return Err(NpyError::BadHeader {
+            reason: format!("a mask of {needed} bytes is over the limit"),
+        });
+    }
+    let mut data = Vec::new();
+    let available = input.take(needed).read_to_end(&mut data)? as u64;
+    if available < needed {
+        return Err(NpyError::Truncated { available, needed });
+    }
+    let unsupported = || NpyError::UnsupportedType {
+        descr: header.descr.clone(),
+    };
+    let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
+    let number = |item: &[u8]| header.value(item)?.to_f64();
+    let is_half = header.descr.get(1..) == Some("f2");
+    if matches!(header.element_kind(), None | Some(ElementKind::Text)) && !is_half || size == 0 {
+        return Err(unsupported());
+    }
+    let is_set = |item: &[u8]| number(item) == Some(1.0);
+    // Numbers of one byte are looked up, because they are most of the masks.
+    let set_bytes: Vec<bool> = match size {
+        1 => (0..=u8::MAX).map(|byte| is_set(&[byte])).collect(),
+        _ => Vec::new(),
+    };
+    let is_set_at = |index: usize| match set_bytes.as_slice() {
+        [] => data
+            .get(index * size..(index + 1) * size)
+            .is_some_and(is_set),
+        set => {
+            let byte = data.get(index).copied().unwrap_or(0);
+            set.get(usize::from(byte)) == Some(&true)
+        }
+    };
+    let count = data.len() / size;
+    let shape: Option<Vec<usize>> = header
+        .shape
+        .iter()
+        .map(|size| usize::try_from(*size).ok())
+        .collect();
+    let shape = shape.unwrap_or_default();
+    let code = match header.fortran_order {
+        true => rle::encode((0..count).map(is_set_at), MAX_CODE_BYTES),
+        false => {
+            let indices = rle::column_major(count, &shape);
+            rle::encode(indices.map(is_set_at), MAX_CODE_BYTES)
+        }
+    };
+    let code = code.ok_or(NpyError::LongCode {
+        limit: MAX_CODE_BYTES,
+    })?;
+    Ok(MaskCode {
+        shape: header.shape,
+        code,
+    })
 }

@@ -16,16 +16,11 @@
 //! # Ok::<(), prep_formats::npy::NpyError>(())
 //! ```
 
-mod array;
 mod elements;
 mod header;
-mod literal;
-mod mask;
 
-pub use array::NpyArray;
-pub use elements::{ArrayValues, Element, ElementKind};
+pub use elements::{Element, ElementKind, MaskCode, NpyArray, mask_code};
 pub use header::NpyHeader;
-pub use mask::{MaskCode, mask_code};
 
 use std::io;
 

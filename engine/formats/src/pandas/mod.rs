@@ -37,60 +37,48 @@
 mod error;
 mod frame {
     pub(in crate::pandas) mod objects;
-    pub(in crate::pandas) mod packed;
     pub(in crate::pandas) mod table;
 }
 mod numbers {
-    pub(in crate::pandas) mod floats;
-    pub(in crate::pandas) mod integers;
+    pub(in crate::pandas) mod parse;
     pub(in crate::pandas) mod print;
-    pub(in crate::pandas) mod shortest;
-    pub(in crate::pandas) mod words;
 }
 mod read {
-    pub(in crate::pandas) mod concat;
     pub(in crate::pandas) mod content;
-    pub(in crate::pandas) mod field_ends;
     pub(in crate::pandas) mod normalise;
     pub(in crate::pandas) mod rewrite;
     pub(in crate::pandas) mod rows;
     pub(in crate::pandas) mod scan;
     pub(in crate::pandas) mod tokens;
-    pub(in crate::pandas) mod type_mismatch;
 }
 mod stored {
     pub(in crate::pandas) mod arrays;
     pub(in crate::pandas) mod batches;
     pub(in crate::pandas) mod gather;
-    pub(in crate::pandas) mod index;
     pub(in crate::pandas) mod projection;
     pub(in crate::pandas) mod table;
 }
 mod types {
     pub(in crate::pandas) mod infer;
-    pub(in crate::pandas) mod join;
     pub(in crate::pandas) mod schema;
-    pub(in crate::pandas) mod value;
 }
 mod write;
 
 pub use error::CsvError;
-pub use frame::objects::{CellValue, ObjectColumn};
-pub use frame::packed::{PackedNumber, PackedNumbers};
+pub use frame::objects::{CellValue, ObjectColumn, PackedNumber, PackedNumbers};
 pub use frame::table::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
-pub use numbers::floats::parse_f64;
+pub use numbers::parse::parse_f64;
 pub use numbers::print::{push_bool, push_f32, push_f64, push_integer};
-pub use read::concat::{Concatenation, MissingColumn};
-pub use read::content::{ContentReader, FileContent};
-pub use read::normalise::normalise;
+pub use read::content::FileContent;
+pub use read::normalise::{
+    Concatenation, MissingColumn, TypeMismatch, first_type_mismatch, normalise,
+};
 pub use read::rewrite::{RewriteResult, Rewriter};
 pub use read::rows::{MAX_COLUMNS, MAX_HEADER_BYTES, MAX_ROW_BYTES};
 pub use read::scan::{CsvScan, CsvScanner};
-pub use read::type_mismatch::{TypeMismatch, first_type_mismatch};
 pub use stored::batches::{Batches, RowSelection, arrow_type};
 pub use stored::gather::{GatherOptions, gather};
-pub use stored::index::RowIndex;
 pub use stored::projection::Projection;
-pub use stored::table::{Cells, MappedText, PREFETCH_ROWS, TextTable, cell_content};
+pub use stored::table::{Cells, MappedText, PREFETCH_ROWS, RowIndex, TextTable, cell_content};
 pub use types::schema::{ColumnSchema, ColumnType, FloatParser, ReadOptions, Schema};
 pub use write::{CsvWriter, Quoting, push_quoted};

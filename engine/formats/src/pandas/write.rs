@@ -6,7 +6,7 @@ use memchr::{memchr, memchr3};
 
 use crate::pandas::numbers::print;
 use crate::pandas::read::tokens::unquote;
-use crate::pandas::stored::index::{IndexRecorder, RowIndex};
+use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::{ColumnType, CsvError};
 
 /// The rule for quoting fields.

@@ -4,11 +4,11 @@
 //! also allocates a multiple of the footer for columns and their chunks, and copies the path of each column.
 
 use super::ParquetError;
-use super::pages::STATISTICS;
-use super::thrift::FieldKind::{
+use super::pages::FieldKind::{
     self, Binary, Boolean, Byte, Double, Integer, List, Structure, Undefined,
 };
-use super::thrift::{self, Visitor};
+use super::pages::STATISTICS;
+use super::pages::{Visitor, walk};
 use crate::limits::{DecodingLimits, Limit};
 
 /// Maximum depth of groups in groups. A list in a column takes two levels.
@@ -121,7 +121,7 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
 /// [`Limit::Record`] if it would take too much memory.
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
-    let end = thrift::walk(footer, FOOTER, &mut cost);
+    let end = walk(footer, FOOTER, &mut cost);
     if cost.is_too_deep {
         return Err(ParquetError::TooDeep { limit: MAX_DEPTH });
     }

@@ -3,6 +3,10 @@
 //! Columns are optional, missing floats (NaN) are nulls, values are plain (without dictionaries) and compressed with
 //! Snappy, and chunks have statistics. Only the content is the same as that of fastparquet; the module `fastparquet`
 //! also writes the same bytes.
+//!
+//! # Metadata
+//!
+//! Formats the `pandas` entry of the footer. `pandas.read_parquet` reads the types and the index of the frame from it.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +19,9 @@ use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 
-use super::{ParquetError, describe, pandas_metadata};
+use super::fastparquet::numpy_type;
+use super::{ParquetError, describe};
+use crate::json::{JsonValue, WriteOptions};
 
 /// Default number of rows in a row group. One row group is kept in memory.
 pub const DEFAULT_ROW_GROUP_ROWS: usize = 1 << 20;
@@ -41,7 +47,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn with_row_group_rows(out: W, schema: &Schema, rows: usize) -> Result<Self, ParquetError> {
         let fields: Vec<&Field> = schema.fields().iter().map(AsRef::as_ref).collect();
-        let entry = KeyValue::new("pandas".to_owned(), pandas_metadata::text(&fields)?);
+        let entry = KeyValue::new("pandas".to_owned(), pandas_metadata(&fields)?);
         let optional: Vec<Field> = fields
             .iter()
             .map(|field| Field::new(field.name(), field.data_type().clone(), true))
@@ -109,4 +115,69 @@ fn masked<T: ArrowPrimitiveType>(
     let validity = BooleanBuffer::from_iter(values.iter().map(|value| !is_missing(*value)));
     let nulls = NullBuffer::union(array.nulls(), Some(&NullBuffer::new(validity)));
     Arc::new(PrimitiveArray::<T>::new(values.clone(), nulls))
+}
+
+/// The libraries that write a file, and the types of the column labels.
+pub(super) struct Creator<'a> {
+    pub library: &'a str,
+    pub version: &'a str,
+    pub pandas_version: &'a str,
+    /// NumPy's and pandas' name.
+    pub labels: (&'a str, &'a str),
+}
+
+/// Returns the entry of a frame with these columns and without an index. Keys are sorted, as in fastparquet.
+pub(super) fn metadata_entry(columns: Vec<JsonValue>, creator: &Creator<'_>) -> Vec<u8> {
+    // The column labels have one level without a name.
+    let (numpy, pandas) = creator.labels;
+    let labels = metadata_column(None, numpy, pandas);
+    let entry = JsonValue::from([
+        ("column_indexes", JsonValue::List(vec![labels])),
+        ("columns", JsonValue::List(columns)),
+        (
+            "creator",
+            JsonValue::from([
+                ("library", creator.library.into()),
+                ("version", creator.version.into()),
+            ]),
+        ),
+        ("index_columns", JsonValue::List(Vec::new())),
+        ("pandas_version", creator.pandas_version.into()),
+        ("partition_columns", JsonValue::List(Vec::new())),
+    ]);
+    let options = WriteOptions {
+        sort_keys: true,
+        ..WriteOptions::default()
+    };
+    // ASCII output cannot fail.
+    entry.to_json(&options).unwrap_or_default()
+}
+
+/// Describes a column by NumPy's name for the storage type and pandas' name for the logical type.
+pub(super) fn metadata_column(name: Option<&str>, numpy: &str, pandas: &str) -> JsonValue {
+    JsonValue::from([
+        ("field_name", name.into()),
+        ("metadata", JsonValue::Null),
+        ("name", name.into()),
+        ("numpy_type", numpy.into()),
+        ("pandas_type", pandas.into()),
+    ])
+}
+
+/// Returns the text of the entry of a file that this program writes.
+fn pandas_metadata(fields: &[&Field]) -> Result<String, ParquetError> {
+    let describe = |field: &&Field| {
+        let numpy = numpy_type(field)?;
+        let pandas = if numpy == "object" { "unicode" } else { numpy };
+        Ok(metadata_column(Some(field.name()), numpy, pandas))
+    };
+    let columns = fields.iter().map(describe);
+    let creator = Creator {
+        library: "prep",
+        version: env!("CARGO_PKG_VERSION"),
+        pandas_version: "2.2.3",
+        labels: ("object", "unicode"),
+    };
+    let bytes = metadata_entry(columns.collect::<Result<_, ParquetError>>()?, &creator);
+    Ok(String::from_utf8(bytes).unwrap_or_default())
 }

@@ -12,8 +12,7 @@ use sevenz_rust2::{
 };
 
 use super::parts::reason;
-use crate::archive::member::ArchiveError;
-use crate::paths;
+use crate::archive::member::{ArchiveError, safe};
 
 /// The attributes of an entry contain Unix mode bits, as written by 7-Zip and py7zr.
 pub(super) const UNIX_EXTENSION: u32 = 0x8000;
@@ -156,13 +155,6 @@ fn archive_entry(bare: &BareEntry) -> ArchiveEntry {
     entry.has_last_modified_date = true;
     entry.last_modified_date = NtTime::UNIX_EPOCH;
     entry
-}
-
-fn safe(path: &str) -> Result<String, ArchiveError> {
-    paths::normalize(path).map_err(|cause| ArchiveError::UnsafePath {
-        member: path.to_owned(),
-        cause,
-    })
 }
 
 fn not_written(error: Error) -> ArchiveError {

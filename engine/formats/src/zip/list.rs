@@ -1,21 +1,29 @@
 //! The central directory of an archive: its records as they are, and the members that pass all checks.
+//!
+//! Reads the records of an archive that may be damaged or unsafe, for an audit that reports what is wrong with it.
+//!
+//! Checks all members of an archive for contradictory sizes, duplicates, paths inside files, and overlaps.
 
+use std::io;
+use std::io::{BufReader, Read};
 use std::ops::Range;
 
+use prep_failure::{Quoted, QuotedValue};
 use rawzip::{
     CompressionMethod, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ZipArchive, ZipFileHeaderRecord,
     ZipLocator,
 };
 
-use super::check;
 use super::error::ZipError;
-use super::member::{ZipDirectory, ZipMember, ZipMethod, decode_name};
+use super::member::{
+    LOCAL_HEADER_BYTES, ZipDirectory, ZipEntry, ZipMember, ZipMethod, decode_name, u16_at,
+};
+use super::read::DeflateReader;
 use crate::archive::member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember};
 use crate::limits::ArchiveBudget;
 use crate::paths;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
-use prep_failure::{Quoted, QuotedValue};
 
 /// Maximum number of members for which memory is reserved, because the declared number may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
@@ -131,8 +139,8 @@ impl ZipDirectory {
                 reason: format!("it contains {count} records, but declares {declared}"),
             });
         }
-        check::duplicates(base, &mut entries)?;
-        check::overlaps(&mut entries, directory)?;
+        duplicates(base, &mut entries)?;
+        overlaps(&mut entries, directory)?;
         reject_hidden_front(&section, start, &entries)?;
         Ok(entries)
     }
@@ -224,7 +232,7 @@ fn add(
         size: record.uncompressed_size_hint(),
         crc32: record.crc32(),
     };
-    check::sizes(&entry)?;
+    sizes(&entry)?;
     if let Err(cause) = budget.add(&path, entry.size) {
         return Err(ZipError::Limit {
             member,
@@ -363,6 +371,359 @@ fn reject_hidden_front<R: ReadAt + ?Sized>(
         return Err(ZipError::Truncated {
             size: section.len(),
         });
+    }
+    Ok(())
+}
+
+/// Size in bytes of the buffer for the content of a member.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// A record of the central directory, as it is. Names may be unsafe or occur repeatedly.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RawMember {
+    /// The name, in which bytes that are not UTF-8 are replaced.
+    pub name: String,
+    /// Uncompressed size in bytes.
+    pub size: u64,
+    /// CRC-32 of the content.
+    pub crc: u32,
+    /// Compressed size in bytes.
+    pub compressed: u64,
+    /// Offset of the local record in the base file.
+    pub offset: u64,
+    /// Compression method: 0 is stored, 8 is deflate.
+    pub method: u16,
+}
+
+/// The records of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawListing {
+    /// The records, in the order of the central directory.
+    pub members: Vec<RawMember>,
+    /// Number of bytes after the end record and its comment.
+    pub trailing_bytes: u64,
+}
+
+/// Lists the records of the archive in the range `range` of `base`. Unlike [`ZipDirectory`](super::ZipDirectory), accepts
+/// unsafe and duplicate names, unsupported methods, and sizes that contradict each other.
+///
+/// # Errors
+/// [`ZipError::Truncated`] or [`ZipError::NotAZip`] without an end record; [`ZipError::DamagedDirectory`] if records are
+/// damaged or missing; [`ZipError::Limit`]; [`ZipError::Io`].
+pub fn read_tolerant<R: ReadAt + ?Sized>(
+    base: &R,
+    range: Range<u64>,
+    budget: &ArchiveBudget,
+) -> Result<RawListing, ZipError> {
+    let (start, end) = (range.start, range.end);
+    let section = ByteSection::new(base, range);
+    let mut records = Records::locate(&section, start)?;
+    let declared = records.declared();
+    let (mut members, mut reached) = (Vec::new(), records.offset());
+    let listed = records.each(|record| {
+        let (name, offset) = (record.file_path(), record.local_header_offset());
+        let member = RawMember {
+            name: String::from_utf8_lossy(name.as_bytes()).into_owned(),
+            size: record.uncompressed_size_hint(),
+            crc: record.crc32(),
+            compressed: record.compressed_size_hint(),
+            offset: start.saturating_add(offset),
+            method: record.compression_method().as_u16(),
+        };
+        let extra = record.extra_fields().remaining_bytes().len();
+        let variable = name.as_bytes().len() + extra + record.comment().as_bytes().len();
+        reached = start + record.central_directory_offset() + RECORD_BYTES + variable as u64;
+        // Sizes are not counted, because they may be damaged.
+        if let Err(cause) = budget.add(&member.name, 0) {
+            let (member, offset) = (member.name, member.offset);
+            return Err(ZipError::Limit {
+                member,
+                offset,
+                cause,
+            });
+        }
+        members.push(member);
+        Ok(())
+    });
+    match listed {
+        Ok(count) if records.may_have(count) => Ok(RawListing {
+            trailing_bytes: end.saturating_sub(records.end()),
+            members,
+        }),
+        Ok(_) | Err(ZipError::DamagedDirectory { .. }) => Err(ZipError::DamagedDirectory {
+            offset: reached,
+            reason: format!(
+                "the end record counts {declared} members, but {} are listed up to byte {reached}",
+                members.len()
+            ),
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+/// Length in bytes of a record of the central directory without its name, extra fields and comment.
+const RECORD_BYTES: u64 = 46;
+
+impl RawMember {
+    /// Whether it is a directory. Some Windows programs write backslashes.
+    pub fn is_directory(&self) -> bool {
+        self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
+    }
+
+    /// Returns the offset of the member's data. The inner `Err` describes a contradiction between the member's local
+    /// record and the central directory.
+    ///
+    /// # Errors
+    /// If the base file cannot be read.
+    pub fn data_offset(&self, base: &impl ReadAt) -> io::Result<Result<u64, String>> {
+        let offset = self.offset;
+        let missing = || Ok(Err(format!("there is no member record at byte {offset}")));
+        let end = offset.checked_add(1 << 18);
+        // Reading beyond `i64::MAX` would be a system error, but no file is that long.
+        if end.is_none_or(|end| end > i64::MAX.unsigned_abs()) {
+            return missing();
+        }
+        let head = read_up_to(base, offset, LOCAL_HEADER_BYTES as u64)?;
+        if !head.starts_with(b"PK\x03\x04") {
+            return missing();
+        }
+        let (name_bytes, extra_bytes) = (u16_at(&head, 26), u16_at(&head, 28));
+        let name_offset = offset + LOCAL_HEADER_BYTES as u64;
+        let name = &read_up_to(base, name_offset, u64::from(name_bytes))?;
+        let found = String::from_utf8_lossy(name);
+        if found != self.name && name.is_ascii() {
+            let found = Quoted(&found);
+            return Ok(Err(format!(
+                "the record at byte {offset} is that of {found}"
+            )));
+        }
+        Ok(Ok(name_offset
+            + u64::from(name_bytes)
+            + u64::from(extra_bytes)))
+    }
+
+    /// Returns the content of the member, whose data begin at `begin`. `None` for an unsupported method. Neither size nor
+    /// CRC are verified.
+    pub fn content<'a>(&self, base: &'a impl ReadAt, begin: u64) -> Option<Box<dyn Read + 'a>> {
+        let data = begin..begin.saturating_add(self.compressed);
+        let data = BufReader::with_capacity(BUFFER_BYTES, ByteSection::new(base, data));
+        match self.method {
+            0 => Some(Box::new(data)),
+            8 => Some(Box::new(DeflateReader::new(data))),
+            _ => None,
+        }
+    }
+}
+
+/// Reads up to `length` bytes at `offset`.
+fn read_up_to(base: &impl ReadAt, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let range = offset..offset.saturating_add(length);
+    ByteSection::new(base, range).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.
+const MAX_DEFLATE_RATIO: u64 = 1032;
+
+/// Rejects a member whose sizes contradict each other.
+pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
+    let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
+    let (size, actual) = (entry.size, entry.compressed_size);
+    let is_directory = entry.is_directory;
+    match entry.method {
+        ZipMethod::Stored if size > actual => Err(ZipError::TooShort {
+            member: member(),
+            offset,
+            size,
+            actual,
+        }),
+        ZipMethod::Deflate if size > actual.saturating_mul(MAX_DEFLATE_RATIO) => {
+            Err(ZipError::Ratio {
+                member: member(),
+                offset,
+                size,
+                compressed_size: actual,
+                limit: MAX_DEFLATE_RATIO,
+            })
+        }
+        ZipMethod::Stored if size < actual => Err(ZipError::TooLong {
+            member: member(),
+            offset,
+            size,
+        }),
+        _ if is_directory && size > 0 => Err(ZipError::TooLong {
+            member: member(),
+            offset,
+            size: 0,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Removes repeated members with equal contents. Rejects repeated members with different contents, and members inside a
+/// path that is a file.
+pub(super) fn duplicates<R: ReadAt + ?Sized>(
+    base: &R,
+    entries: &mut ZipDirectory,
+) -> Result<(), ZipError> {
+    let order = by_path(entries);
+    let mut repeated = Vec::new();
+    // Reports the first error in the order of the central directory.
+    let mut differing: Option<(usize, ZipError)> = None;
+    let mut first: Option<ZipMember<'_>> = None;
+    for &index in &order {
+        let Some(entry) = entries.get(index as usize) else {
+            continue;
+        };
+        let Some(earlier) = first.filter(|first| first.path == entry.path) else {
+            first = Some(entry);
+            continue;
+        };
+        repeated.push(index as usize);
+        let is_first = differing
+            .as_ref()
+            .is_none_or(|(other, _)| (index as usize) < *other);
+        if is_first && !is_same(base, &earlier, &entry)? {
+            let error = ZipError::DifferingDuplicate {
+                member: entry.path.to_owned(),
+                first: earlier.header_offset,
+                offset: entry.header_offset,
+            };
+            differing = Some((index as usize, error));
+        }
+    }
+    if let Some((_, error)) = differing {
+        return Err(error);
+    }
+    check_files_as_directories(entries, &order)?;
+    drop(order);
+    repeated.sort_unstable();
+    entries.remove(&repeated);
+    Ok(())
+}
+
+/// Whether two members with the same path have equal contents. If the CRCs differ, the contents are not compared. Equal
+/// CRCs prove nothing, because they can be forged.
+fn is_same<R: ReadAt + ?Sized>(
+    base: &R,
+    one: &ZipMember<'_>,
+    other: &ZipMember<'_>,
+) -> Result<bool, ZipError> {
+    if (one.is_directory, one.size, one.crc32) != (other.is_directory, other.size, other.crc32) {
+        return Ok(false);
+    }
+    let location = |member: &ZipMember<'_>| {
+        let (offset, bytes) = (member.header_offset, member.compressed_size);
+        (offset, bytes, member.method)
+    };
+    if one.is_directory || location(one) == location(other) {
+        return Ok(true);
+    }
+    let (one, other) = (one.to_entry(), other.to_entry());
+    let (mut reader, mut other_reader) = (one.open(base)?, other.open(base)?);
+    let (mut part, mut other_part) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let mut left = one.size;
+    while left > 0 {
+        let count = usize::try_from(left).map_or(part.len(), |left| left.min(part.len()));
+        let (Some(part), Some(other_part)) = (part.get_mut(..count), other_part.get_mut(..count))
+        else {
+            break;
+        };
+        let read = reader.read_exact(part);
+        read.map_err(|error| unreadable(&one, error))?;
+        let read = other_reader.read_exact(other_part);
+        read.map_err(|error| unreadable(&other, error))?;
+        if part != other_part {
+            return Ok(false);
+        }
+        left -= count as u64;
+    }
+    Ok(true)
+}
+
+fn unreadable(entry: &ZipEntry, error: io::Error) -> ZipError {
+    error.downcast().unwrap_or_else(|source| ZipError::Io {
+        offset: entry.header_offset,
+        source,
+    })
+}
+
+/// The indices of the members, sorted by path. Equal paths are in the order of the central directory.
+fn by_path(entries: &ZipDirectory) -> Vec<u32> {
+    let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+    let mut order: Vec<u32> = (0..count).collect();
+    let path = |index: &u32| entries.get(*index as usize).map(|entry| entry.path);
+    // The sort is stable, because stable sorts are fast for nearly sorted input, and archives are nearly sorted.
+    order.sort_by(|a, b| path(a).cmp(&path(b)));
+    order
+}
+
+/// Rejects a member inside a path that is a file, in one pass over the sorted paths.
+///
+/// The paths inside `x` begin with `x/` and follow `x`. Paths such as `x-1` may be between them, because `-` sorts
+/// before `/`. So `open` contains the files that are prefixes of the current path. Each of them is a prefix of the
+/// next, so there are at most as many as the path has bytes.
+fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut first: Option<(u32, &str)> = None;
+    for &index in order {
+        let Some(entry) = entries.get(index as usize) else {
+            continue;
+        };
+        while open.pop_if(|file| !entry.path.starts_with(*file)).is_some() {}
+        let is_inside = |file: &&&str| entry.path.as_bytes().get(file.len()) == Some(&b'/');
+        // Reports the first error in the order of the central directory.
+        if let Some(file) = open.iter().rev().find(is_inside)
+            && first.is_none_or(|(other, _)| index < other)
+        {
+            first = Some((index, file));
+        }
+        // Repeated members would make the stack as long as the archive has members.
+        if !entry.is_directory && open.last() != Some(&entry.path) {
+            open.push(entry.path);
+        }
+    }
+    match first.and_then(|(index, file)| Some((entries.get(index as usize)?, file))) {
+        None => Ok(()),
+        Some((entry, file)) => Err(ZipError::FileAsDirectory {
+            member: entry.path.to_owned(),
+            offset: entry.header_offset,
+            file: file.to_owned(),
+        }),
+    }
+}
+
+/// Sets the limit of each member, and rejects members that exceed it.
+///
+/// The length of a local header is unknown before the header is read. This function checks the fixed part of the header
+/// and the data; opening a member checks the rest.
+pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
+    let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+    let mut order: Vec<u32> = (0..count).collect();
+    let offset = |index: &u32| {
+        let entry = entries.get(*index as usize);
+        entry.map_or(0, |entry| entry.header_offset)
+    };
+    order.sort_by_key(|index| (offset(index), *index));
+    let mut next = directory;
+    for index in order.into_iter().rev() {
+        let Some(entry) = entries.get(index as usize) else {
+            continue;
+        };
+        let offset = entry.header_offset;
+        let end = offset
+            .saturating_add(LOCAL_HEADER_BYTES as u64)
+            .saturating_add(entry.compressed_size);
+        if end > next {
+            return Err(ZipError::Overlap {
+                member: entry.path.to_owned(),
+                offset,
+                next,
+            });
+        }
+        entries.set_limit(index as usize, next);
+        next = offset;
     }
     Ok(())
 }

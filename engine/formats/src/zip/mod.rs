@@ -30,16 +30,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod check;
 pub(crate) mod error;
 mod list;
 mod member;
 mod read;
-mod tolerant;
 mod write;
 
 pub use error::ZipError;
+pub use list::{RawListing, RawMember, read_tolerant};
 pub use member::{ZipDirectory, ZipEntry, ZipMember, ZipMethod, ZipRecord};
 pub use read::{MemberIndexer, MemberInflater, MemberReader};
-pub use tolerant::{RawListing, RawMember, read_tolerant};
 pub use write::{ZipWriteError, ZipWriter};

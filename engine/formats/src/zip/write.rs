@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rawzip::time::UtcDateTime;
-use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter};
+use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter, ZipEntryWriter};
 
 use super::member::{ZipEntry, ZipMethod};
 use crate::paths::{self, PathError};
@@ -91,14 +91,7 @@ impl<W: Write> ZipWriter<W> {
         mut reader: impl Read,
     ) -> Result<(), ZipWriteError> {
         let path = safe(path)?;
-        let (mut member, _) = self
-            .inner
-            .new_file(path.as_str())
-            .compression_method(number(method))
-            .last_modified(epoch())
-            .unix_permissions(0o644)
-            .start()
-            .map_err(|error| failed(&path, error))?;
+        let mut member = start(&mut self.inner, &path, method)?;
         let mut sink = match method {
             ZipMethod::Stored => Sink::Stored(&mut member),
             ZipMethod::Deflate => {
@@ -158,14 +151,7 @@ impl<W: Write> ZipWriter<W> {
         mut reader: impl Read,
     ) -> Result<(), ZipWriteError> {
         let path = safe(path)?;
-        let (mut member, _) = self
-            .inner
-            .new_file(path.as_str())
-            .compression_method(number(entry.method))
-            .last_modified(epoch())
-            .unix_permissions(0o644)
-            .start()
-            .map_err(|error| failed(&path, error))?;
+        let mut member = start(&mut self.inner, &path, entry.method)?;
         let copied = io::copy(&mut reader, &mut member).map_err(|error| failed(&path, error))?;
         if copied != entry.compressed_size {
             let source = io::ErrorKind::UnexpectedEof.into();
@@ -218,11 +204,24 @@ fn safe(path: &str) -> Result<String, ZipWriteError> {
     })
 }
 
-fn number(method: ZipMethod) -> CompressionMethod {
-    match method {
+/// Starts a member.
+fn start<'a, W: Write>(
+    archive: &'a mut ZipArchiveWriter<W>,
+    path: &str,
+    method: ZipMethod,
+) -> Result<ZipEntryWriter<'a, W>, ZipWriteError> {
+    let method = match method {
         ZipMethod::Stored => CompressionMethod::STORE,
         ZipMethod::Deflate => CompressionMethod::DEFLATE,
-    }
+    };
+    let member = archive
+        .new_file(path)
+        .compression_method(method)
+        .last_modified(epoch())
+        .unix_permissions(0o644)
+        .start();
+    let (member, _) = member.map_err(|error| failed(path, error))?;
+    Ok(member)
 }
 
 /// The earliest time in the format: 1980-01-01 00:00:00.

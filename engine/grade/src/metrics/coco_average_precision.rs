@@ -6,7 +6,7 @@ use prep_spec::words::KeyType;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::{mean, python_float};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::boxes::{FIELDS, Layout, SEPARATED_BY, SeparatedBy};
@@ -17,61 +17,57 @@ use crate::table::key::key;
 use crate::table::numbers::number;
 use crate::table::pair::Pair;
 
-pub(super) const KIND: MetricKind = MetricKind {
-    definition: Definition {
-        name: "coco_average_precision",
-        summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the \
-                  interpolated precision.",
-        details: "The answers have a row per true box. The submission has one or more rows per image, each with a text \
-                  that lists boxes. In each image and for each label, the `max_detections` boxes with the largest \
-                  confidence are processed by decreasing confidence. Each is matched with the unmatched true box that \
-                  has the largest IoU of at least the threshold; if several have the same IoU, with the last one. Then \
-                  the predictions of all images are ordered by decreasing confidence. The precision at each of the \
-                  recalls 0, 0.01, ..., 1 is the maximum precision at that or a larger recall, and 0 for recalls that \
-                  are not reached. Boxes whose area is below 0 or above 1e10 are ignored: such a true box need not be \
-                  found, and such a predicted box without a match is not a mistake. Labels are integers; fractions are \
-                  cut off. Labels that are not in the answers are ignored. A cell without boxes is invalid.",
-        source: "pycocotools 2.0, COCOeval",
-        shorthand: None,
-        parameters: &[
-            column("image", "The image's identifier, in both tables."),
-            column("label", "The answers' column of labels."),
-            required(
-                "box",
-                KeyType::Strings,
-                "The answers' columns of x, y, width and height.",
-            ),
-            column("column", "The submission's column of boxes."),
-            FIELDS,
-            SEPARATED_BY,
-            required(
-                "thresholds",
-                KeyType::Numbers,
-                "The IoUs that a match must reach.",
-            ),
-            optional(
-                "max_detections",
-                KeyType::Natural,
-                "The maximum number of predicted boxes of a label in an image; default 100.",
-            ),
-            optional(
-                "area",
-                KeyType::Choice(&["size", "corners"]),
-                "`corners`: only for the check of the area, width and height are treated as the coordinates of the far \
-                 corner, as if a grader passed corners to COCO; default `size`.",
-            ),
-            optional(
-                "numbered_from",
-                KeyType::Natural,
-                "The number of the first box in both tables; default 1. In COCO's internal tables, 0 means no match. \
-                 So with 0, a match with the first true box is treated as no match, and the true box that is matched \
-                 with the first predicted box remains unmatched.",
-            ),
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<CocoAveragePrecision>,
-};
+pub(super) const KIND: MetricKind = MetricKind::higher::<CocoAveragePrecision>(Definition {
+    name: "coco_average_precision",
+    summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the \
+              interpolated precision.",
+    details: "The answers have a row per true box. The submission has one or more rows per image, each with a text \
+              that lists boxes. In each image and for each label, the `max_detections` boxes with the largest \
+              confidence are processed by decreasing confidence. Each is matched with the unmatched true box that \
+              has the largest IoU of at least the threshold; if several have the same IoU, with the last one. Then \
+              the predictions of all images are ordered by decreasing confidence. The precision at each of the \
+              recalls 0, 0.01, ..., 1 is the maximum precision at that or a larger recall, and 0 for recalls that \
+              are not reached. Boxes whose area is below 0 or above 1e10 are ignored: such a true box need not be \
+              found, and such a predicted box without a match is not a mistake. Labels are integers; fractions are \
+              cut off. Labels that are not in the answers are ignored. A cell without boxes is invalid.",
+    source: "pycocotools 2.0, COCOeval",
+    shorthand: None,
+    parameters: &[
+        column("image", "The image's identifier, in both tables."),
+        column("label", "The answers' column of labels."),
+        required(
+            "box",
+            KeyType::Strings,
+            "The answers' columns of x, y, width and height.",
+        ),
+        column("column", "The submission's column of boxes."),
+        FIELDS,
+        SEPARATED_BY,
+        required(
+            "thresholds",
+            KeyType::Numbers,
+            "The IoUs that a match must reach.",
+        ),
+        optional(
+            "max_detections",
+            KeyType::Natural,
+            "The maximum number of predicted boxes of a label in an image; default 100.",
+        ),
+        optional(
+            "area",
+            KeyType::Choice(&["size", "corners"]),
+            "`corners`: only for the check of the area, width and height are treated as the coordinates of the far \
+             corner, as if a grader passed corners to COCO; default `size`.",
+        ),
+        optional(
+            "numbered_from",
+            KeyType::Natural,
+            "The number of the first box in both tables; default 1. In COCO's internal tables, 0 means no match. \
+             So with 0, a match with the first true box is treated as no match, and the true box that is matched \
+             with the first predicted box remains unmatched.",
+        ),
+    ],
+});
 
 const NUMBERS: [&str; 5] = ["confidence", "x", "y", "width", "height"];
 

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::label_pair::{COLUMNS, mean_over};
+use super::kind::{COLUMNS, mean_over};
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::{mean, sum, words};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, column};
@@ -16,21 +16,17 @@ use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, doubles, number};
 use crate::table::pair::Pair;
 
-pub(super) const PEARSON: MetricKind = MetricKind {
-    definition: Definition {
-        name: "pearson",
-        summary: "Pearson's correlation; for several columns, the mean of their scores.",
-        details: "sum(x y), where x and y are the centred values, divided by their norm. The result is clipped to [-1, \
-                  1], or rounded to an integer if there are two rows. Fewer than two rows are invalid, and so is text; \
-                  booleans are treated as 0 and 1. If all true or all predicted values are equal, or if a value is \
-                  missing or infinite, the score is NaN.",
-        source: "scipy.stats.pearsonr (1.14)",
-        shorthand: Some("columns"),
-        parameters: &[COLUMNS],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<Pearson>,
-};
+pub(super) const PEARSON: MetricKind = MetricKind::higher::<Pearson>(Definition {
+    name: "pearson",
+    summary: "Pearson's correlation; for several columns, the mean of their scores.",
+    details: "sum(x y), where x and y are the centred values, divided by their norm. The result is clipped to [-1, \
+              1], or rounded to an integer if there are two rows. Fewer than two rows are invalid, and so is text; \
+              booleans are treated as 0 and 1. If all true or all predicted values are equal, or if a value is \
+              missing or infinite, the score is NaN.",
+    source: "scipy.stats.pearsonr (1.14)",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,20 +89,16 @@ fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     Some((centred, largest * sum(&squares).sqrt()))
 }
 
-pub(super) const SPEARMAN: MetricKind = MetricKind {
-    definition: Definition {
-        name: "spearman",
-        summary: "Spearman's rank correlation; for several columns, the mean of their scores.",
-        details: "Pearson's correlation of the ranks; equal values get the mean of their ranks. Infinite values rank \
-                  first and last; booleans are 0 and 1. A column of text is ranked by code point, even if the texts \
-                  are numbers. A constant column, a missing value or fewer than two rows make the score NaN.",
-        source: "scipy.stats.spearmanr",
-        shorthand: Some("columns"),
-        parameters: &[COLUMNS],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<Spearman>,
-};
+pub(super) const SPEARMAN: MetricKind = MetricKind::higher::<Spearman>(Definition {
+    name: "spearman",
+    summary: "Spearman's rank correlation; for several columns, the mean of their scores.",
+    details: "Pearson's correlation of the ranks; equal values get the mean of their ranks. Infinite values rank \
+              first and last; booleans are 0 and 1. A column of text is ranked by code point, even if the texts \
+              are numbers. A constant column, a missing value or fewer than two rows make the score NaN.",
+    source: "scipy.stats.spearmanr",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -182,21 +174,17 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     (dot(&a, &b) / free / deviation_a / deviation_b).clamp(-1.0, 1.0)
 }
 
-pub(super) const KENDALL_TAU: MetricKind = MetricKind {
-    definition: Definition {
-        name: "kendall_tau",
-        summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
-        details: "A cell lists items, separated by white space. The score is 1 - 4 S / sum(n (n - 1)), where n is the \
-                  number of items of a row, and S is the number of pairs of items in all rows whose predicted order is \
-                  the reverse of the true order. Both cells of a row must have the same items. Cells are converted to \
-                  text; a missing cell is the item `nan`. If no row has two items, the submission is invalid.",
-        source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
-        shorthand: Some("column"),
-        parameters: &[column("column", "The column of lists.")],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<KendallTau>,
-};
+pub(super) const KENDALL_TAU: MetricKind = MetricKind::higher::<KendallTau>(Definition {
+    name: "kendall_tau",
+    summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
+    details: "A cell lists items, separated by white space. The score is 1 - 4 S / sum(n (n - 1)), where n is the \
+              number of items of a row, and S is the number of pairs of items in all rows whose predicted order is \
+              the reverse of the true order. Both cells of a row must have the same items. Cells are converted to \
+              text; a missing cell is the item `nan`. If no row has two items, the submission is invalid.",
+    source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
+    shorthand: Some("column"),
+    parameters: &[column("column", "The column of lists.")],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

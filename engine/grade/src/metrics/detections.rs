@@ -5,42 +5,42 @@ use std::collections::BTreeSet;
 use prep_spec::words::KeyType;
 use serde::{Deserialize, Deserializer};
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::{max, mean, min, python_float, sort_descending, sum};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::shapes::boxes::{Box3d, iou};
 use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
+use crate::shapes::coco::interpolate;
 use crate::spec::definition::{Definition, column, required};
 use crate::table::column::{CellValue, GradedColumn};
 use crate::table::pair::Pair;
 
-pub(super) const AVERAGE_PRECISION_OF_BOXES: MetricKind = MetricKind {
-    definition: Definition {
-        name: "average_precision_of_boxes",
-        summary: "Mean over the answers' labels of the average precision of boxes at an IoU threshold, without \
-                  interpolation.",
-        details: "In each row and for each label, predicted boxes are processed by decreasing confidence. Each is \
-                  matched with the unmatched true box that has the largest IoU above the threshold. A matched \
-                  prediction is a positive with its confidence as the score, and an unmatched prediction is a \
-                  negative. A true box without a match is a positive with score 0, and a row without any box of the \
-                  label is a negative with score 0. The average precision of these positives and negatives is the sum \
-                  of (R_i - R_(i-1)) P_i over the distinct scores. Boxes with labels that are not in the answers are \
-                  ignored. A confidence that is not finite is invalid, and so is a label without negatives.",
-        source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
-        shorthand: None,
-        parameters: &[
-            column("column", "The column of boxes, in both tables."),
-            FIELDS,
-            SEPARATED_BY,
-            required(
-                "threshold",
-                KeyType::Number,
-                "The IoU that a match must exceed.",
-            ),
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<AveragePrecisionOfBoxes>,
-};
+pub(super) const AVERAGE_PRECISION_OF_BOXES: MetricKind = MetricKind::higher::<
+    AveragePrecisionOfBoxes,
+>(Definition {
+    name: "average_precision_of_boxes",
+    summary: "Mean over the answers' labels of the average precision of boxes at an IoU threshold, without \
+              interpolation.",
+    details: "In each row and for each label, predicted boxes are processed by decreasing confidence. Each is \
+              matched with the unmatched true box that has the largest IoU above the threshold. A matched \
+              prediction is a positive with its confidence as the score, and an unmatched prediction is a \
+              negative. A true box without a match is a positive with score 0, and a row without any box of the \
+              label is a negative with score 0. The average precision of these positives and negatives is the sum \
+              of (R_i - R_(i-1)) P_i over the distinct scores. Boxes with labels that are not in the answers are \
+              ignored. A confidence that is not finite is invalid, and so is a label without negatives.",
+    source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
+    shorthand: None,
+    parameters: &[
+        column("column", "The column of boxes, in both tables."),
+        FIELDS,
+        SEPARATED_BY,
+        required(
+            "threshold",
+            KeyType::Number,
+            "The IoU that a match must exceed.",
+        ),
+    ],
+});
 
 const NUMBERS: [&str; 5] = ["confidence", "x_min", "y_min", "x_max", "y_max"];
 
@@ -166,23 +166,19 @@ fn average_precision(mut outcomes: Vec<ScoredBox>) -> f64 {
     sum(&steps)
 }
 
-pub(super) const F1_OF_POINTS: MetricKind = MetricKind {
-    definition: Definition {
-        name: "f1_of_points",
-        summary: "F1 of labelled points; a point is correct if it is in a box with its label.",
-        details: "An answer lists boxes, `LABEL X Y WIDTH HEIGHT`; a prediction lists points, `LABEL X Y`. All words \
-                  are separated by single spaces; a missing cell has no boxes or points. Boxes are processed in order. \
-                  Each is matched with the first unmatched point that has its label and is inside the box, not on its \
-                  edge (TP). A box without such a point is missed (FN); the remaining points are wrong (FP). The score \
-                  is 2 P R / (P + R) over all rows, 0 without TP. Numbers are parsed like Python's `float`; `nan` and \
-                  `inf` are in no box.",
-        source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
-        shorthand: Some("column"),
-        parameters: &[column("column", "The column of boxes and points.")],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<F1OfPoints>,
-};
+pub(super) const F1_OF_POINTS: MetricKind = MetricKind::higher::<F1OfPoints>(Definition {
+    name: "f1_of_points",
+    summary: "F1 of labelled points; a point is correct if it is in a box with its label.",
+    details: "An answer lists boxes, `LABEL X Y WIDTH HEIGHT`; a prediction lists points, `LABEL X Y`. All words \
+              are separated by single spaces; a missing cell has no boxes or points. Boxes are processed in order. \
+              Each is matched with the first unmatched point that has its label and is inside the box, not on its \
+              edge (TP). A box without such a point is missed (FN); the remaining points are wrong (FP). The score \
+              is 2 P R / (P + R) over all rows, 0 without TP. Numbers are parsed like Python's `float`; `nan` and \
+              `inf` are in no box.",
+    source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
+    shorthand: Some("column"),
+    parameters: &[column("column", "The column of boxes and points.")],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -244,4 +240,170 @@ fn read<'a, const N: usize>(
     };
     let entries: Option<Vec<(&str, [f64; N])>> = parts.chunks(N + 1).map(entry).collect();
     entries.ok_or_else(|| column.refuse(RefusalKind::Type, row, expected))
+}
+
+pub(super) const AVERAGE_PRECISION_OF_BOXES_3D: MetricKind = MetricKind::higher::<
+    AveragePrecisionOfBoxes3d,
+>(Definition {
+    name: "average_precision_of_boxes_3d",
+    summary: "Mean over rows and IoU thresholds of the mean average precision of upright three-dimensional boxes.",
+    details: "A box has a centre, a width (across its heading), a length (along its heading), a height and a yaw \
+              (rotation about the z axis, in radians). In each row, for each of its true labels and each \
+              threshold, predicted boxes are processed by decreasing confidence. Each prediction is compared with \
+              the true box with which it has the largest IoU, even if that box is already matched. The prediction \
+              is correct if this IoU exceeds the threshold and the box is not matched yet. Average precision is \
+              the area under the precision as a function of the recall, where the precision at a recall is the \
+              maximum over all larger recalls. A label without predictions has the value 0. Predicted labels that \
+              are not true labels of the row are ignored. A box of a true label is invalid if a coordinate is \
+              missing, if a size is not above 0, or if its computed corners deviate from right angles by more than \
+              1e-8. An infinite yaw is also invalid.",
+    source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
+    shorthand: None,
+    parameters: &[
+        column("column", "The column of boxes, in both tables."),
+        FIELDS,
+        SEPARATED_BY,
+        required(
+            "thresholds",
+            KeyType::Numbers,
+            "The IoUs that a match must exceed.",
+        ),
+    ],
+});
+
+const NUMBERS_3D: [&str; 8] = [
+    "confidence",
+    "x",
+    "y",
+    "z",
+    "width",
+    "length",
+    "height",
+    "yaw",
+];
+
+type Written3d = Labelled<8>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AveragePrecisionOfBoxes3d {
+    column: String,
+    #[serde(rename = "fields", deserialize_with = "layout_3d")]
+    layout: Layout<8>,
+    #[serde(default)]
+    separated_by: SeparatedBy,
+    thresholds: Vec<f64>,
+}
+
+fn layout_3d<'de, D: Deserializer<'de>>(fields: D) -> Result<Layout<8>, D::Error> {
+    Layout::parse(fields, NUMBERS_3D)
+}
+
+impl Metric for AveragePrecisionOfBoxes3d {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, submission) = pair.cells(&self.column)?;
+        let truth = self.layout.read(&answers, self.separated_by)?;
+        let predicted = self.layout.read(&submission, self.separated_by)?;
+        let mut scores = Vec::new();
+        for (position, (truth, predicted)) in truth.iter().zip(predicted).enumerate() {
+            check_yaws(&submission, position, &predicted)?;
+            let labels: BTreeSet<&str> = truth.iter().map(|one| &*one.label).collect();
+            let mut of_labels = Vec::new();
+            for label in labels {
+                let mut predicted: Vec<&Written3d> =
+                    predicted.iter().filter(|one| one.label == label).collect();
+                sort_descending(&mut predicted, |one| one.confidence());
+                let predicted = parse_boxes(&submission, position, &predicted)?;
+                let truth: Vec<&Written3d> =
+                    truth.iter().filter(|one| one.label == label).collect();
+                of_labels.push(best_matches(
+                    &parse_boxes(&answers, position, &truth)?,
+                    &predicted,
+                ));
+            }
+            for threshold in &self.thresholds {
+                let precisions = of_labels
+                    .iter()
+                    .map(|(count, matches)| average_precision_3d(*count, matches, *threshold));
+                scores.push(mean(&precisions.collect::<Vec<f64>>()));
+            }
+        }
+        Ok(Score::numpy(mean(&scores)))
+    }
+}
+
+/// Rejects boxes with an infinite yaw, even if their label is ignored, because Python raises an error for the cosine of
+/// an infinite angle.
+fn check_yaws(
+    column: &GradedColumn<'_>,
+    position: usize,
+    boxes: &[Written3d],
+) -> Result<(), Refusal> {
+    let infinite = boxes.iter().any(|one| {
+        let [.., yaw] = one.numbers;
+        yaw.is_infinite()
+    });
+    match infinite {
+        true => Err(column.refuse(RefusalKind::Range, position, "finite yaws")),
+        false => Ok(()),
+    }
+}
+
+fn parse_boxes(
+    column: &GradedColumn<'_>,
+    position: usize,
+    boxes: &[&Written3d],
+) -> Result<Vec<Box3d>, Refusal> {
+    let one = |one: &&Written3d| {
+        let [_, x, y, z, width, length, height, yaw] = one.numbers;
+        Box3d::new([x, y, z], [width, length, height], yaw)
+            .map_err(|expected| column.refuse(RefusalKind::Range, position, expected))
+    };
+    boxes.iter().map(one).collect()
+}
+
+/// Returns the number of true boxes. For each predicted box, also returns the index of the true box with the largest
+/// IoU, and that IoU.
+fn best_matches(truth: &[Box3d], predicted: &[Box3d]) -> (usize, Vec<(usize, f64)>) {
+    let matches = predicted.iter().map(|one| {
+        let mut best = (0, f64::NEG_INFINITY);
+        for (index, truth) in truth.iter().enumerate() {
+            let iou = iou(one, truth);
+            if iou > best.1 {
+                best = (index, iou);
+            }
+        }
+        best
+    });
+    (truth.len(), matches.collect())
+}
+
+fn average_precision_3d(positives: usize, matches: &[(usize, f64)], threshold: f64) -> f64 {
+    if matches.is_empty() {
+        return 0.0;
+    }
+    let mut taken = vec![false; positives];
+    let (mut hits, mut count) = (0.0, 0.0);
+    let mut points = vec![(0.0, 0.0)];
+    for (index, iou) in matches {
+        count += 1.0;
+        if let Some(taken) = taken.get_mut(*index)
+            && *iou > threshold
+            && !*taken
+        {
+            *taken = true;
+            hits += 1.0;
+        }
+        points.push((hits / positives as f64, hits / count));
+    }
+    points.push((1.0, 0.0));
+    interpolate(&mut points);
+    let steps: Vec<f64> = points
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [before, after] if after.0 != before.0 => Some((after.0 - before.0) * after.1),
+            _ => None,
+        })
+        .collect();
+    sum(&steps)
 }

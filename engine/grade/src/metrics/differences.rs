@@ -4,8 +4,8 @@ use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::label_pair::{COLUMNS, groups, mean_over, select};
+use super::kind::{COLUMNS, groups, mean_over, select};
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, optional, required};
@@ -13,13 +13,13 @@ use crate::table::column::GradedColumn;
 use crate::table::numbers::{ColumnSelection, differences, doubles, floats};
 use crate::table::pair::Pair;
 
-pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MeanAbsoluteError>(
+    Definition {
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns, the mean of their scores.",
         details: "mean(|true - predicted|) over all rows, or over the rows of each group and then averaged over the \
-                  groups. Missing and infinite values are invalid. If the sum exceeds the range of doubles, the score \
-                  is infinite. With `logarithm`, the logarithm of an error of 0 is minus infinity.",
+              groups. Missing and infinite values are invalid. If the sum exceeds the range of doubles, the score \
+              is infinite. With `logarithm`, the logarithm of an error of 0 is minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
         parameters: &[
@@ -28,7 +28,7 @@ pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind {
                 "groups",
                 KeyType::Column,
                 "The answers' column that defines groups of rows. All groups have equal weight; rows without a group \
-                 are left out.",
+             are left out.",
             ),
             optional(
                 "logarithm",
@@ -42,9 +42,7 @@ pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind {
             ),
         ],
     },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<MeanAbsoluteError>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,19 +97,17 @@ impl MeanAbsoluteError {
     }
 }
 
-pub(super) const ROOT_MEAN_SQUARED_ERROR: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const ROOT_MEAN_SQUARED_ERROR: MetricKind = MetricKind::lower::<RootMeanSquaredError>(
+    Definition {
         name: "root_mean_squared_error",
         summary: "Square root of the mean squared difference; for several columns, the mean of their scores.",
         details: "sqrt(mean((true - predicted)^2)). Missing and infinite values are invalid. If a square exceeds the \
-                  range of doubles, the score is infinite.",
+              range of doubles, the score is infinite.",
         source: "sklearn.metrics.root_mean_squared_error",
         shorthand: Some("columns"),
         parameters: &[COLUMNS],
     },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<RootMeanSquaredError>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -136,20 +132,18 @@ pub(super) fn root_mean_square(errors: &[f64]) -> f64 {
     mean(&squares).sqrt()
 }
 
-pub(super) const ROOT_MEAN_SQUARED_LOG_ERROR: MetricKind = MetricKind {
-    definition: Definition {
-        name: "root_mean_squared_log_error",
-        summary: "Root mean squared difference of ln(1 + x); for several columns, the mean of their scores.",
-        details: "sqrt(mean((ln(1 + true) - ln(1 + predicted))^2)). Negative, missing and infinite values are \
-                  invalid; `-0.0` is not negative. Booleans are treated as 0 and 1, with logarithms in half precision \
-                  as in NumPy.",
-        source: "sklearn.metrics.root_mean_squared_log_error",
-        shorthand: Some("columns"),
-        parameters: &[COLUMNS],
-    },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<RootMeanSquaredLogError>,
-};
+pub(super) const ROOT_MEAN_SQUARED_LOG_ERROR: MetricKind = MetricKind::lower::<
+    RootMeanSquaredLogError,
+>(Definition {
+    name: "root_mean_squared_log_error",
+    summary: "Root mean squared difference of ln(1 + x); for several columns, the mean of their scores.",
+    details: "sqrt(mean((ln(1 + true) - ln(1 + predicted))^2)). Negative, missing and infinite values are \
+              invalid; `-0.0` is not negative. Booleans are treated as 0 and 1, with logarithms in half precision \
+              as in NumPy.",
+    source: "sklearn.metrics.root_mean_squared_log_error",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -182,15 +176,15 @@ fn logarithms(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     }
 }
 
-pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<LaplaceLogLikelihood>(
+    Definition {
         name: "laplace_log_likelihood",
         summary: "Mean log likelihood of the true values under Laplace distributions with the predicted centres and \
-                  standard deviations.",
+              standard deviations.",
         details: "mean(-sqrt(2) d / s - ln(sqrt(2) s)), with d = min(|true - predicted|, `max_error`) and s = \
-                  max(deviation, `min_deviation`). A missing value, or no rows at all, makes the score NaN. The error \
-                  of an infinite prediction is `max_error`. The log likelihood for an infinite deviation is minus \
-                  infinity. Text is invalid; booleans are treated as 0 and 1.",
+              max(deviation, `min_deviation`). A missing value, or no rows at all, makes the score NaN. The error \
+              of an infinite prediction is `max_error`. The log likelihood for an infinite deviation is minus \
+              infinity. Text is invalid; booleans are treated as 0 and 1.",
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[
@@ -211,9 +205,7 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind {
             ),
         ],
     },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<LaplaceLogLikelihood>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

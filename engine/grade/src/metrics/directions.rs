@@ -4,8 +4,8 @@ use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::label_pair::{groups, select};
+use super::kind::{Metric, MetricKind, Score};
+use super::kind::{groups, select};
 use crate::python::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, column, required};
@@ -13,12 +13,12 @@ use crate::table::column::GradedColumn;
 use crate::table::numbers::{doubles, floats};
 use crate::table::pair::Pair;
 
-pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind::lower::<MeanAngularError>(
+    Definition {
         name: "mean_angular_error",
         summary: "Mean angle, in radians, between the true and the predicted direction.",
         details: "arccos(sin z1 sin z2 (cos a1 cos a2 + sin a1 sin a2) + cos z1 cos z2), with the argument clipped to \
-                  [-1, 1]; a is the azimuth and z the zenith, in radians of any size.",
+              [-1, 1]; a is the azimuth and z the zenith, in radians of any size.",
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
@@ -26,9 +26,7 @@ pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind {
             column("zenith", "The zenith."),
         ],
     },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<MeanAngularError>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,15 +64,15 @@ fn angle((a1, z1): (f64, f64), (a2, z2): (f64, f64)) -> f64 {
     cosine.clamp(-1.0, 1.0).acos().abs()
 }
 
-pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineDistance>(
+    Definition {
         name: "haversine_distance",
         summary: "Quantiles of the great-circle distance in metres between true and predicted positions, averaged for \
-                  each group and then over groups.",
+              each group and then over groups.",
         details: "2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where r is 6,371,000 \
-                  metres, and b is the latitude and l the longitude, in degrees of any size. Quantiles are interpolated linearly. A \
-                  missing or infinite coordinate makes the score NaN; text is invalid. Booleans are 0 and 1, \
-                  converted to radians in half precision, as in NumPy.",
+              metres, and b is the latitude and l the longitude, in degrees of any size. Quantiles are interpolated linearly. A \
+              missing or infinite coordinate makes the score NaN; text is invalid. Booleans are 0 and 1, \
+              converted to radians in half precision, as in NumPy.",
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[
@@ -88,9 +86,7 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind {
             column("groups", "The answers' column that defines the groups."),
         ],
     },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<HaversineDistance>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

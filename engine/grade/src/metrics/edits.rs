@@ -1,24 +1,27 @@
-//! Metrics of edit distances.
+//! Metrics of the edit distance (Levenshtein distance) between two sequences: the minimum number of elements to insert,
+//! delete or replace.
+//!
+//! Memory depends only on the length of `pattern`, so comparing a huge cell of a submission with a short answer takes
+//! little memory. 64 elements of the pattern are processed at once: Myers, "A fast bit-vector algorithm for approximate
+//! string matching based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
 
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::edit_distance::{edit_distance, sequence_distance};
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::{BigInteger, mean, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional, required};
-use crate::table::column::GradedColumn;
-use crate::table::column::text;
+use crate::table::column::{GradedColumn, text};
 use crate::table::pair::Pair;
 use crate::table::target::OtherCells;
 
-pub(super) const MEAN_EDIT_DISTANCE: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const MEAN_EDIT_DISTANCE: MetricKind = MetricKind::lower::<MeanEditDistance>(
+    Definition {
         name: "mean_edit_distance",
         summary: "Mean Levenshtein distance of true and predicted text.",
         details: "Inserting, deleting or replacing a character costs 1. Characters are Unicode code points; case and \
-                  white space matter.",
+              white space matter.",
         source: "Levenshtein (1966)",
         shorthand: Some("column"),
         parameters: &[
@@ -27,13 +30,11 @@ pub(super) const MEAN_EDIT_DISTANCE: MetricKind = MetricKind {
                 "other",
                 KeyType::Choice(&["refuse", "print"]),
                 "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`, `nan` for a \
-                 missing cell.",
+             missing cell.",
             ),
         ],
     },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<MeanEditDistance>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,34 +60,30 @@ impl Metric for MeanEditDistance {
     }
 }
 
-pub(super) const TOKEN_ERROR_RATE: MetricKind = MetricKind {
-    definition: Definition {
-        name: "token_error_rate",
-        summary: "The number of edits that turn the predicted sequences into the true sequences, divided by the length \
-                  of the true sequences.",
-        details: "The sum over rows of the Levenshtein distance between the two sequences, divided by the number of \
-                  elements of all true sequences. The score can exceed 1. A cell lists elements, separated by white \
-                  space; a missing cell is the text `nan`. Integers are parsed as in Python: a sign, leading zeros and \
-                  `_` between digits are valid, but `5.0` is not. Integers that are equal modulo 2^61 - 1 are treated \
-                  as equal.",
-        source: "Word error rate; Levenshtein.distance on lists",
-        shorthand: None,
-        parameters: &[
-            column("column", "The column of sequences."),
-            required(
-                "tokens",
-                KeyType::Choice(&["words", "integers"]),
-                "The type of the elements.",
-            ),
-        ],
-    },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<TokenErrorRate>,
-};
+pub(super) const TOKEN_ERROR_RATE: MetricKind = MetricKind::lower::<TokenErrorRate>(Definition {
+    name: "token_error_rate",
+    summary: "The number of edits that turn the predicted sequences into the true sequences, divided by the length \
+              of the true sequences.",
+    details: "The sum over rows of the Levenshtein distance between the two sequences, divided by the number of \
+              elements of all true sequences. The score can exceed 1. A cell lists elements, separated by white \
+              space; a missing cell is the text `nan`. Integers are parsed as in Python: a sign, leading zeros and \
+              `_` between digits are valid, but `5.0` is not. Integers that are equal modulo 2^61 - 1 are treated \
+              as equal.",
+    source: "Word error rate; Levenshtein.distance on lists",
+    shorthand: None,
+    parameters: &[
+        column("column", "The column of sequences."),
+        required(
+            "tokens",
+            KeyType::Choice(&["words", "integers"]),
+            "The type of the elements.",
+        ),
+    ],
+});
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Tokens {
+enum TokenSequences {
     Words,
     Integers,
 }
@@ -95,7 +92,7 @@ enum Tokens {
 #[serde(deny_unknown_fields)]
 struct TokenErrorRate {
     column: String,
-    tokens: Tokens,
+    tokens: TokenSequences,
 }
 
 impl Metric for TokenErrorRate {
@@ -105,12 +102,12 @@ impl Metric for TokenErrorRate {
         for row in 0..answers.len() {
             let (truth, predicted) = (text(answers.value(row)), text(prediction.value(row)));
             match self.tokens {
-                Tokens::Words => {
+                TokenSequences::Words => {
                     let truth: Vec<&str> = words(&truth).collect();
                     length += truth.len();
                     edits += sequence_distance(&truth, words(&predicted));
                 }
-                Tokens::Integers => {
+                TokenSequences::Integers => {
                     let truth = integers(&answers, row, &truth)?;
                     length += truth.len();
                     let predicted = integers(&prediction, row, &predicted)?;
@@ -127,4 +124,125 @@ fn integers(column: &GradedColumn<'_>, row: usize, text: &str) -> Result<Vec<i64
         .map(|word| BigInteger::parse(word).map(|integer| integer.hash()))
         .collect::<Option<Vec<i64>>>()
         .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by white space"))
+}
+
+/// Returns the edit distance between two texts in code points.
+pub fn edit_distance(pattern: &str, text: &str) -> usize {
+    if pattern == text {
+        return 0;
+    }
+    let pattern: Vec<char> = pattern.chars().collect();
+    sequence_distance(&pattern, text.chars())
+}
+
+/// 64 rows of a column of the distance matrix, as bit masks: the rows whose value is one more (`plus`) or one less
+/// (`minus`) than that of the previous row.
+#[derive(Clone)]
+struct Column {
+    plus: u64,
+    minus: u64,
+}
+
+/// Returns the edit distance between two sequences.
+pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -> usize {
+    let words = pattern.len().div_ceil(64);
+    if words == 0 {
+        return text.count();
+    }
+    // For each distinct element of the pattern, its positions.
+    let mut alphabet: Vec<&T> = pattern.iter().collect();
+    alphabet.sort_unstable();
+    alphabet.dedup();
+    let mut places = vec![0_u64; alphabet.len() * words];
+    for (place, element) in pattern.iter().enumerate() {
+        let row = alphabet.partition_point(|other| *other < element) * words;
+        if let Some(word) = places.get_mut(row + place / 64) {
+            *word |= 1 << (place % 64);
+        }
+    }
+    let nowhere = vec![0; words];
+    let last = 1 << ((pattern.len() - 1) % 64);
+    let all = Column {
+        plus: u64::MAX,
+        minus: 0,
+    };
+    let mut columns = vec![all; words];
+    let mut distance = pattern.len();
+    for element in text {
+        let found = alphabet.binary_search(&&element).ok();
+        let matches = found.and_then(|row| places.get(row * words..(row + 1) * words));
+        // How the value of the row above changes from the previous column to this one. Above the first row, the value
+        // increases by one.
+        let (mut add, mut less) = (1, 0);
+        let mut ends = (0, 0);
+        for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {
+            let Column { plus, minus } = *column;
+            let vertical = matches | minus;
+            let matches = matches | less;
+            let horizontal = ((matches & plus).wrapping_add(plus) ^ plus) | matches;
+            ends = (minus | !(horizontal | plus), plus & horizontal);
+            let (up, down) = (ends.0 << 1 | add, ends.1 << 1 | less);
+            (add, less) = (ends.0 >> 63, ends.1 >> 63);
+            column.plus = down | !(vertical | up);
+            column.minus = up & vertical;
+        }
+        distance += usize::from(ends.0 & last != 0);
+        distance -= usize::from(ends.1 & last != 0);
+    }
+    distance
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Reference implementation: computes the matrix of distances row by row.
+    fn matrix_distance(a: &[u8], b: &[u8]) -> usize {
+        let mut costs: Vec<usize> = (0..=b.len()).collect();
+        for (row, from) in a.iter().enumerate() {
+            let mut diagonal = std::mem::replace(&mut costs[0], row + 1);
+            for (column, to) in b.iter().enumerate() {
+                let replaced = diagonal + usize::from(from != to);
+                diagonal = costs[column + 1];
+                costs[column + 1] = replaced.min(costs[column] + 1).min(diagonal + 1);
+            }
+        }
+        costs[b.len()]
+    }
+
+    proptest! {
+        #[test]
+        fn distances_equal_those_of_the_matrix(
+            a in prop::collection::vec(0..4_u8, 0..300),
+            b in prop::collection::vec(0..5_u8, 0..300),
+        ) {
+            prop_assert_eq!(sequence_distance(&a, b.iter().copied()), matrix_distance(&a, &b));
+        }
+    }
+
+    #[test]
+    fn known_distances_are_computed() {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("\u{e4}\u{1f600}", "a\u{1f600}\u{1f600}", 2),
+        ] {
+            assert_eq!(edit_distance(a, b), expected, "{a} {b}");
+            assert_eq!(edit_distance(b, a), expected, "{b} {a}");
+        }
+    }
+
+    /// A cell of 8 MB and an answer of 300 characters.
+    #[test]
+    fn long_cells_take_linear_time() {
+        let (answer, cell) = ("ab".repeat(150), "abcd".repeat(2 << 20));
+        let started = std::time::Instant::now();
+        assert_eq!(edit_distance(&answer, &cell), cell.len() - answer.len());
+        // The matrix would have 2.5 billion cells.
+        assert!(started.elapsed().as_secs() < 5);
+    }
 }

@@ -1,18 +1,28 @@
 //! The trait that metrics implement, their scores, and the description of a kind of metric. Parses the metric of a
 //! `grade:` section.
+//!
+//! Reads what several metrics compare: the labels of both tables, groups of rows by a column of the answers, and
+//! several columns, whose score is the mean over the columns.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use prep_spec::words::KeyType;
+use prep_formats::pandas::ColumnData;
+use prep_spec::words::{KeyType, SectionKey};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::ALL;
-use crate::python::{round_numpy, round_python};
-use crate::refusal::{Refusal, RowPolicy};
-use crate::spec::definition::Definition;
-use crate::spec::error::{GradeSpecErrors, KeyPath};
-use crate::spec::kinds::{Faults, read_kind, value};
+use crate::python::{mean, python_float, round_numpy, round_python};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, column, columns, optional, required};
+use crate::spec::kinds::{Faults, GradeSpecErrors, KeyPath, read_kind, value};
+use crate::table::column::{CellValue, GradedColumn};
+use crate::table::key::key;
+use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
+use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
 /// Number of decimals of a reported score.
 const DECIMALS: u8 = 5;
@@ -92,11 +102,28 @@ pub struct MetricKind {
     pub(crate) parse: fn(Value) -> Result<Box<dyn Metric>, serde_json::Error>,
 }
 
-/// Parses the parameters of a metric of type `M`.
-pub(super) fn parse<M: Metric + serde::de::DeserializeOwned + 'static>(
-    value: Value,
-) -> Result<Box<dyn Metric>, serde_json::Error> {
-    Ok(Box::new(serde_json::from_value::<M>(value)?))
+impl MetricKind {
+    /// A metric of type `M` whose higher scores are better.
+    pub(super) const fn higher<M: Metric + DeserializeOwned + 'static>(
+        definition: Definition,
+    ) -> Self {
+        MetricKind {
+            definition,
+            direction: Direction::HigherIsBetter,
+            parse: |value| Ok(Box::new(serde_json::from_value::<M>(value)?)),
+        }
+    }
+
+    /// A metric of type `M` whose lower scores are better.
+    pub(super) const fn lower<M: Metric + DeserializeOwned + 'static>(
+        definition: Definition,
+    ) -> Self {
+        let higher = Self::higher::<M>(definition);
+        MetricKind {
+            direction: Direction::LowerIsBetter,
+            ..higher
+        }
+    }
 }
 
 /// A metric of a section.
@@ -116,7 +143,7 @@ pub(crate) fn read_metric(
 ) -> Option<SpecMetric> {
     let (kind, parameters, path) =
         read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults)?;
-    let columns = columns(&kind.definition, &parameters);
+    let columns = named_columns(&kind.definition, &parameters);
     let metric = (kind.parse)(parameters).map_err(|error| value(&path, &error));
     let metric = faults.keep(metric)?;
     Some(SpecMetric {
@@ -134,7 +161,7 @@ pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
 }
 
 /// Returns the columns that a metric's parameters name, including those of its parts.
-fn columns(definition: &Definition, parameters: &Value) -> Vec<String> {
+fn named_columns(definition: &Definition, parameters: &Value) -> Vec<String> {
     let mut columns = definition.columns(parameters);
     let parts = definition
         .parameters
@@ -147,8 +174,166 @@ fn columns(definition: &Definition, parameters: &Value) -> Vec<String> {
         let (path, faults) = (&KeyPath::default(), &mut Faults::default());
         let read = read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults);
         read.map_or_else(Vec::new, |(kind, parameters, _)| {
-            self::columns(&kind.definition, &parameters)
+            named_columns(&kind.definition, &parameters)
         })
     }));
     columns
+}
+
+/// The parameter for the column with the labels.
+pub(super) const COLUMN: SectionKey = column("column", "The label.");
+
+/// The parameter for the conversion of cells to labels, which `accuracy` documents.
+pub(super) const LABELS: SectionKey =
+    optional("labels_as", KeyType::Choice(LABELS_AS), "See `accuracy`.");
+
+/// True and predicted labels by row.
+#[derive(Debug)]
+pub(super) struct LabelPair<'a> {
+    pub answers: GradedColumn<'a>,
+    pub prediction: GradedColumn<'a>,
+    pub truth: Labels<'a>,
+    pub labels: Labels<'a>,
+}
+
+impl<'a> LabelPair<'a> {
+    /// Reads the labels in `column`.
+    ///
+    /// # Errors
+    /// If a table has no such column, if the tables have different numbers of rows, or if a cell is not a valid label.
+    pub fn new(pair: &'a Pair<'a>, column: &'a str, how: LabelsAs) -> Result<Self, Refusal> {
+        pair.check_same_rows()?;
+        let prediction = pair.submission.column(column)?;
+        let answers = pair.answers.column(column)?;
+        let truth = Labels::from_column(&answers, how)?;
+        let labels = match answers.data() {
+            ColumnData::Bool(_) => Labels::expecting(&prediction, how, "True or False"),
+            _ => Labels::from_column(&prediction, how),
+        };
+        Ok(LabelPair {
+            truth,
+            labels: labels?,
+            answers,
+            prediction,
+        })
+    }
+
+    /// Returns the error for labels that are text in one table and numbers in the other.
+    pub fn mixed(&self) -> Refusal {
+        let expected = match self.answers.data() {
+            ColumnData::Bool(_) => "True or False",
+            ColumnData::Object(_) => "names, as in the answers",
+            ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => {
+                "numbers, as in the answers"
+            }
+        };
+        // One such cell makes the entire column text, so the error should name this cell and not the first one.
+        let odd = |value| {
+            matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
+        && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
+        };
+        let position = self.prediction.values().position(odd).unwrap_or_default();
+        self.prediction
+            .refuse(RefusalKind::Type, position, expected)
+    }
+}
+
+/// Returns the positions of the rows of each group. Groups are in the order of their first row. Rows without a group
+/// are left out.
+pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
+    let column = pair.answers.column(column)?;
+    let mut places = HashMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (position, value) in column.values().enumerate() {
+        if value == CellValue::Missing {
+            continue;
+        }
+        let place = *places.entry(key(&column, position)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(position),
+            None => groups.push(vec![position]),
+        }
+    }
+    Ok(groups)
+}
+
+/// Returns the values at these positions.
+pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
+    positions
+        .iter()
+        .filter_map(|&position| values.get(position).copied())
+        .collect()
+}
+
+/// The parameter for the columns to compare.
+pub(super) const COLUMNS: SectionKey = columns("columns", "The columns to compare.");
+
+/// Returns the mean of `score` over `columns`. `score` compares a true and a predicted column.
+pub(super) fn mean_over(
+    columns: &ColumnSelection,
+    pair: &Pair<'_>,
+    score: impl Fn(&GradedColumn<'_>, &GradedColumn<'_>) -> Result<f64, Refusal>,
+) -> Result<Score, Refusal> {
+    pair.check_same_rows()?;
+    let scores = columns
+        .select(pair)
+        .into_iter()
+        .map(|name| score(&pair.answers.column(name)?, &pair.submission.column(name)?))
+        .collect::<Result<Vec<f64>, Refusal>>()?;
+    Ok(Score::numpy(mean(&scores)))
+}
+
+pub(super) const WEIGHTED_SUM: MetricKind = MetricKind::higher::<WeightedSum>(Definition {
+    name: "weighted_sum",
+    summary: "The weighted sum of several metrics.",
+    details: "With `complement: true`, 1 minus the metric is used instead. If the submission is invalid for one of \
+              the metrics, the sum is undefined, and the submission is invalid.",
+    source: "-",
+    shorthand: Some("of"),
+    parameters: &[required(
+        "of",
+        KeyType::WeightedMetrics,
+        "The metrics, each written like the value of `metric`.",
+    )],
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WeightedSum {
+    of: Vec<WeightedMetric>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WeightedMetric {
+    #[serde(deserialize_with = "parse_metric")]
+    metric: Box<dyn Metric>,
+    weight: f64,
+    #[serde(default)]
+    complement: bool,
+}
+
+fn parse_metric<'de, D: Deserializer<'de>>(metric: D) -> Result<Box<dyn Metric>, D::Error> {
+    let part = read_part(&Value::deserialize(metric)?).map_err(D::Error::custom)?;
+    Ok(part.metric)
+}
+
+impl Metric for WeightedSum {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let mut sum = 0.0;
+        for part in &self.of {
+            let score = part.metric.score(pair)?.value;
+            sum += part.weight * if part.complement { 1.0 - score } else { score };
+        }
+        Ok(Score::numpy(sum))
+    }
+
+    fn rows(&self) -> RowPolicy {
+        let mut rows = self.of.iter().map(|part| part.metric.rows());
+        let first = rows.next().unwrap_or(RowPolicy::Any);
+        match rows.all(|other| other == first) {
+            true => first,
+            false => RowPolicy::Any,
+        }
+    }
 }

@@ -7,39 +7,35 @@ use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::label_pair::{COLUMN, LABELS, LabelPair};
+use super::kind::{COLUMN, LABELS, LabelPair};
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::{mean, sum_of};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, optional, required};
 use crate::table::pair::Pair;
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
-pub(super) const ACCURACY: MetricKind = MetricKind {
-    definition: Definition {
-        name: "accuracy",
-        summary: "The fraction of rows whose label is correct.",
-        details: "Integers are compared by value, so `1` equals `1.0`; booleans are 0 and 1. Fractions, infinite and \
-                  missing labels are invalid. Text never equals a number. If the labels of only one table are text, \
-                  the score is 0, except that the submission is invalid if neither table has more than two different \
-                  labels.",
-        source: "sklearn.metrics.accuracy_score",
-        shorthand: Some("column"),
-        parameters: &[
-            COLUMN,
-            optional(
-                "labels_as",
-                KeyType::Choice(LABELS_AS),
-                "`list`: like NumPy's conversion of a list, where one text makes all labels text; `text`: all \
-                      labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
-                      with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
-                      `int`.",
-            ),
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<Accuracy>,
-};
+pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definition {
+    name: "accuracy",
+    summary: "The fraction of rows whose label is correct.",
+    details: "Integers are compared by value, so `1` equals `1.0`; booleans are 0 and 1. Fractions, infinite and \
+              missing labels are invalid. Text never equals a number. If the labels of only one table are text, \
+              the score is 0, except that the submission is invalid if neither table has more than two different \
+              labels.",
+    source: "sklearn.metrics.accuracy_score",
+    shorthand: Some("column"),
+    parameters: &[
+        COLUMN,
+        optional(
+            "labels_as",
+            KeyType::Choice(LABELS_AS),
+            "`list`: like NumPy's conversion of a list, where one text makes all labels text; `text`: all \
+                  labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
+                  with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
+                  `int`.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,18 +77,14 @@ pub(super) fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     a.iter().zip(b).filter(|(a, b)| a == b).count()
 }
 
-pub(super) const ZERO_ONE_LOSS: MetricKind = MetricKind {
-    definition: Definition {
-        name: "zero_one_loss",
-        summary: "The fraction of rows whose label is wrong.",
-        details: "1 - accuracy. Labels are read as in `accuracy`.",
-        source: "sklearn.metrics.zero_one_loss",
-        shorthand: Some("column"),
-        parameters: &[COLUMN, LABELS],
-    },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<ZeroOneLoss>,
-};
+pub(super) const ZERO_ONE_LOSS: MetricKind = MetricKind::lower::<ZeroOneLoss>(Definition {
+    name: "zero_one_loss",
+    summary: "The fraction of rows whose label is wrong.",
+    details: "1 - accuracy. Labels are read as in `accuracy`.",
+    source: "sklearn.metrics.zero_one_loss",
+    shorthand: Some("column"),
+    parameters: &[COLUMN, LABELS],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -109,33 +101,29 @@ impl Metric for ZeroOneLoss {
     }
 }
 
-pub(super) const F1: MetricKind = MetricKind {
-    definition: Definition {
-        name: "f1",
-        summary: "F1 over the labels of truth and prediction, one label per row.",
-        details: "F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. `macro`: the mean over all labels that \
-                  occur in either table. `micro`: F1 of the summed counts, which equals the accuracy because each row \
-                  has one label. Labels are read as in `accuracy`, but if the labels of only one table are text, the \
-                  submission is invalid.",
-        source: "sklearn.metrics.f1_score",
-        shorthand: None,
-        parameters: &[
-            COLUMN,
-            required(
-                "average",
-                KeyType::Choice(&["micro", "macro"]),
-                "How the scores of the labels are combined.",
-            ),
-            LABELS,
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<F1Score>,
-};
+pub(super) const F1: MetricKind = MetricKind::higher::<F1Score>(Definition {
+    name: "f1",
+    summary: "F1 over the labels of truth and prediction, one label per row.",
+    details: "F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. `macro`: the mean over all labels that \
+              occur in either table. `micro`: F1 of the summed counts, which equals the accuracy because each row \
+              has one label. Labels are read as in `accuracy`, but if the labels of only one table are text, the \
+              submission is invalid.",
+    source: "sklearn.metrics.f1_score",
+    shorthand: None,
+    parameters: &[
+        COLUMN,
+        required(
+            "average",
+            KeyType::Choice(&["micro", "macro"]),
+            "How the scores of the labels are combined.",
+        ),
+        LABELS,
+    ],
+});
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Average {
+enum LabelAverage {
     Micro,
     Macro,
 }
@@ -144,7 +132,7 @@ enum Average {
 #[serde(deny_unknown_fields)]
 struct F1Score {
     column: String,
-    average: Average,
+    average: LabelAverage,
     #[serde(default)]
     labels_as: LabelsAs,
 }
@@ -164,8 +152,8 @@ impl Metric for F1Score {
 impl F1Score {
     fn average<T: Ord + Hash>(&self, truth: &[T], labels: &[T]) -> f64 {
         match self.average {
-            Average::Micro => equal_count(truth, labels) as f64 / truth.len() as f64,
-            Average::Macro => macro_f1(truth, labels),
+            LabelAverage::Micro => equal_count(truth, labels) as f64 / truth.len() as f64,
+            LabelAverage::Macro => macro_f1(truth, labels),
         }
     }
 }
@@ -188,20 +176,18 @@ fn macro_f1<T: Ord + Hash>(truth: &[T], labels: &[T]) -> f64 {
     mean(&scores)
 }
 
-pub(super) const MATTHEWS_CORRCOEF: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const MATTHEWS_CORRCOEF: MetricKind = MetricKind::higher::<MatthewsCorrcoef>(
+    Definition {
         name: "matthews_corrcoef",
         summary: "Matthews' correlation coefficient of the labels, for any number of classes.",
         details: "(c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))), where c is the number of correct rows, s \
-                  is the number of rows, and t and p are the numbers of rows for which a class is true or predicted. \
-                  The score is 0 if the denominator is 0. Labels are read as in `f1` without `labels_as`.",
+              is the number of rows, and t and p are the numbers of rows for which a class is true or predicted. \
+              The score is 0 if the denominator is 0. Labels are read as in `f1` without `labels_as`.",
         source: "sklearn.metrics.matthews_corrcoef",
         shorthand: Some("column"),
         parameters: &[COLUMN],
     },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<MatthewsCorrcoef>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -240,29 +226,25 @@ fn correlation<T: Ord>(truth: &[T], predicted: &[T]) -> f64 {
     }
 }
 
-pub(super) const COHEN_KAPPA: MetricKind = MetricKind {
-    definition: Definition {
-        name: "cohen_kappa",
-        summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",
-        details: "1 - sum(w O) / sum(w E). O is the number of rows for each pair of labels; E is the outer product of \
-                  the row and column sums of O, divided by the number of rows. The weight of a pair of equal labels is \
-                  0. The weight of two different labels is 1, or the difference (`linear`) or squared difference \
-                  (`quadratic`) of their positions in the sorted list of all labels of both tables. If there is only \
-                  one label, the value is NaN.",
-        source: "sklearn.metrics.cohen_kappa_score",
-        shorthand: Some("column"),
-        parameters: &[
-            COLUMN,
-            optional(
-                "weights",
-                KeyType::Choice(&["none", "linear", "quadratic"]),
-                "The weight of a disagreement; default `none`.",
-            ),
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<CohenKappa>,
-};
+pub(super) const COHEN_KAPPA: MetricKind = MetricKind::higher::<CohenKappa>(Definition {
+    name: "cohen_kappa",
+    summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",
+    details: "1 - sum(w O) / sum(w E). O is the number of rows for each pair of labels; E is the outer product of \
+              the row and column sums of O, divided by the number of rows. The weight of a pair of equal labels is \
+              0. The weight of two different labels is 1, or the difference (`linear`) or squared difference \
+              (`quadratic`) of their positions in the sorted list of all labels of both tables. If there is only \
+              one label, the value is NaN.",
+    source: "sklearn.metrics.cohen_kappa_score",
+    shorthand: Some("column"),
+    parameters: &[
+        COLUMN,
+        optional(
+            "weights",
+            KeyType::Choice(&["none", "linear", "quadratic"]),
+            "The weight of a disagreement; default `none`.",
+        ),
+    ],
+});
 
 /// The weight of a disagreement.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]

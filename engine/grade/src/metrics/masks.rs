@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::{mean, mean_of_present};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::shapes::mask::{
@@ -16,51 +16,47 @@ use crate::spec::definition::{Definition, column, one, optional, required};
 use crate::table::column::{CellValue, GradedColumn};
 use crate::table::pair::Pair;
 
-pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind {
-    definition: Definition {
-        name: "f_beta_of_masks",
-        summary: "F-beta over the pixels of run-length encoded masks; with beta 1, it is the Dice coefficient.",
-        details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask. It is \
-                  computed for each row and averaged, or computed once for the pixels of all rows. A cell contains \
-                  pairs `start length`, with starts from 1 in increasing order. A cell with only white space or a \
-                  single number is an empty mask. In a cell with two starts and one length, both runs have this \
-                  length. Runs are truncated at the end of the image. Overlapping runs, starts out of order, numbers \
-                  below 1 and cells that are not text are invalid.",
-        source: "sklearn.metrics.fbeta_score; Dice (1945)",
-        shorthand: None,
-        parameters: &[
-            COLUMN,
-            TRUTH,
-            WIDTH,
-            HEIGHT,
-            EMPTY,
-            optional(
-                "beta",
-                KeyType::Number,
-                "The weight of recall relative to precision; default 1.",
-            ),
-            optional(
-                "average",
-                KeyType::Choice(&["rows", "pixels"]),
-                "Whether rows (default) or pixels have equal weight. With `pixels`, all images must have the same \
-                 size.",
-            ),
-            optional(
-                "both_empty",
-                KeyType::Choice(&["zero", "one", "skip"]),
-                "The score of a row in which both masks are empty: 0 (default), 1, or `skip` to leave the row out. If \
-                 no rows remain, the score is NaN.",
-            ),
-            SURPLUS_ROWS,
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<FBetaOfMasks>,
-};
+pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind::higher::<FBetaOfMasks>(Definition {
+    name: "f_beta_of_masks",
+    summary: "F-beta over the pixels of run-length encoded masks; with beta 1, it is the Dice coefficient.",
+    details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask. It is \
+              computed for each row and averaged, or computed once for the pixels of all rows. A cell contains \
+              pairs `start length`, with starts from 1 in increasing order. A cell with only white space or a \
+              single number is an empty mask. In a cell with two starts and one length, both runs have this \
+              length. Runs are truncated at the end of the image. Overlapping runs, starts out of order, numbers \
+              below 1 and cells that are not text are invalid.",
+    source: "sklearn.metrics.fbeta_score; Dice (1945)",
+    shorthand: None,
+    parameters: &[
+        COLUMN,
+        TRUTH,
+        WIDTH,
+        HEIGHT,
+        EMPTY,
+        optional(
+            "beta",
+            KeyType::Number,
+            "The weight of recall relative to precision; default 1.",
+        ),
+        optional(
+            "average",
+            KeyType::Choice(&["rows", "pixels"]),
+            "Whether rows (default) or pixels have equal weight. With `pixels`, all images must have the same \
+             size.",
+        ),
+        optional(
+            "both_empty",
+            KeyType::Choice(&["zero", "one", "skip"]),
+            "The score of a row in which both masks are empty: 0 (default), 1, or `skip` to leave the row out. If \
+             no rows remain, the score is NaN.",
+        ),
+        SURPLUS_ROWS,
+    ],
+});
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Average {
+enum AverageOver {
     #[default]
     Rows,
     Pixels,
@@ -68,7 +64,7 @@ enum Average {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum BothEmpty {
+enum EmptyMasks {
     #[default]
     Zero,
     One,
@@ -82,9 +78,9 @@ struct FBetaOfMasks {
     #[serde(default = "one")]
     beta: f64,
     #[serde(default)]
-    average: Average,
+    average: AverageOver,
     #[serde(default)]
-    both_empty: BothEmpty,
+    both_empty: EmptyMasks,
 }
 
 /// Numbers of pixels: in the true mask, in the predicted mask, and in both masks.
@@ -105,8 +101,8 @@ impl Metric for FBetaOfMasks {
             both: truth.overlap(predicted),
         });
         let areas: Vec<Areas> = match self.average {
-            Average::Rows => areas.collect(),
-            Average::Pixels => {
+            AverageOver::Rows => areas.collect(),
+            AverageOver::Pixels => {
                 check_one_size(&masks)?;
                 let all = areas.fold(Areas::default(), |all, row| Areas {
                     truth: all.truth + row.truth,
@@ -129,9 +125,9 @@ impl FBetaOfMasks {
     fn f_beta(&self, areas: Areas) -> Option<f64> {
         if areas.truth + areas.predicted == 0 {
             return match self.both_empty {
-                BothEmpty::Zero => Some(0.0),
-                BothEmpty::One => Some(1.0),
-                BothEmpty::Skip => None,
+                EmptyMasks::Zero => Some(0.0),
+                EmptyMasks::One => Some(1.0),
+                EmptyMasks::Skip => None,
             };
         }
         let square = self.beta * self.beta;
@@ -149,14 +145,14 @@ fn check_one_size(masks: &Masks) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalKind::Answers, message))
 }
 
-pub(super) const IOU_PRECISION_OF_MASKS: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const IOU_PRECISION_OF_MASKS: MetricKind = MetricKind::higher::<IouPrecisionOfMasks>(
+    Definition {
         name: "iou_precision_of_masks",
         summary: "Mean over images of the precision averaged over IoU thresholds, with one object per image.",
         details: "The precision at a threshold is 1 if |A and B| / |A or B| is above the threshold, otherwise 0, where \
-                  A is the true and B the predicted mask. The score of an image is the mean over the thresholds. If \
-                  the true mask is empty, the score is 1 for an empty prediction and 0 otherwise. Masks are written as \
-                  in `f_beta_of_masks`.",
+              A is the true and B the predicted mask. The score of an image is the mean over the thresholds. If \
+              the true mask is empty, the score is 1 for an empty prediction and 0 otherwise. Masks are written as \
+              in `f_beta_of_masks`.",
         source: "Kaggle's evaluation of the TGS salt challenge",
         shorthand: None,
         parameters: &[
@@ -170,13 +166,11 @@ pub(super) const IOU_PRECISION_OF_MASKS: MetricKind = MetricKind {
                 "empty_prediction",
                 KeyType::Choice(&["nothing", "everything"]),
                 "`everything`: if the true mask is not empty, an empty prediction is treated as a mask of the entire \
-                 image, which is the result of `numpy.histogram` for an array of equal values; default `nothing`.",
+             image, which is the result of `numpy.histogram` for an array of equal values; default `nothing`.",
             ),
         ],
     },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<IouPrecisionOfMasks>,
-};
+);
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -222,18 +216,18 @@ impl IouPrecisionOfMasks {
     }
 }
 
-pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<HausdorffOfVolumes>(
+    Definition {
         name: "hausdorff_of_volumes",
         summary: "Mean Hausdorff distance of stacks of run-length encoded masks, where 1 is the diagonal of a volume.",
         details: "In each table, the masks with the same identifier are combined to a slice. Slices whose identifiers \
-                  are equal up to the text `stacked_by` form a volume, in the order of the identifiers. The volumes of \
-                  both tables are paired in the order of their identifiers, and surplus volumes are left out. The \
-                  distance is the larger of the two directed Hausdorff distances between the voxels' positions, \
-                  divided along each axis by the size of the true volume, and then by the square root of 3. Pairs of \
-                  empty volumes are left out. If only one volume is empty, or if the predicted volume has more than \
-                  `most_times` as many voxels as the true volume, the distance is 1. If no pairs remain, the score is \
-                  NaN. Masks are written as in `f_beta_of_masks`, column by column.",
+              are equal up to the text `stacked_by` form a volume, in the order of the identifiers. The volumes of \
+              both tables are paired in the order of their identifiers, and surplus volumes are left out. The \
+              distance is the larger of the two directed Hausdorff distances between the voxels' positions, \
+              divided along each axis by the size of the true volume, and then by the square root of 3. Pairs of \
+              empty volumes are left out. If only one volume is empty, or if the predicted volume has more than \
+              `most_times` as many voxels as the true volume, the distance is 1. If no pairs remain, the score is \
+              NaN. Masks are written as in `f_beta_of_masks`, column by column.",
         source: "scipy.spatial.distance.directed_hausdorff",
         shorthand: None,
         parameters: &[
@@ -252,14 +246,12 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind {
                 "most_times",
                 KeyType::Number,
                 "If the predicted volume has more than this many times as many voxels as the true volume, the distance \
-                 is 1 and is not computed; default: no limit.",
+             is 1 and is not computed; default: no limit.",
             ),
             SURPLUS_ROWS,
         ],
     },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<HausdorffOfVolumes>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 struct HausdorffOfVolumes {

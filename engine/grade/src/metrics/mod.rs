@@ -1,6 +1,5 @@
 //! The metrics, one file per family. A metric scores the two tables after the rules have aligned their rows.
 
-mod average_precision_of_boxes_3d;
 mod coco_average_precision;
 mod correlations;
 mod detections;
@@ -8,13 +7,11 @@ mod differences;
 mod directions;
 mod edits;
 pub(crate) mod kind;
-mod label_pair;
 mod labels;
 mod masks;
 mod probabilities;
 mod rankings;
 mod roc;
-mod weighted_sum;
 mod words;
 
 pub use kind::{Direction, Metric, MetricKind, Rounding, Score};
@@ -27,7 +24,7 @@ pub const ALL: &[&MetricKind] = &[
     &labels::ACCURACY,
     &rankings::AVERAGE_PRECISION_AT_K,
     &detections::AVERAGE_PRECISION_OF_BOXES,
-    &average_precision_of_boxes_3d::KIND,
+    &detections::AVERAGE_PRECISION_OF_BOXES_3D,
     &coco_average_precision::KIND,
     &labels::COHEN_KAPPA,
     &words::EXACT_MATCH,
@@ -58,6 +55,6 @@ pub const ALL: &[&MetricKind] = &[
     &roc::SUBGROUP_AUC,
     &edits::TOKEN_ERROR_RATE,
     &roc::WEIGHTED_ROC_AUC,
-    &weighted_sum::KIND,
+    &kind::WEIGHTED_SUM,
     &labels::ZERO_ONE_LOSS,
 ];

@@ -6,8 +6,8 @@ use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::label_pair::COLUMNS;
+use super::kind::COLUMNS;
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, columns, one, optional, required};
@@ -17,24 +17,20 @@ use crate::table::numbers::{
 };
 use crate::table::pair::Pair;
 
-pub(super) const LOG_LOSS: MetricKind = MetricKind {
-    definition: Definition {
-        name: "log_loss",
-        summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",
-        details: "p is clipped to [eps, 1 - eps] with eps = 2^-52, so the loss of a row with a certain but wrong \
-                  prediction is 36.04365. Rows are not normalised to sum 1. If there is one column, it contains the \
-                  probability of the larger of the answers' two labels. If there are several columns, each belongs to \
-                  a class; the answers contain 1 for the true class and 0 for the other classes.",
-        source: "sklearn.metrics.log_loss (1.5)",
-        shorthand: Some("columns"),
-        parameters: &[columns(
-            "columns",
-            "The column with the probability, or one column per class.",
-        )],
-    },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<LogLoss>,
-};
+pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition {
+    name: "log_loss",
+    summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",
+    details: "p is clipped to [eps, 1 - eps] with eps = 2^-52, so the loss of a row with a certain but wrong \
+              prediction is 36.04365. Rows are not normalised to sum 1. If there is one column, it contains the \
+              probability of the larger of the answers' two labels. If there are several columns, each belongs to \
+              a class; the answers contain 1 for the true class and 0 for the other classes.",
+    source: "sklearn.metrics.log_loss (1.5)",
+    shorthand: Some("columns"),
+    parameters: &[columns(
+        "columns",
+        "The column with the probability, or one column per class.",
+    )],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,48 +113,44 @@ pub fn log_loss(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
     mean(&losses)
 }
 
-pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind {
-    definition: Definition {
-        name: "grouped_log_loss",
-        summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",
-        details: "A row is one question about one case. Its identifier consists of the case, the separator and the \
-                  question, and is split at the first separator. The loss of a row is -(y ln p + (1 - y) ln(1 - p)), \
-                  with p clipped to [clip, 1 - clip]. Its weight is the weight of the question, times `positive` if y \
-                  is 1. The loss of a case is sum(weight loss) / sum(weight); the score is the mean over the cases. \
-                  Questions without a weight are left out. If a question of a case is missing, the score is NaN.",
-        source: "Weighted binary cross entropy; MLE-bench graders",
-        shorthand: None,
-        parameters: &[
-            column(
-                "column",
-                "The column with the label (0 or 1) in the answers and the probability in the submission.",
-            ),
-            column("id", "The identifier."),
-            required(
-                "separator",
-                KeyType::String,
-                "The text between case and question.",
-            ),
-            required(
-                "weights",
-                KeyType::NumberByName,
-                "The weight of each question.",
-            ),
-            optional(
-                "positive",
-                KeyType::Number,
-                "Factor for the weight of rows with label 1; default 1.",
-            ),
-            optional(
-                "clip",
-                KeyType::Number,
-                "The minimum distance of a probability from 0 and 1; default 1e-15.",
-            ),
-        ],
-    },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<GroupedLogLoss>,
-};
+pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLoss>(Definition {
+    name: "grouped_log_loss",
+    summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",
+    details: "A row is one question about one case. Its identifier consists of the case, the separator and the \
+              question, and is split at the first separator. The loss of a row is -(y ln p + (1 - y) ln(1 - p)), \
+              with p clipped to [clip, 1 - clip]. Its weight is the weight of the question, times `positive` if y \
+              is 1. The loss of a case is sum(weight loss) / sum(weight); the score is the mean over the cases. \
+              Questions without a weight are left out. If a question of a case is missing, the score is NaN.",
+    source: "Weighted binary cross entropy; MLE-bench graders",
+    shorthand: None,
+    parameters: &[
+        column(
+            "column",
+            "The column with the label (0 or 1) in the answers and the probability in the submission.",
+        ),
+        column("id", "The identifier."),
+        required(
+            "separator",
+            KeyType::String,
+            "The text between case and question.",
+        ),
+        required(
+            "weights",
+            KeyType::NumberByName,
+            "The weight of each question.",
+        ),
+        optional(
+            "positive",
+            KeyType::Number,
+            "Factor for the weight of rows with label 1; default 1.",
+        ),
+        optional(
+            "clip",
+            KeyType::Number,
+            "The minimum distance of a probability from 0 and 1; default 1e-15.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -263,27 +255,23 @@ impl GroupedLogLoss {
     }
 }
 
-pub(super) const KL_DIVERGENCE: MetricKind = MetricKind {
-    definition: Definition {
-        name: "kl_divergence",
-        summary: "Mean over rows of the Kullback-Leibler divergence of the predicted from the true distribution.",
-        details: "The sum of y ln(y / p) over the columns, where y is the true value divided by the row's sum. Terms \
-                  with y = 0 or a missing p are left out. p is clipped to [`clip`, 1 - `clip`]. In a column of \
-                  integers, pandas rounds the clipped values back, so a 0 makes the score infinite if y is not 0.",
-        source: "kaggle.com/code/metric/kullback-leibler-divergence",
-        shorthand: Some("columns"),
-        parameters: &[
-            COLUMNS,
-            optional(
-                "clip",
-                KeyType::Number,
-                "The smallest probability; default 1e-15.",
-            ),
-        ],
-    },
-    direction: Direction::LowerIsBetter,
-    parse: parse::<KlDivergence>,
-};
+pub(super) const KL_DIVERGENCE: MetricKind = MetricKind::lower::<KlDivergence>(Definition {
+    name: "kl_divergence",
+    summary: "Mean over rows of the Kullback-Leibler divergence of the predicted from the true distribution.",
+    details: "The sum of y ln(y / p) over the columns, where y is the true value divided by the row's sum. Terms \
+              with y = 0 or a missing p are left out. p is clipped to [`clip`, 1 - `clip`]. In a column of \
+              integers, pandas rounds the clipped values back, so a 0 makes the score infinite if y is not 0.",
+    source: "kaggle.com/code/metric/kullback-leibler-divergence",
+    shorthand: Some("columns"),
+    parameters: &[
+        COLUMNS,
+        optional(
+            "clip",
+            KeyType::Number,
+            "The smallest probability; default 1e-15.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -334,14 +322,14 @@ impl Metric for KlDivergence {
     }
 }
 
-pub(super) const PROBABILISTIC_F_SCORE: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const PROBABILISTIC_F_SCORE: MetricKind = MetricKind::higher::<ProbabilisticFScore>(
+    Definition {
         name: "probabilistic_f_score",
         summary: "F-score whose counts are sums of probabilities.",
         details: "(1 + b^2) P R / (b^2 P + R), with precision P = T / (T + F) and recall R = T / positive rows. T and \
-                  F are the sums of the probabilities, clipped to [0, 1], of the positive rows and of the other rows. \
-                  The score is 0 if P or R is 0, if all probabilities are 0, or if a probability is missing. A \
-                  submission whose numbers are all below 0 is invalid.",
+              F are the sums of the probabilities, clipped to [0, 1], of the positive rows and of the other rows. \
+              The score is 0 if P or R is 0, if all probabilities are 0, or if a probability is missing. A \
+              submission whose numbers are all below 0 is invalid.",
         source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
         shorthand: Some("column"),
         parameters: &[
@@ -356,9 +344,7 @@ pub(super) const PROBABILISTIC_F_SCORE: MetricKind = MetricKind {
             ),
         ],
     },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<ProbabilisticFScore>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

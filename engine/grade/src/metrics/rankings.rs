@@ -6,8 +6,8 @@ use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::label_pair::COLUMNS;
+use super::kind::COLUMNS;
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional, required};
@@ -16,16 +16,16 @@ use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, finite, floats};
 use crate::table::pair::Pair;
 
-pub(super) const AVERAGE_PRECISION_AT_K: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const AVERAGE_PRECISION_AT_K: MetricKind = MetricKind::higher::<AveragePrecisionAtK>(
+    Definition {
         name: "average_precision_at_k",
         summary: "Mean average precision of the first k guesses of each row.",
         details: "A cell contains guesses, best first, separated by single spaces. In the answers, the cell contains \
-                  the set of correct guesses. A hit is a rank whose guess is correct and was not made at an earlier \
-                  rank. The value of a row is the sum of hits_so_far / rank over all hits, divided by the smaller of k \
-                  and the number of correct guesses. Cells are converted to text: a missing cell is the guess `nan`, \
-                  and a column of integers loses leading zeros. An empty guess (two consecutive spaces) also takes a \
-                  rank.",
+              the set of correct guesses. A hit is a rank whose guess is correct and was not made at an earlier \
+              rank. The value of a row is the sum of hits_so_far / rank over all hits, divided by the smaller of k \
+              and the number of correct guesses. Cells are converted to text: a missing cell is the guess `nan`, \
+              and a column of integers loses leading zeros. An empty guess (two consecutive spaces) also takes a \
+              rank.",
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
         parameters: &[
@@ -33,9 +33,7 @@ pub(super) const AVERAGE_PRECISION_AT_K: MetricKind = MetricKind {
             required("k", KeyType::Natural, "The number of guesses to evaluate."),
         ],
     },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<AveragePrecisionAtK>,
-};
+);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,14 +68,14 @@ fn average_precision(truth: &str, predicted: &str, k: usize) -> f64 {
     sum / possible as f64
 }
 
-pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind {
-    definition: Definition {
+pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind::higher::<LabelRanking>(
+    Definition {
         name: "label_ranking_average_precision",
         summary: "Measures how high the true labels of each row rank by score, averaged over the rows.",
         details: "For each true label of a row: the number of true labels whose score is not lower, divided by the \
-                  number of all labels whose score is not lower. The value of the row is the mean over its true \
-                  labels, or 1 if all labels are true. A label is true if its value in the answers is above 0. \
-                  Missing and infinite scores are invalid.",
+              number of all labels whose score is not lower. The value of the row is the mean over its true \
+              labels, or 1 if all labels are true. A label is true if its value in the answers is above 0. \
+              Missing and infinite scores are invalid.",
         source: "sklearn.metrics.label_ranking_average_precision_score",
         shorthand: Some("columns"),
         parameters: &[
@@ -86,18 +84,16 @@ pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind {
                 "weights",
                 KeyType::Choice(&["rows", "labels"]),
                 "`rows` (default): all rows have equal weight, and a row without true labels has the score 1; \
-                 `labels`: the weight of a row is its number of true labels, which gives the mean over all true labels \
-                 (lwlrap).",
+             `labels`: the weight of a row is its number of true labels, which gives the mean over all true labels \
+             (lwlrap).",
             ),
         ],
     },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<LabelRanking>,
-};
+);
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Weights {
+enum LabelWeights {
     #[default]
     Rows,
     Labels,
@@ -108,7 +104,7 @@ enum Weights {
 struct LabelRanking {
     columns: ColumnSelection,
     #[serde(default)]
-    weights: Weights,
+    weights: LabelWeights,
 }
 
 impl Metric for LabelRanking {
@@ -129,8 +125,8 @@ impl Metric for LabelRanking {
                 .map(|column| column.get(row).is_some_and(|label| *label > 0.0))
                 .collect();
             let weight = match self.weights {
-                Weights::Rows => 1.0,
-                Weights::Labels => is_true.iter().filter(|label| **label).count() as f64,
+                LabelWeights::Rows => 1.0,
+                LabelWeights::Labels => is_true.iter().filter(|label| **label).count() as f64,
             };
             // Skip a row with weight 0, because its scores may be missing.
             if weight > 0.0 {

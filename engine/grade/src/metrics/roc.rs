@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score};
 use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, column, columns, optional, required};
@@ -14,32 +14,28 @@ use crate::table::numbers::{ColumnSelection, floats, scores};
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
-pub(super) const ROC_AUC: MetricKind = MetricKind {
-    definition: Definition {
-        name: "roc_auc",
-        summary: "Area under the ROC curve; for several columns, the mean of their scores.",
-        details: "The area is computed as trapezoids between the points of the distinct scores, so a pair of equal \
-                  scores contributes one half. Only the order of the scores matters. The larger of the answers' two \
-                  labels is the positive label. The answers must contain both labels in each column. Missing and \
-                  infinite scores are invalid; booleans are treated as 0 and 1.",
-        source: "sklearn.metrics.roc_auc_score",
-        shorthand: Some("columns"),
-        parameters: &[
-            columns(
-                "columns",
-                "The columns with labels in the answers and scores in the submission.",
-            ),
-            optional(
-                "match",
-                KeyType::Choice(&["name", "position"]),
-                "`position`: the k-th of the columns is compared with the k-th column of the submission that is not in \
-                 `all_except`, even if their names differ.",
-            ),
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<RocAuc>,
-};
+pub(super) const ROC_AUC: MetricKind = MetricKind::higher::<RocAuc>(Definition {
+    name: "roc_auc",
+    summary: "Area under the ROC curve; for several columns, the mean of their scores.",
+    details: "The area is computed as trapezoids between the points of the distinct scores, so a pair of equal \
+              scores contributes one half. Only the order of the scores matters. The larger of the answers' two \
+              labels is the positive label. The answers must contain both labels in each column. Missing and \
+              infinite scores are invalid; booleans are treated as 0 and 1.",
+    source: "sklearn.metrics.roc_auc_score",
+    shorthand: Some("columns"),
+    parameters: &[
+        columns(
+            "columns",
+            "The columns with labels in the answers and scores in the submission.",
+        ),
+        optional(
+            "match",
+            KeyType::Choice(&["name", "position"]),
+            "`position`: the k-th of the columns is compared with the k-th column of the submission that is not in \
+             `all_except`, even if their names differ.",
+        ),
+    ],
+});
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -178,29 +174,25 @@ pub(super) fn roc_curve(positive: &[bool], scores: &[f64]) -> Vec<(f64, f64)> {
     curve
 }
 
-pub(super) const SUBGROUP_AUC: MetricKind = MetricKind {
-    definition: Definition {
-        name: "subgroup_auc",
-        summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
-        details: "For each group, the area is computed for three sets of rows: all rows of the group; its negative \
-                  rows and the positive rows outside of it (BPSN); its positive rows and the negative rows outside of \
-                  it (BNSP). Each of these three areas is averaged over the groups with the power mean \
-                  (mean(area^p))^(1/p). A row is positive if its label in the answers is 1. It belongs to a group if \
-                  the group's column in the answers is 1. Each set needs positive and negative rows.",
-        source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
-        shorthand: None,
-        parameters: &[
-            column(
-                "column",
-                "The column with the label in the answers and the score in the submission.",
-            ),
-            columns("groups", "The answers' columns that define the groups."),
-            required("power", KeyType::Number, "The power p of the means."),
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<SubgroupAuc>,
-};
+pub(super) const SUBGROUP_AUC: MetricKind = MetricKind::higher::<SubgroupAuc>(Definition {
+    name: "subgroup_auc",
+    summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
+    details: "For each group, the area is computed for three sets of rows: all rows of the group; its negative \
+              rows and the positive rows outside of it (BPSN); its positive rows and the negative rows outside of \
+              it (BNSP). Each of these three areas is averaged over the groups with the power mean \
+              (mean(area^p))^(1/p). A row is positive if its label in the answers is 1. It belongs to a group if \
+              the group's column in the answers is 1. Each set needs positive and negative rows.",
+    source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
+    shorthand: None,
+    parameters: &[
+        column(
+            "column",
+            "The column with the label in the answers and the score in the submission.",
+        ),
+        columns("groups", "The answers' columns that define the groups."),
+        required("power", KeyType::Number, "The power p of the means."),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,7 +7,7 @@ use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Metric, MetricKind, Score};
 use crate::python::{BigInteger, is_python_space, mean, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional};
@@ -16,29 +16,25 @@ use crate::table::column::{CellValue, GradedColumn};
 use crate::table::pair::Pair;
 use crate::table::target::OtherCells;
 
-pub(super) const EXACT_MATCH: MetricKind = MetricKind {
-    definition: Definition {
-        name: "exact_match",
-        summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
-                  correct answer.",
-        details: "A cell of the answers lists the correct answers, separated by white space. A prediction is a span \
-                  `FIRST:LAST` of integers, one of `words` (case-sensitive), or empty. Any other text is invalid. \
-                  Numbers are compared by value; surrounding white space is ignored.",
-        source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
-        shorthand: None,
-        parameters: &[
-            column("column", "The column of predictions."),
-            column("valid", "The answers' column with the correct answers."),
-            optional(
-                "words",
-                KeyType::Strings,
-                "Words that are valid predictions in addition to spans.",
-            ),
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<ExactMatch>,
-};
+pub(super) const EXACT_MATCH: MetricKind = MetricKind::higher::<ExactMatch>(Definition {
+    name: "exact_match",
+    summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
+              correct answer.",
+    details: "A cell of the answers lists the correct answers, separated by white space. A prediction is a span \
+              `FIRST:LAST` of integers, one of `words` (case-sensitive), or empty. Any other text is invalid. \
+              Numbers are compared by value; surrounding white space is ignored.",
+    source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
+    shorthand: None,
+    parameters: &[
+        column("column", "The column of predictions."),
+        column("valid", "The answers' column with the correct answers."),
+        optional(
+            "words",
+            KeyType::Strings,
+            "Words that are valid predictions in addition to spans.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,20 +116,16 @@ fn present(cell: CellValue<'_>) -> Cow<'_, str> {
     }
 }
 
-pub(super) const F1_OF_WORDS: MetricKind = MetricKind {
-    definition: Definition {
-        name: "f1_of_words",
-        summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
-        details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
-                  Predicted labels that never occur in the answers are ignored. Repetitions and order do not matter, \
-                  but case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
-        source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
-        shorthand: Some("column"),
-        parameters: &[column("column", "The column of labels.")],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<F1OfWords>,
-};
+pub(super) const F1_OF_WORDS: MetricKind = MetricKind::higher::<F1OfWords>(Definition {
+    name: "f1_of_words",
+    summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
+    details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
+              Predicted labels that never occur in the answers are ignored. Repetitions and order do not matter, \
+              but case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
+    source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
+    shorthand: Some("column"),
+    parameters: &[column("column", "The column of labels.")],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -184,38 +176,34 @@ fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Ref
     column.values().enumerate().map(row).collect()
 }
 
-pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind {
-    definition: Definition {
-        name: "jaccard_of_words",
-        summary: "Mean Jaccard index of the words of the true and the predicted text.",
-        details: "The number of words in both texts of a row, divided by the number of words in at least one of them. \
-                  Texts are converted to lower case (Unicode) and split at white space. Repetitions and order do not \
-                  matter; punctuation is part of the word. A missing cell is an empty text.",
-        source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
-        shorthand: Some("column"),
-        parameters: &[
-            column("column", "The column of texts."),
-            optional(
-                "both_empty",
-                KeyType::Choice(&["refuse", "zero"]),
-                "A row in which neither text has a word (0 / 0) is invalid (default), or has the score 0 as in \
-                 scikit-learn. With `zero`, tables with fewer than two different words are invalid, as in \
-                 scikit-learn.",
-            ),
-            optional(
-                "other",
-                KeyType::Choice(&["refuse", "print"]),
-                "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`.",
-            ),
-        ],
-    },
-    direction: Direction::HigherIsBetter,
-    parse: parse::<JaccardOfWords>,
-};
+pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWords>(Definition {
+    name: "jaccard_of_words",
+    summary: "Mean Jaccard index of the words of the true and the predicted text.",
+    details: "The number of words in both texts of a row, divided by the number of words in at least one of them. \
+              Texts are converted to lower case (Unicode) and split at white space. Repetitions and order do not \
+              matter; punctuation is part of the word. A missing cell is an empty text.",
+    source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
+    shorthand: Some("column"),
+    parameters: &[
+        column("column", "The column of texts."),
+        optional(
+            "both_empty",
+            KeyType::Choice(&["refuse", "zero"]),
+            "A row in which neither text has a word (0 / 0) is invalid (default), or has the score 0 as in \
+             scikit-learn. With `zero`, tables with fewer than two different words are invalid, as in \
+             scikit-learn.",
+        ),
+        optional(
+            "other",
+            KeyType::Choice(&["refuse", "print"]),
+            "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`.",
+        ),
+    ],
+});
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum BothEmpty {
+enum EmptyTexts {
     #[default]
     Refuse,
     Zero,
@@ -226,7 +214,7 @@ enum BothEmpty {
 struct JaccardOfWords {
     column: String,
     #[serde(default)]
-    both_empty: BothEmpty,
+    both_empty: EmptyTexts,
     #[serde(default)]
     other: OtherCells,
 }
@@ -247,15 +235,15 @@ impl Metric for JaccardOfWords {
             let common = truth.intersection(&predicted).count();
             let all = truth.len() + predicted.len() - common;
             rows.push(match (all, self.both_empty) {
-                (0, BothEmpty::Zero) => 0.0,
-                (0, BothEmpty::Refuse) => return Err(self.without_words(&prediction)?),
+                (0, EmptyTexts::Zero) => 0.0,
+                (0, EmptyTexts::Refuse) => return Err(self.without_words(&prediction)?),
                 (all, _) => common as f64 / all as f64,
             });
         }
         match self.both_empty {
-            BothEmpty::Refuse => Ok(Score::python(mean(&rows))),
-            BothEmpty::Zero if several => Ok(Score::numpy(mean(&rows))),
-            BothEmpty::Zero => {
+            EmptyTexts::Refuse => Ok(Score::python(mean(&rows))),
+            EmptyTexts::Zero if several => Ok(Score::numpy(mean(&rows))),
+            EmptyTexts::Zero => {
                 let message = "answers and submission together need two different words";
                 Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column))
             }

@@ -4,36 +4,33 @@ use prep_formats::pandas::{CellValue, ColumnData};
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, columns, optional, required};
 use crate::table::column::Role;
 use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::{Pair, Side};
 
-pub(super) const FILL_MISSING: RuleKind = RuleKind {
-    definition: Definition {
-        name: "fill_missing",
-        summary: "Replaces missing cells of the submission with a value.",
-        details: "If the value is text, a column of numbers becomes a column of mixed cells, as in pandas.",
-        source: "pandas.Series.fillna",
-        shorthand: None,
-        parameters: &[
-            columns("columns", "The columns."),
-            required(
-                "with",
-                KeyType::Text,
-                "The value: text, a number, or true or false.",
-            ),
-            optional(
-                "answers",
-                KeyType::Boolean,
-                "Whether the answers' columns are filled as well; default false.",
-            ),
-        ],
-    },
-    parse: parse::<FillMissing>,
-};
+pub(super) const FILL_MISSING: RuleKind = RuleKind::new::<FillMissing>(Definition {
+    name: "fill_missing",
+    summary: "Replaces missing cells of the submission with a value.",
+    details: "If the value is text, a column of numbers becomes a column of mixed cells, as in pandas.",
+    source: "pandas.Series.fillna",
+    shorthand: None,
+    parameters: &[
+        columns("columns", "The columns."),
+        required(
+            "with",
+            KeyType::Text,
+            "The value: text, a number, or true or false.",
+        ),
+        optional(
+            "answers",
+            KeyType::Boolean,
+            "Whether the answers' columns are filled as well; default false.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -135,29 +132,26 @@ impl FillMissing {
     }
 }
 
-pub(super) const BINARIZE: RuleKind = RuleKind {
-    definition: Definition {
-        name: "binarize",
-        summary: "Converts numbers to 1 if they reach a threshold, otherwise to 0.",
-        details: "A missing cell becomes 0; booleans are treated as 0 and 1; text is invalid.",
-        source: "MLE-bench graders",
-        shorthand: None,
-        parameters: &[
-            columns("columns", "The columns."),
-            required(
-                "from",
-                KeyType::Number,
-                "The smallest number that becomes 1.",
-            ),
-            required(
-                "of",
-                KeyType::Choice(&["answers", "both"]),
-                "The table to change.",
-            ),
-        ],
-    },
-    parse: parse::<Binarize>,
-};
+pub(super) const BINARIZE: RuleKind = RuleKind::new::<Binarize>(Definition {
+    name: "binarize",
+    summary: "Converts numbers to 1 if they reach a threshold, otherwise to 0.",
+    details: "A missing cell becomes 0; booleans are treated as 0 and 1; text is invalid.",
+    source: "MLE-bench graders",
+    shorthand: None,
+    parameters: &[
+        columns("columns", "The columns."),
+        required(
+            "from",
+            KeyType::Number,
+            "The smallest number that becomes 1.",
+        ),
+        required(
+            "of",
+            KeyType::Choice(&["answers", "both"]),
+            "The table to change.",
+        ),
+    ],
+});
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::refusal::{Refusal, RowPolicy};
@@ -38,9 +39,12 @@ pub struct RuleKind {
     pub(crate) parse: fn(Value) -> Result<Box<dyn Rule>, serde_json::Error>,
 }
 
-/// Parses the parameters of a rule of type `R`.
-pub(super) fn parse<R: Rule + serde::de::DeserializeOwned + 'static>(
-    value: Value,
-) -> Result<Box<dyn Rule>, serde_json::Error> {
-    Ok(Box::new(serde_json::from_value::<R>(value)?))
+impl RuleKind {
+    /// A rule of type `R`.
+    pub(super) const fn new<R: Rule + DeserializeOwned + 'static>(definition: Definition) -> Self {
+        RuleKind {
+            definition,
+            parse: |value| Ok(Box::new(serde_json::from_value::<R>(value)?)),
+        }
+    }
 }

@@ -3,27 +3,24 @@
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, optional};
 use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
 
-pub(super) const COLUMNS: RuleKind = RuleKind {
-    definition: Definition {
-        name: "columns",
-        summary: "The submission has these columns; other columns and any order are allowed.",
-        details: "Names are compared exactly. Without parameters, all columns of the answers are required.",
-        source: "MLE-bench graders",
-        shorthand: Some("columns"),
-        parameters: &[optional(
-            "columns",
-            KeyType::Selection,
-            "The required columns; default: the columns of the answers.",
-        )],
-    },
-    parse: parse::<RequiredColumns>,
-};
+pub(super) const COLUMNS: RuleKind = RuleKind::new::<RequiredColumns>(Definition {
+    name: "columns",
+    summary: "The submission has these columns; other columns and any order are allowed.",
+    details: "Names are compared exactly. Without parameters, all columns of the answers are required.",
+    source: "MLE-bench graders",
+    shorthand: Some("columns"),
+    parameters: &[optional(
+        "columns",
+        KeyType::Selection,
+        "The required columns; default: the columns of the answers.",
+    )],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,34 +42,31 @@ impl Rule for RequiredColumns {
     }
 }
 
-pub(super) const EXACT_COLUMNS: RuleKind = RuleKind {
-    definition: Definition {
-        name: "exact_columns",
-        summary: "The submission has these columns and no others.",
-        details: "A repeated column name is treated as an additional column (`x.1`), and so is a saved index. Without \
-                  parameters, the columns of the answers are required, in any order.",
-        source: "MLE-bench graders",
-        shorthand: Some("columns"),
-        parameters: &[
-            optional(
-                "columns",
-                KeyType::Selection,
-                "The columns; default: the columns of the answers.",
-            ),
-            optional(
-                "in_order",
-                KeyType::Boolean,
-                "Whether the columns must be in this order; default false.",
-            ),
-            optional(
-                "first",
-                KeyType::Column,
-                "The column that must come first; the order of the other columns does not matter.",
-            ),
-        ],
-    },
-    parse: parse::<ExactColumns>,
-};
+pub(super) const EXACT_COLUMNS: RuleKind = RuleKind::new::<ExactColumns>(Definition {
+    name: "exact_columns",
+    summary: "The submission has these columns and no others.",
+    details: "A repeated column name is treated as an additional column (`x.1`), and so is a saved index. Without \
+              parameters, the columns of the answers are required, in any order.",
+    source: "MLE-bench graders",
+    shorthand: Some("columns"),
+    parameters: &[
+        optional(
+            "columns",
+            KeyType::Selection,
+            "The columns; default: the columns of the answers.",
+        ),
+        optional(
+            "in_order",
+            KeyType::Boolean,
+            "Whether the columns must be in this order; default false.",
+        ),
+        optional(
+            "first",
+            KeyType::Column,
+            "The column that must come first; the order of the other columns does not matter.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,21 +133,18 @@ fn shorten_list(names: &[&str]) -> String {
     }
 }
 
-pub(super) const RENAME: RuleKind = RuleKind {
-    definition: Definition {
-        name: "rename",
-        summary: "Gives a column of the submission the name that the answers use.",
-        details: "If the submission already uses the answers' name, it is not changed. If it has both names, it is \
-                  invalid.",
-        source: "pandas.DataFrame.rename",
-        shorthand: None,
-        parameters: &[
-            column("column", "The name in the submission."),
-            column("to", "The name in the answers."),
-        ],
-    },
-    parse: parse::<Rename>,
-};
+pub(super) const RENAME: RuleKind = RuleKind::new::<Rename>(Definition {
+    name: "rename",
+    summary: "Gives a column of the submission the name that the answers use.",
+    details: "If the submission already uses the answers' name, it is not changed. If it has both names, it is \
+              invalid.",
+    source: "pandas.DataFrame.rename",
+    shorthand: None,
+    parameters: &[
+        column("column", "The name in the submission."),
+        column("to", "The name in the answers."),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
 use crate::spec::definition::{Definition, column, optional};
 use crate::table::column::GradedColumn;
@@ -14,34 +14,31 @@ use crate::table::key::{Identifier, first_difference, key};
 use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
 
-pub(super) const ALIGN: RuleKind = RuleKind {
-    definition: Definition {
-        name: "align",
-        summary: "Sorts both tables by an identifier and checks that the identifiers of both tables are equal row by \
-                  row.",
-        details: "Tables are sorted like pandas' `sort_values` does: text by code point, numbers by value, missing \
-                  identifiers last. Rows with equal identifiers are in the order that NumPy's unstable sort produces. \
-                  Identifiers are compared by value: `1.0` equals `1`, a number never equals a text, and a missing \
-                  identifier equals no identifier.",
-        source: "pandas.DataFrame.sort_values, numpy.argsort",
-        shorthand: Some("by"),
-        parameters: &[
-            column("by", "The identifier."),
-            optional(
-                "check",
-                KeyType::Choice(&["equal", "none"]),
-                "`none`: only sort, so that rows are paired by rank, even if their identifiers differ.",
-            ),
-            optional(
-                "surplus",
-                KeyType::Choice(&["refuse", "drop"]),
-                "`drop`: after sorting, the last rows of the longer table are dropped (as by Python's `zip`). If an \
-                 identifier is repeated, all later rows are then paired with the wrong rows.",
-            ),
-        ],
-    },
-    parse: parse::<Align>,
-};
+pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
+    name: "align",
+    summary: "Sorts both tables by an identifier and checks that the identifiers of both tables are equal row by \
+              row.",
+    details: "Tables are sorted like pandas' `sort_values` does: text by code point, numbers by value, missing \
+              identifiers last. Rows with equal identifiers are in the order that NumPy's unstable sort produces. \
+              Identifiers are compared by value: `1.0` equals `1`, a number never equals a text, and a missing \
+              identifier equals no identifier.",
+    source: "pandas.DataFrame.sort_values, numpy.argsort",
+    shorthand: Some("by"),
+    parameters: &[
+        column("by", "The identifier."),
+        optional(
+            "check",
+            KeyType::Choice(&["equal", "none"]),
+            "`none`: only sort, so that rows are paired by rank, even if their identifiers differ.",
+        ),
+        optional(
+            "surplus",
+            KeyType::Choice(&["refuse", "drop"]),
+            "`drop`: after sorting, the last rows of the longer table are dropped (as by Python's `zip`). If an \
+             identifier is repeated, all later rows are then paired with the wrong rows.",
+        ),
+    ],
+});
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -115,19 +112,16 @@ fn sort(pair: &mut Pair<'_>, by: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(super) const ALIGN_GROUPS: RuleKind = RuleKind {
-    definition: Definition {
-        name: "align_groups",
-        summary: "Pairs the n-th row of each group in both tables; both tables must have the same number of rows in \
-                  each group.",
-        details: "Groups are ordered by their first rows in the answers. Groups that are not in the answers are \
-                  dropped.",
-        source: "MLE-bench graders",
-        shorthand: Some("by"),
-        parameters: &[column("by", "The column that defines the groups.")],
-    },
-    parse: parse::<AlignGroups>,
-};
+pub(super) const ALIGN_GROUPS: RuleKind = RuleKind::new::<AlignGroups>(Definition {
+    name: "align_groups",
+    summary: "Pairs the n-th row of each group in both tables; both tables must have the same number of rows in \
+              each group.",
+    details: "Groups are ordered by their first rows in the answers. Groups that are not in the answers are \
+              dropped.",
+    source: "MLE-bench graders",
+    shorthand: Some("by"),
+    parameters: &[column("by", "The column that defines the groups.")],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -189,26 +183,23 @@ fn groups<'a>(column: &GradedColumn<'a>) -> Groups<'a> {
     (order, rows)
 }
 
-pub(super) const JOIN: RuleKind = RuleKind {
-    definition: Definition {
-        name: "join",
-        summary: "Pairs the rows of both tables that have the same identifier, and drops the other rows.",
-        details: "The result has the order of the answers. Rows with the same identifier have the order of the \
-                  submission. A repeated identifier gives a row for each pair, so it has more weight.",
-        source: "pandas.DataFrame.merge",
-        shorthand: Some("by"),
-        parameters: &[
-            column("by", "The identifier."),
-            optional(
-                "repeated",
-                KeyType::Choice(&["allow", "allow_alone"]),
-                "`allow_alone`: identifiers that the submission repeats are invalid unless only one identifier remains, \
-                 because NumPy can compare a single number with many.",
-            ),
-        ],
-    },
-    parse: parse::<Join>,
-};
+pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
+    name: "join",
+    summary: "Pairs the rows of both tables that have the same identifier, and drops the other rows.",
+    details: "The result has the order of the answers. Rows with the same identifier have the order of the \
+              submission. A repeated identifier gives a row for each pair, so it has more weight.",
+    source: "pandas.DataFrame.merge",
+    shorthand: Some("by"),
+    parameters: &[
+        column("by", "The identifier."),
+        optional(
+            "repeated",
+            KeyType::Choice(&["allow", "allow_alone"]),
+            "`allow_alone`: identifiers that the submission repeats are invalid unless only one identifier remains, \
+             because NumPy can compare a single number with many.",
+        ),
+    ],
+});
 
 /// Maximum number of pairs of rows. Without this limit, identifiers that both tables repeat could create any number of
 /// pairs.

@@ -5,24 +5,21 @@ use std::collections::HashMap;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
 use crate::spec::definition::{Definition, column, one, optional};
 use crate::table::column::GradedColumn;
 use crate::table::key::key;
 use crate::table::pair::Pair;
 
-pub(super) const NOT_EMPTY: RuleKind = RuleKind {
-    definition: Definition {
-        name: "not_empty",
-        summary: "The submission has at least one row and one column.",
-        details: "",
-        source: "pandas.DataFrame.empty",
-        shorthand: None,
-        parameters: &[],
-    },
-    parse: parse::<NotEmpty>,
-};
+pub(super) const NOT_EMPTY: RuleKind = RuleKind::new::<NotEmpty>(Definition {
+    name: "not_empty",
+    summary: "The submission has at least one row and one column.",
+    details: "",
+    source: "pandas.DataFrame.empty",
+    shorthand: None,
+    parameters: &[],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,21 +42,18 @@ impl Rule for NotEmpty {
     }
 }
 
-pub(super) const SAME_ROWS: RuleKind = RuleKind {
-    definition: Definition {
-        name: "same_rows",
-        summary: "The submission has the same number of rows as the answers.",
-        details: "",
-        source: "MLE-bench graders",
-        shorthand: Some("times"),
-        parameters: &[optional(
-            "times",
-            KeyType::Natural,
-            "The number of rows of the submission for each row of the answers; default 1.",
-        )],
-    },
-    parse: parse::<SameRows>,
-};
+pub(super) const SAME_ROWS: RuleKind = RuleKind::new::<SameRows>(Definition {
+    name: "same_rows",
+    summary: "The submission has the same number of rows as the answers.",
+    details: "",
+    source: "MLE-bench graders",
+    shorthand: Some("times"),
+    parameters: &[optional(
+        "times",
+        KeyType::Natural,
+        "The number of rows of the submission for each row of the answers; default 1.",
+    )],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,25 +98,22 @@ pub(crate) fn check(found: usize, expected: usize) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalKind::RowCount, message))
 }
 
-pub(super) const SAME_IDS: RuleKind = RuleKind {
-    definition: Definition {
-        name: "same_ids",
-        summary: "The submission has the same identifiers as the answers, in any order.",
-        details: "Identifiers are compared as sets, so a repeated identifier is valid (see `same_rows`). Numbers are \
-                  compared by value (`1.0` equals `1`) and never equal text.",
-        source: "MLE-bench graders",
-        shorthand: Some("column"),
-        parameters: &[
-            column("column", "The identifier."),
-            optional(
-                "relation",
-                KeyType::Choice(&["equal", "subset", "superset"]),
-                "`subset`: the submission may omit identifiers; `superset`: it may have additional ones.",
-            ),
-        ],
-    },
-    parse: parse::<SameIds>,
-};
+pub(super) const SAME_IDS: RuleKind = RuleKind::new::<SameIds>(Definition {
+    name: "same_ids",
+    summary: "The submission has the same identifiers as the answers, in any order.",
+    details: "Identifiers are compared as sets, so a repeated identifier is valid (see `same_rows`). Numbers are \
+              compared by value (`1.0` equals `1`) and never equal text.",
+    source: "MLE-bench graders",
+    shorthand: Some("column"),
+    parameters: &[
+        column("column", "The identifier."),
+        optional(
+            "relation",
+            KeyType::Choice(&["equal", "subset", "superset"]),
+            "`subset`: the submission may omit identifiers; `superset`: it may have additional ones.",
+        ),
+    ],
+});
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, columns, optional, required};
 use crate::table::column::CellValue;
@@ -14,34 +14,31 @@ use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
 
-pub(super) const KEEP_ROWS: RuleKind = RuleKind {
-    definition: Definition {
-        name: "keep_rows",
-        summary: "Keeps the rows that the answers mark as scored.",
-        details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between \
-                  `min` and `max`. In the submission, the rows at the same positions are kept. With `by`, rows are \
-                  kept by identifier instead, and an identifier that is not in the answers is invalid. With `in_file`, \
-                  rows of the submission are kept by their position in the file, even if the rows were sorted since.",
-        source: "pandas boolean indexing",
-        shorthand: None,
-        parameters: &[
-            columns("sum_of", "The answers' columns that are summed."),
-            optional("min", KeyType::Number, "The smallest sum of a kept row."),
-            optional("max", KeyType::Number, "The largest sum of a kept row."),
-            optional(
-                "by",
-                KeyType::Column,
-                "The identifier by which rows of the submission are matched; default: by position.",
-            ),
-            optional(
-                "in_file",
-                KeyType::Boolean,
-                "Whether rows are matched by their position in the file, as by pandas' index after sorting.",
-            ),
-        ],
-    },
-    parse: parse::<KeepRows>,
-};
+pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
+    name: "keep_rows",
+    summary: "Keeps the rows that the answers mark as scored.",
+    details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between \
+              `min` and `max`. In the submission, the rows at the same positions are kept. With `by`, rows are \
+              kept by identifier instead, and an identifier that is not in the answers is invalid. With `in_file`, \
+              rows of the submission are kept by their position in the file, even if the rows were sorted since.",
+    source: "pandas boolean indexing",
+    shorthand: None,
+    parameters: &[
+        columns("sum_of", "The answers' columns that are summed."),
+        optional("min", KeyType::Number, "The smallest sum of a kept row."),
+        optional("max", KeyType::Number, "The largest sum of a kept row."),
+        optional(
+            "by",
+            KeyType::Column,
+            "The identifier by which rows of the submission are matched; default: by position.",
+        ),
+        optional(
+            "in_file",
+            KeyType::Boolean,
+            "Whether rows are matched by their position in the file, as by pandas' index after sorting.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,26 +112,23 @@ fn positions(kept: &[bool]) -> Vec<u32> {
         .collect()
 }
 
-pub(super) const KEEP_LAST: RuleKind = RuleKind {
-    definition: Definition {
-        name: "keep_last",
-        summary: "Keeps the last rows of each group of the answers, after sorting by a column.",
-        details: "The answers are sorted by `by` (see `align`). A group with fewer than `count` rows is kept \
-                  completely. Rows without a group are dropped. The submission is not changed (see `join`).",
-        source: "pandas.DataFrame.groupby(...).tail",
-        shorthand: None,
-        parameters: &[
-            column("groups", "The answers' column that defines the groups."),
-            column("by", "The answers' column to sort by."),
-            required(
-                "count",
-                KeyType::Natural,
-                "The number of rows to keep in each group.",
-            ),
-        ],
-    },
-    parse: parse::<KeepLast>,
-};
+pub(super) const KEEP_LAST: RuleKind = RuleKind::new::<KeepLast>(Definition {
+    name: "keep_last",
+    summary: "Keeps the last rows of each group of the answers, after sorting by a column.",
+    details: "The answers are sorted by `by` (see `align`). A group with fewer than `count` rows is kept \
+              completely. Rows without a group are dropped. The submission is not changed (see `join`).",
+    source: "pandas.DataFrame.groupby(...).tail",
+    shorthand: None,
+    parameters: &[
+        column("groups", "The answers' column that defines the groups."),
+        column("by", "The answers' column to sort by."),
+        required(
+            "count",
+            KeyType::Natural,
+            "The number of rows to keep in each group.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -166,17 +160,14 @@ impl Rule for KeepLast {
     }
 }
 
-pub(super) const DROP_MISSING: RuleKind = RuleKind {
-    definition: Definition {
-        name: "drop_missing",
-        summary: "Drops rows of the answers that have no value in one of the columns.",
-        details: "The submission is not changed (see `join`).",
-        source: "pandas.DataFrame.dropna",
-        shorthand: Some("columns"),
-        parameters: &[columns("columns", "The columns.")],
-    },
-    parse: parse::<DropMissing>,
-};
+pub(super) const DROP_MISSING: RuleKind = RuleKind::new::<DropMissing>(Definition {
+    name: "drop_missing",
+    summary: "Drops rows of the answers that have no value in one of the columns.",
+    details: "The submission is not changed (see `join`).",
+    source: "pandas.DataFrame.dropna",
+    shorthand: Some("columns"),
+    parameters: &[columns("columns", "The columns.")],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -198,17 +189,14 @@ impl Rule for DropMissing {
     }
 }
 
-pub(super) const DROP_UNKNOWN: RuleKind = RuleKind {
-    definition: Definition {
-        name: "drop_unknown",
-        summary: "Drops the submission's rows whose identifier is not in the answers.",
-        details: "Identifiers are compared as in `same_ids`.",
-        source: "pandas.Series.isin",
-        shorthand: Some("column"),
-        parameters: &[column("column", "The identifier.")],
-    },
-    parse: parse::<DropUnknown>,
-};
+pub(super) const DROP_UNKNOWN: RuleKind = RuleKind::new::<DropUnknown>(Definition {
+    name: "drop_unknown",
+    summary: "Drops the submission's rows whose identifier is not in the answers.",
+    details: "Identifiers are compared as in `same_ids`.",
+    source: "pandas.Series.isin",
+    shorthand: Some("column"),
+    parameters: &[column("column", "The identifier.")],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

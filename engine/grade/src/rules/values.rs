@@ -4,7 +4,7 @@ use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind};
 use crate::python::{python_float, python_repr, round_numpy};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, columns, one, optional};
@@ -12,32 +12,29 @@ use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, check_numeric_type, number};
 use crate::table::pair::Pair;
 
-pub(super) const NUMERIC: RuleKind = RuleKind {
-    definition: Definition {
-        name: "numeric",
-        summary: "The columns contain numbers.",
-        details: "pandas gives each column one type: a single text makes the entire column text, and so does an \
-                  integer beyond 64 bits or a number too large for a double. Missing cells and infinite numbers are \
-                  valid (see `finite`, `range`).",
-        source: "pandas.to_numeric, Series.astype(float), Series.dtype",
-        shorthand: Some("columns"),
-        parameters: &[
-            columns("columns", "The columns."),
-            optional(
-                "text",
-                KeyType::Choice(&["refuse", "convert"]),
-                "`convert`: a column of text is valid if Python's `float` converts each text to a number.",
-            ),
-            optional(
-                "booleans",
-                KeyType::Choice(&["allow", "refuse", "allow_complete"]),
-                "Whether True and False are valid as 1 and 0 (default) or invalid; `allow_complete`: valid only in a \
-                 column without missing cells, because pandas has no boolean type for a column with missing cells.",
-            ),
-        ],
-    },
-    parse: parse::<Numeric>,
-};
+pub(super) const NUMERIC: RuleKind = RuleKind::new::<Numeric>(Definition {
+    name: "numeric",
+    summary: "The columns contain numbers.",
+    details: "pandas gives each column one type: a single text makes the entire column text, and so does an \
+              integer beyond 64 bits or a number too large for a double. Missing cells and infinite numbers are \
+              valid (see `finite`, `range`).",
+    source: "pandas.to_numeric, Series.astype(float), Series.dtype",
+    shorthand: Some("columns"),
+    parameters: &[
+        columns("columns", "The columns."),
+        optional(
+            "text",
+            KeyType::Choice(&["refuse", "convert"]),
+            "`convert`: a column of text is valid if Python's `float` converts each text to a number.",
+        ),
+        optional(
+            "booleans",
+            KeyType::Choice(&["allow", "refuse", "allow_complete"]),
+            "Whether True and False are valid as 1 and 0 (default) or invalid; `allow_complete`: valid only in a \
+             column without missing cells, because pandas has no boolean type for a column with missing cells.",
+        ),
+    ],
+});
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -119,18 +116,15 @@ impl Numeric {
     }
 }
 
-pub(super) const TEXT: RuleKind = RuleKind {
-    definition: Definition {
-        name: "text",
-        summary: "Every cell of the columns is text.",
-        details: "A column is invalid if all its cells are numbers or booleans, or if a cell is missing (see \
-                  `fill_missing`).",
-        source: "MLE-bench graders",
-        shorthand: Some("columns"),
-        parameters: &[columns("columns", "The columns.")],
-    },
-    parse: parse::<TextCells>,
-};
+pub(super) const TEXT: RuleKind = RuleKind::new::<TextCells>(Definition {
+    name: "text",
+    summary: "Every cell of the columns is text.",
+    details: "A column is invalid if all its cells are numbers or booleans, or if a cell is missing (see \
+              `fill_missing`).",
+    source: "MLE-bench graders",
+    shorthand: Some("columns"),
+    parameters: &[columns("columns", "The columns.")],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -151,17 +145,14 @@ impl Rule for TextCells {
     }
 }
 
-pub(super) const FINITE: RuleKind = RuleKind {
-    definition: Definition {
-        name: "finite",
-        summary: "No cell of the columns is missing, infinite or not a number.",
-        details: "",
-        source: "numpy.isfinite",
-        shorthand: Some("columns"),
-        parameters: &[columns("columns", "The columns.")],
-    },
-    parse: parse::<Finite>,
-};
+pub(super) const FINITE: RuleKind = RuleKind::new::<Finite>(Definition {
+    name: "finite",
+    summary: "No cell of the columns is missing, infinite or not a number.",
+    details: "",
+    source: "numpy.isfinite",
+    shorthand: Some("columns"),
+    parameters: &[columns("columns", "The columns.")],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -175,42 +166,55 @@ impl Rule for Finite {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.select(pair) {
-            let column = pair.submission.column(name)?;
-            for (position, value) in column.values().enumerate() {
-                let kind = match number(value) {
-                    Some(number) if number.is_finite() => continue,
-                    Some(_) => RefusalKind::Range,
-                    None if value == CellValue::Missing => RefusalKind::Missing,
-                    None => RefusalKind::Type,
-                };
-                return Err(column.refuse(kind, position, "a finite number"));
-            }
-        }
-        Ok(())
+        check_cells(
+            &self.columns,
+            pair,
+            "a finite number",
+            |value| match number(value) {
+                Some(number) if number.is_finite() => None,
+                Some(_) => Some(RefusalKind::Range),
+                None if value == CellValue::Missing => Some(RefusalKind::Missing),
+                None => Some(RefusalKind::Type),
+            },
+        )
     }
 }
 
-pub(super) const RANGE: RuleKind = RuleKind {
-    definition: Definition {
-        name: "range",
-        summary: "All numbers of the columns are between two bounds, inclusive.",
-        details: "Booleans are treated as 0 and 1; text is invalid. `-0.0` is not below 0.",
-        source: "MLE-bench graders",
-        shorthand: None,
-        parameters: &[
-            columns("columns", "The columns."),
-            optional("min", KeyType::Number, "The smallest number allowed."),
-            optional("max", KeyType::Number, "The largest number allowed."),
-            optional(
-                "missing",
-                KeyType::Choice(&["refuse", "ignore"]),
-                "Whether a missing cell is invalid (default) or valid.",
-            ),
-        ],
-    },
-    parse: parse::<Range>,
-};
+/// Refuses the first cell of these columns that has a `mistake`.
+fn check_cells(
+    columns: &ColumnSelection,
+    pair: &Pair<'_>,
+    expected: &str,
+    mistake: impl Fn(CellValue<'_>) -> Option<RefusalKind>,
+) -> Result<(), Refusal> {
+    for name in columns.select(pair) {
+        let column = pair.submission.column(name)?;
+        for (position, value) in column.values().enumerate() {
+            if let Some(kind) = mistake(value) {
+                return Err(column.refuse(kind, position, expected));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) const RANGE: RuleKind = RuleKind::new::<Range>(Definition {
+    name: "range",
+    summary: "All numbers of the columns are between two bounds, inclusive.",
+    details: "Booleans are treated as 0 and 1; text is invalid. `-0.0` is not below 0.",
+    source: "MLE-bench graders",
+    shorthand: None,
+    parameters: &[
+        columns("columns", "The columns."),
+        optional("min", KeyType::Number, "The smallest number allowed."),
+        optional("max", KeyType::Number, "The largest number allowed."),
+        optional(
+            "missing",
+            KeyType::Choice(&["refuse", "ignore"]),
+            "Whether a missing cell is invalid (default) or valid.",
+        ),
+    ],
+});
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -236,20 +240,13 @@ impl Rule for Range {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.select(pair) {
-            let column = pair.submission.column(name)?;
-            for (position, value) in column.values().enumerate() {
-                let kind = match value {
-                    CellValue::Missing if self.missing == Missing::Ignore => continue,
-                    CellValue::Missing => RefusalKind::Missing,
-                    CellValue::Text(_) => RefusalKind::Type,
-                    value if number(value).is_some_and(|number| self.contains(number)) => continue,
-                    _ => RefusalKind::Range,
-                };
-                return Err(column.refuse(kind, position, &self.expected()));
-            }
-        }
-        Ok(())
+        check_cells(&self.columns, pair, &self.expected(), |value| match value {
+            CellValue::Missing if self.missing == Missing::Ignore => None,
+            CellValue::Missing => Some(RefusalKind::Missing),
+            CellValue::Text(_) => Some(RefusalKind::Type),
+            value if number(value).is_some_and(|number| self.contains(number)) => None,
+            _ => Some(RefusalKind::Range),
+        })
     }
 }
 
@@ -270,32 +267,29 @@ impl Range {
     }
 }
 
-pub(super) const ROWS_SUM_TO: RuleKind = RuleKind {
-    definition: Definition {
-        name: "rows_sum_to",
-        summary: "In every row, the columns sum to a given number, for example 1 for probabilities.",
-        details: "The columns are added from left to right as listed; missing cells are left out, and text is \
-                  invalid. The sum must not differ from the total by more than `absolute + 1e-5 * |total|`. With \
-                  `decimals`, the sum rounded to this number of decimals must equal the total instead.",
-        source: "numpy.isclose, numpy.round",
-        shorthand: None,
-        parameters: &[
-            columns("columns", "The columns."),
-            optional("total", KeyType::Number, "The sum; default 1."),
-            optional(
-                "absolute",
-                KeyType::Number,
-                "Absolute tolerance; default 1e-8.",
-            ),
-            optional(
-                "decimals",
-                KeyType::Natural,
-                "Round the sum to this number of decimals and require that it equals the total.",
-            ),
-        ],
-    },
-    parse: parse::<RowsSumTo>,
-};
+pub(super) const ROWS_SUM_TO: RuleKind = RuleKind::new::<RowsSumTo>(Definition {
+    name: "rows_sum_to",
+    summary: "In every row, the columns sum to a given number, for example 1 for probabilities.",
+    details: "The columns are added from left to right as listed; missing cells are left out, and text is \
+              invalid. The sum must not differ from the total by more than `absolute + 1e-5 * |total|`. With \
+              `decimals`, the sum rounded to this number of decimals must equal the total instead.",
+    source: "numpy.isclose, numpy.round",
+    shorthand: None,
+    parameters: &[
+        columns("columns", "The columns."),
+        optional("total", KeyType::Number, "The sum; default 1."),
+        optional(
+            "absolute",
+            KeyType::Number,
+            "Absolute tolerance; default 1e-8.",
+        ),
+        optional(
+            "decimals",
+            KeyType::Natural,
+            "Round the sum to this number of decimals and require that it equals the total.",
+        ),
+    ],
+});
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,7 +1,6 @@
 //! Parses a `grade:` section: rules in order, and one metric.
 
 pub mod definition;
-pub(crate) mod error;
 pub(crate) mod kinds;
 
 use serde_json::{Map, Value};
@@ -9,8 +8,8 @@ use serde_json::{Map, Value};
 use crate::metrics::Direction;
 use crate::metrics::kind::{SpecMetric, read_metric};
 use crate::rules::{self, Rule};
-use crate::spec::error::{GradeSpecError, GradeSpecErrors, KeyPath};
 use crate::spec::kinds::{Faults, known_keys, missing, read_kind, shape, unknown, value};
+use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath};
 use crate::table::answers::Rows;
 
 /// The keys of a `grade:` section. The caller resolves `answers` and `sample`.

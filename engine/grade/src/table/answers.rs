@@ -42,14 +42,14 @@ pub enum AnswersError {
 /// The value of a column in a row.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-enum Content {
+enum AnswerContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<RowPart>),
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct RowPart {
     /// The path of one value.
     of: Option<String>,
     /// The path of a list.
@@ -63,7 +63,7 @@ struct Part {
 /// The rows that a record of the answers creates.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    rows: Vec<BTreeMap<String, Content>>,
+    rows: Vec<BTreeMap<String, AnswerContent>>,
     /// The columns of all rows, in order of appearance.
     columns: Vec<String>,
 }
@@ -77,7 +77,7 @@ impl Rows {
         for row in given {
             let mut contents = BTreeMap::new();
             for (name, content) in row {
-                let content = Content::deserialize(&content).map_err(|_| {
+                let content = AnswerContent::deserialize(&content).map_err(|_| {
                     serde_json::Error::custom(format!(
                         "`{name}` must be a text or a list of parts, each with `of` or `each`, `unless` and `text`"
                     ))
@@ -128,10 +128,10 @@ impl Rows {
     }
 }
 
-impl Content {
+impl AnswerContent {
     fn check(&self) -> Result<(), &'static str> {
         match self {
-            Content::Parts(parts)
+            AnswerContent::Parts(parts)
                 if parts
                     .iter()
                     .any(|part| part.of.is_some() == part.each.is_some()) =>
@@ -145,8 +145,8 @@ impl Content {
     /// Returns the text of the cell, which is empty if the cell is missing.
     fn text(&self, record: &Value, line: usize) -> Result<String, AnswersError> {
         match self {
-            Content::Text(template) => fill(template, record, line),
-            Content::Parts(parts) => {
+            AnswerContent::Text(template) => fill(template, record, line),
+            AnswerContent::Parts(parts) => {
                 let mut words = Vec::new();
                 for part in parts {
                     part.print(record, line, &mut words)?;
@@ -157,7 +157,7 @@ impl Content {
     }
 }
 
-impl Part {
+impl RowPart {
     fn print(
         &self,
         record: &Value,

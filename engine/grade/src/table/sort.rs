@@ -186,13 +186,13 @@ const CHUNK_BYTES: usize = 8;
 
 /// Positions in ascending order of their keys.
 pub(crate) struct Ordered {
-    items: Vec<Item>,
+    items: Vec<SortItem>,
     /// For each item, whether its key equals the key of the previous item. `None` if all keys are different.
     repeats: Option<Vec<bool>>,
 }
 
 #[derive(Clone, Copy)]
-struct Item {
+struct SortItem {
     piece: u64,
     position: u32,
 }
@@ -205,7 +205,7 @@ impl Ordered {
         let numbers = |piece: &dyn Fn(usize) -> Option<u64>| {
             let items = positions.iter().map(|&position| {
                 let piece = piece(row(position)? as usize)?;
-                Some(Item { piece, position })
+                Some(SortItem { piece, position })
             });
             Some(Ordered::of_numbers(items.collect::<Option<_>>()?))
         };
@@ -225,7 +225,7 @@ impl Ordered {
         }
     }
 
-    fn of_numbers(mut items: Vec<Item>) -> Ordered {
+    fn of_numbers(mut items: Vec<SortItem>) -> Ordered {
         items.sort_unstable_by_key(|item| item.piece);
         Ordered::marked(items, |before, item| before.piece == item.piece)
     }
@@ -244,11 +244,11 @@ impl Ordered {
                 shared = shared.get(..count).unwrap_or_default();
             }
         }
-        let text = |item: &Item| text(item.position).unwrap_or_default();
+        let text = |item: &SortItem| text(item.position).unwrap_or_default();
         let items = positions
             .iter()
-            .map(|&position| Item { piece: 0, position });
-        let mut items: Vec<Item> = items.collect();
+            .map(|&position| SortItem { piece: 0, position });
+        let mut items: Vec<SortItem> = items.collect();
         let mut has_equal = false;
         // Ranges of texts that are equal before this byte.
         let mut open = vec![(0..items.len(), shared.len())];
@@ -265,7 +265,7 @@ impl Ordered {
             }
             // Texts that ended before this chunk can only differ in trailing zero bytes.
             if is_at_end || alike.len() <= MAX_DIRECT_SORT {
-                let order = |a: &Item, b: &Item| {
+                let order = |a: &SortItem, b: &SortItem| {
                     let pieces = a.piece.cmp(&b.piece);
                     pieces.then_with(|| text(a).cmp(text(b)))
                 };
@@ -294,7 +294,7 @@ impl Ordered {
         }))
     }
 
-    fn marked(items: Vec<Item>, equal: impl Fn(&Item, &Item) -> bool) -> Ordered {
+    fn marked(items: Vec<SortItem>, equal: impl Fn(&SortItem, &SortItem) -> bool) -> Ordered {
         let repeats = items.windows(2).map(|two| match two {
             [before, item] => equal(before, item),
             _ => false,

@@ -4,12 +4,9 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, UInt64Array,
-};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use prep_formats::npy::{ArrayValues, ElementKind, NpyArray};
+use prep_formats::npy::{ElementKind, NpyArray};
 use prep_formats::pandas::{ColumnType, arrow_type};
 use prep_sql::{RECORD_COLUMN, Relation, RelationBatch, RelationColumn, ScanError};
 
@@ -82,7 +79,7 @@ impl Relation for ArrayRelation {
                     return Err("queries cannot compute with entries of an array".into());
                 }
                 let rows = self.chosen.origins(first, len);
-                let array = values(self.array.elements(&rows)?);
+                let array = self.array.elements(&rows)?;
                 let data_type = self.columns.get(*column).map(|column| &column.data_type);
                 arrays.push(match data_type {
                     Some(DataType::Float64) => cast(&array, &DataType::Float64)?,
@@ -110,29 +107,5 @@ pub(crate) fn element_type(kind: ElementKind) -> ColumnType {
         ElementKind::Single => ColumnType::Float32,
         ElementKind::Double => ColumnType::Float64,
         ElementKind::Text => ColumnType::Text,
-    }
-}
-
-/// As in other tables, NaN and the empty text are missing.
-fn values(elements: ArrayValues) -> ArrayRef {
-    match elements {
-        ArrayValues::Bools(values) => Arc::new(BooleanArray::from(values)),
-        ArrayValues::Integers(values) => Arc::new(Int64Array::from(values)),
-        ArrayValues::Unsigned(values) => Arc::new(UInt64Array::from(values)),
-        ArrayValues::Singles(values) => Arc::new(Float32Array::from_iter(
-            values
-                .into_iter()
-                .map(|value| (!value.is_nan()).then_some(value)),
-        )),
-        ArrayValues::Doubles(values) => Arc::new(Float64Array::from_iter(
-            values
-                .into_iter()
-                .map(|value| (!value.is_nan()).then_some(value)),
-        )),
-        ArrayValues::Texts(values) => Arc::new(StringArray::from_iter(
-            values
-                .into_iter()
-                .map(|value| (!value.is_empty()).then_some(value)),
-        )),
     }
 }

@@ -148,7 +148,7 @@ impl StoredText {
         let open = || {
             let (store, max_mapped_bytes) = (context.store.clone(), max_mapped_bytes(context));
             let file = store.open_private(object)?;
-            let full_table = TextTable::open(map(&file)?, schema.clone(), max_mapped_bytes);
+            let full_table = TextTable::open(map(&file)?, schema.clone(), max_mapped_bytes, None);
             Ok(StoredText {
                 schema: schema.clone(),
                 store,
@@ -221,7 +221,7 @@ impl StoredText {
         }
         let object = self.store.open_private(&self.object.digest)?;
         let (schema, index) = (self.schema.clone(), std::mem::take(&mut *index));
-        let full_table = TextTable::open_with(map(&object)?, schema, self.max_mapped_bytes, index);
+        let full_table = TextTable::open(map(&object)?, schema, self.max_mapped_bytes, Some(index));
         let full_table = full_table.map_err(StepError::internal)?;
         Ok(self.full_table.get_or_init(|| full_table))
     }

@@ -1,7 +1,7 @@
 //! A table in memory with typed columns, for grading.
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
-use crate::pandas::types::value::{RawValue, value};
+use crate::pandas::types::infer::{RawValue, value};
 use crate::pandas::{
     CellValue, ColumnType, CsvError, CsvScan, CsvScanner, FileContent, ObjectColumn, PackedNumbers,
     ReadOptions,

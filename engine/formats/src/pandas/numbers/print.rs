@@ -1,7 +1,22 @@
 //! Formats numbers as Python does.
+//!
+//! # Decimals that need no formatting
+//!
+//! Checks whether Python would format a decimal in the same way, without formatting it.
+//!
+//! Most of a large table consists of decimals that pandas or Python wrote, so the answer is usually yes. Decimals of up
+//! to 15 digits are always preserved by a conversion to double and back. With 16 or 17 digits, the text is `w / 10^k`,
+//! and the nearest double is `x = m * 2^e`. Python formats `x` as this text if two conditions are met: no shorter
+//! decimal is in the interval that rounds to `x`, and no decimal of the same length is closer to `x`.
+//!
+//! Both conditions are checked with integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with `s =
+//! -(e + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The text and the double have up to 105 bits, but only their
+//! difference is needed, which fits into 64 bits.
 
 use std::io::Write;
 use std::ops::Range;
+
+use crate::pandas::FloatParser;
 
 /// Appends the shortest decimal that parses back to `value`, in the format of Python's `repr`: with an exponent if
 /// the magnitude is below 1e-4 or at least 1e16, otherwise with a point. For NaN nothing is appended, as in `to_csv`.
@@ -129,6 +144,170 @@ fn parse_exponent(text: &[u8]) -> i32 {
     text.parse().unwrap_or(0)
 }
 
+/// Decimals whose digits are below this have at most 15 digits and are always preserved.
+const SAFE_DIGITS: u64 = 10u64.pow(15);
+/// Decimals whose digits are at least this have more than 17 digits, which no double needs.
+const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
+/// Mask of the stored bits of a double's mantissa.
+const MANTISSA_MASK: u64 = (1 << 52) - 1;
+/// Maximum number of digits that cannot overflow 64 bits.
+const MAX_DIGITS: usize = 19;
+
+/// The powers of `base` up to the exponent [`MAX_DIGITS`].
+const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
+    let mut powers = [1; MAX_DIGITS + 1];
+    let mut k = 1;
+    while k <= MAX_DIGITS {
+        powers[k] = powers[k - 1] * base;
+        k += 1;
+    }
+    powers
+}
+
+const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
+const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
+
+/// Whether a cell, parsed with `parser`, is certainly formatted as the same text. `false` means that the formatted text
+/// may or may not differ.
+pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
+    let Some(decimal) = PlainDecimal::parse(cell) else {
+        return false;
+    };
+    match decimal.digits {
+        // Both parsers compute one division of exact numbers and round it correctly.
+        0..SAFE_DIGITS => true,
+        SAFE_DIGITS..TOO_MANY_DIGITS => parser == FloatParser::RoundTrip && decimal.is_shortest(),
+        _ => false,
+    }
+}
+
+/// A decimal in Python's format for magnitudes from 0.0001 to 1e16: digits on both sides of a point, no superfluous
+/// zeros.
+struct PlainDecimal {
+    /// All digits as one integer.
+    digits: u64,
+    /// Number of digits after the point, at most [`MAX_DIGITS`].
+    decimals: usize,
+}
+
+impl PlainDecimal {
+    #[inline]
+    fn parse(cell: &[u8]) -> Option<PlainDecimal> {
+        let text = cell.strip_prefix(b"-").unwrap_or(cell);
+        if text.len() > MAX_DIGITS + 1 {
+            return None;
+        }
+        let mut integer = 0u64;
+        let mut point = 0;
+        for byte in text.iter().take(MAX_DIGITS) {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            integer = integer * 10 + u64::from(digit);
+            point += 1;
+        }
+        let (before, fraction) = (text.get(..point)?, text.get(point + 1..)?);
+        if text.get(point) != Some(&b'.') || fraction.is_empty() {
+            return None;
+        }
+        let integer_is_plain = match before {
+            [b'0'] => fraction == b"0" || fraction.iter().take(4).any(|digit| *digit != b'0'),
+            [b'1'..=b'9', ..] => point <= 16,
+            _ => false,
+        };
+        let ends_plainly = fraction.len() == 1 || fraction.last() != Some(&b'0');
+        let digits = append_digits(integer, fraction)?;
+        (integer_is_plain && ends_plainly).then_some(PlainDecimal {
+            digits,
+            decimals: fraction.len(),
+        })
+    }
+
+    /// Checks a decimal of 16 or 17 digits. `false` may also mean that the check would need more precision.
+    #[inline]
+    fn is_shortest(&self) -> bool {
+        let (Some(five), Some(ten)) = (
+            POWERS_OF_FIVE.get(self.decimals),
+            POWERS_OF_TEN.get(self.decimals),
+        ) else {
+            return false;
+        };
+        // The power of ten is exact, so two roundings keep the result within one ulp of the text.
+        let near = (self.digits as f64 / *ten as f64).to_bits();
+        let (exponent, mantissa) = (
+            (near >> 52) as i32 - 1075,
+            (near & MANTISSA_MASK) | (1 << 52),
+        );
+        let shift = -(exponent + self.decimals as i32);
+        if !(0..=47).contains(&shift) {
+            return false;
+        }
+        let ulp = *five as i64;
+        // The difference between text and double, which is less than two ulps. The bits above the lower 64 are equal in
+        // both, so they cancel out.
+        let difference = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
+        // An ulp is odd, so the difference is never exactly half an ulp.
+        let step = i64::from(2 * difference > ulp) - i64::from(2 * difference < -ulp);
+        let difference = difference - step * ulp;
+        // At a power of two, the interval below is half as wide as the interval above.
+        if (mantissa as i64 + step) << 12 == 0 {
+            return false;
+        }
+        let lower = difference - (((self.digits % 10) as i64) << shift);
+        let upper = lower + (10 << shift);
+        2 * difference.abs() < 1 << shift && 2 * lower < -ulp && 2 * upper > ulp
+    }
+}
+
+/// Appends the digits of `text` to the decimal `value`. Returns `None` if a byte is not a digit. `u64` can hold 19
+/// digits.
+#[inline]
+fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
+    if let (9..=16, Some((first, _)), Some((_, last))) = (
+        text.len(),
+        text.split_first_chunk::<8>(),
+        text.split_last_chunk::<8>(),
+    ) {
+        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, digits that the first contains
+        // are masked.
+        let (more, again) = (text.len() - 8, 16 - text.len());
+        let second = eight_digits(*last, u64::MAX << (8 * again))?;
+        let ten = POWERS_OF_TEN.get(more)?;
+        return Some((value * 100_000_000 + eight_digits(*first, u64::MAX)?) * ten + second);
+    }
+    while let Some((eight, rest)) = text.split_first_chunk::<8>() {
+        value = value * 100_000_000 + eight_digits(*eight, u64::MAX)?;
+        text = rest;
+    }
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    Some(value)
+}
+
+/// Parses eight digits at once. Digits outside `mask` are treated as zeros. Neighbors are combined into pairs, pairs into
+/// groups of four, and these into eight digits.
+#[inline]
+fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    let word = u64::from_le_bytes(text);
+    let digits = word.wrapping_sub(ZEROS);
+    // A byte below `0` borrows, and a byte above `9` carries. Both set a high bit.
+    let outside = (word.wrapping_add(0x4646_4646_4646_4646) | digits) & 0x8080_8080_8080_8080;
+    if outside != 0 {
+        return None;
+    }
+    let digits = digits & mask;
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -145,6 +324,143 @@ mod tests {
             push_f64(&mut printed, value);
             push_digits(&mut formatted, zmij::Buffer::new().format_finite(value).as_bytes(), value);
             prop_assert_eq!(printed, formatted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod shortest_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pandas::numbers::parse::parse_f64;
+    use {is_canonical_f64, push_f64};
+
+    /// Reference implementation: formats the value and compares.
+    fn is_canonical(cell: &[u8]) -> bool {
+        parse_f64(cell, FloatParser::RoundTrip).is_some_and(|value| is_canonical_f64(cell, value))
+    }
+
+    #[test]
+    fn formats_of_other_programs_are_not_accepted() {
+        for cell in [
+            "",
+            "-",
+            ".",
+            "1",
+            "1.",
+            ".5",
+            "01.5",
+            "1.50",
+            "1.00",
+            "00.5",
+            "-.5",
+            "+1.5",
+            "1.5 ",
+            "1e5",
+            "1.5e5",
+            "0.00001",
+            "0.00",
+            "1..5",
+            "1.5.5",
+            "1,5",
+            "1.23456789a",
+            "1.a2345678",
+            "1.:2345678",
+            "1./2345678",
+            "12345678901234567.5",
+            "0.12345678901234567890",
+        ] {
+            assert!(
+                !is_surely_canonical(cell.as_bytes(), FloatParser::RoundTrip),
+                "{cell}"
+            );
+        }
+    }
+
+    #[test]
+    fn decimals_of_fifteen_digits_are_unchanged() {
+        let both = [FloatParser::RoundTrip, FloatParser::Fast];
+        for cell in [
+            "0.0",
+            "-0.0",
+            "1.0",
+            "0.0001",
+            "-73.9876543210123",
+            "999999999999.999",
+            "12345678901234.5",
+        ] {
+            assert!(
+                both.iter()
+                    .all(|parser| is_surely_canonical(cell.as_bytes(), *parser)),
+                "{cell}"
+            );
+        }
+        // The fast parser is not exact for 16 digits.
+        let cell = b"-73.98765432101234";
+        assert_eq!(
+            both.map(|parser| is_surely_canonical(cell, parser)),
+            [true, false]
+        );
+    }
+
+    /// Generates formatted doubles and replaces some of the last digits. Most results are decimals close to a double
+    /// that differ from its format.
+    fn nearly_canonical() -> impl Strategy<Value = String> {
+        let magnitude = prop_oneof![
+            1e-4..1e-2,
+            0.0..1.0,
+            1.0..256.0,
+            1e3..1e9,
+            1e9..1e16,
+            // At powers of two and next to them.
+            (-13i32..53, -2i64..3).prop_map(|(power, step)| {
+                f64::from_bits((2f64.powi(power).to_bits() as i64 + step) as u64)
+            }),
+        ];
+        (magnitude, any::<bool>(), "[0-9]{0,3}", 0usize..4).prop_map(
+            |(value, negative, end, cut): (f64, bool, String, usize)| {
+                let mut text = Vec::new();
+                push_f64(&mut text, if negative { -value } else { value });
+                let mut text = String::from_utf8_lossy(&text).into_owned();
+                text.truncate(text.len().saturating_sub(cut));
+                text + &end
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn accepted_decimals_are_formatted_unchanged(cell in nearly_canonical()) {
+            if is_surely_canonical(cell.as_bytes(), FloatParser::RoundTrip) {
+                prop_assert!(is_canonical(cell.as_bytes()), "{}", cell);
+            }
+        }
+
+        /// For every second double, the nearest decimal of 16 or 17 digits is longer than necessary.
+        #[test]
+        fn nearest_decimals_are_accepted_only_if_shortest(value in 1f64..100.0, decimals in 14usize..17) {
+            let cell = format!("{value:.decimals$}");
+            prop_assert_eq!(
+                is_surely_canonical(cell.as_bytes(), FloatParser::RoundTrip),
+                is_canonical(cell.as_bytes()),
+                "{}", cell
+            );
+        }
+
+        #[test]
+        fn formatted_doubles_are_accepted(value in prop_oneof![1e-2f64..1.0, 1.0..1e4]) {
+            // Powers of two and ties between two decimals are not accepted. Here their probability is 2^-28.
+            let mut cell = Vec::new();
+            push_f64(&mut cell, value);
+            prop_assert!(is_surely_canonical(&cell, FloatParser::RoundTrip), "{}", String::from_utf8_lossy(&cell));
+        }
+
+        #[test]
+        fn arbitrary_text_is_accepted_only_if_formatted_unchanged(cell in "[-0-9.]{0,24}") {
+            if is_surely_canonical(cell.as_bytes(), FloatParser::RoundTrip) {
+                prop_assert!(is_canonical(cell.as_bytes()), "{}", cell);
+            }
         }
     }
 }

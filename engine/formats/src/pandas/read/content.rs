@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+
+use crate::read_at::{ByteSection, ReadAt};
 
 /// Initial and maximum size of the read buffer in bytes. The buffer grows with the file, because clearing 256 KiB takes
 /// longer than reading a small file.
@@ -18,7 +19,7 @@ pub enum FileContent<'a> {
     File(&'a File),
 }
 
-impl<'a> FileContent<'a> {
+impl FileContent<'_> {
     /// Returns the number of bytes.
     ///
     /// # Errors
@@ -32,8 +33,8 @@ impl<'a> FileContent<'a> {
 
     /// Returns a reader that begins at the first byte.
     #[must_use]
-    pub fn reader(self) -> ContentReader<'a> {
-        ContentReader { of: self, at: 0 }
+    pub fn reader(self) -> ByteSection<Self> {
+        ByteSection::new(self, 0..u64::MAX)
     }
 
     /// Calls `take` with all bytes, chunk by chunk.
@@ -49,6 +50,15 @@ impl<'a> FileContent<'a> {
             take(chunk)?;
         }
         Ok(())
+    }
+}
+
+impl ReadAt for FileContent<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            FileContent::Bytes(bytes) => bytes.read_at(buffer, offset),
+            FileContent::File(file) => ReadAt::read_at(*file, buffer, offset),
+        }
     }
 }
 
@@ -78,27 +88,6 @@ impl Chunks {
                 Err(error) => return Err(error),
             }
         }
-    }
-}
-
-/// Reads a [`FileContent`] from its beginning.
-#[derive(Debug)]
-pub struct ContentReader<'a> {
-    of: FileContent<'a>,
-    at: u64,
-}
-
-impl Read for ContentReader<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = match self.of {
-            FileContent::File(file) => file.read_at(into, self.at)?,
-            FileContent::Bytes(bytes) => {
-                let at = usize::try_from(self.at).unwrap_or(usize::MAX);
-                bytes.get(at..).unwrap_or_default().read(into)?
-            }
-        };
-        self.at += count as u64;
-        Ok(count)
     }
 }
 

@@ -1,12 +1,18 @@
 //! Writes the canonical text of a raw file if the text of some cells changes. This is the second pass over the file.
+//!
+//! Reads several files as one table, as `pandas.concat` combines the frames that `read_csv` creates from them.
+//!
+//! Finds the cell that prevents a column from having the required type, for an error message.
 
 use std::io::{Read, Write};
 
-use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
-use crate::pandas::types::join::JoinedType;
-use crate::pandas::types::value::value;
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::read::scan::unique_names;
+use crate::pandas::types::infer::Inference;
+use crate::pandas::types::infer::JoinedType;
+use crate::pandas::types::infer::value;
 use crate::pandas::write::{end_line, push_header, push_minimal};
-use crate::pandas::{CsvError, CsvScan, FloatParser, ReadOptions};
+use crate::pandas::{ColumnSchema, ColumnType, CsvError, CsvScan, FloatParser, ReadOptions};
 
 /// Approximate number of bytes that are buffered before they are written.
 const CHUNK_BYTES: usize = 1 << 18;
@@ -105,6 +111,252 @@ impl<W: Write> RowSink for RowPrinter<'_, W> {
         if self.text.len() >= CHUNK_BYTES {
             self.out.write_all(&self.text)?;
             self.text.clear();
+        }
+        Ok(())
+    }
+}
+
+/// Selected columns of several files, with their common types.
+#[derive(Debug, Clone)]
+pub struct Concatenation {
+    columns: Vec<ConcatenatedColumn>,
+}
+
+/// A column, and its types in the files added so far.
+#[derive(Debug, Clone)]
+struct ConcatenatedColumn {
+    name: String,
+    kinds: ColumnTypes,
+    nullable: bool,
+}
+
+/// A file lacks a requested column.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the file has no column `{name}`")]
+pub struct MissingColumn {
+    /// Name of the column.
+    pub name: String,
+}
+
+impl Concatenation {
+    /// Selects the columns with these names.
+    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
+        let columns = names.into_iter().map(|name| ConcatenatedColumn {
+            name,
+            kinds: ColumnTypes::default(),
+            nullable: false,
+        });
+        Self {
+            columns: columns.collect(),
+        }
+    }
+
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// [`MissingColumn`] names the first selected column that the file does not contain.
+    pub fn add(&mut self, scan: &CsvScan) -> Result<(), MissingColumn> {
+        for column in &mut self.columns {
+            let missing = || MissingColumn {
+                name: column.name.clone(),
+            };
+            let index = scan.schema.position(&column.name).ok_or_else(missing)?;
+            let own = scan.columns.get(index).ok_or_else(missing)?.joined;
+            let nullable = scan
+                .schema
+                .columns
+                .get(index)
+                .is_some_and(|own| own.nullable);
+            // pandas ignores frames without rows, whose columns are objects, when it determines the common type.
+            if scan.schema.rows > 0 {
+                column.kinds.add(own, nullable);
+            }
+            column.nullable |= nullable;
+        }
+        Ok(())
+    }
+
+    /// Returns the columns and their common types.
+    pub fn columns(&self) -> Vec<ColumnSchema> {
+        let columns = self.columns.iter().map(|column| ColumnSchema {
+            name: column.name.clone(),
+            kind: column.kinds.common_type().column_type(),
+            nullable: column.nullable,
+        });
+        columns.collect()
+    }
+
+    /// Writes the rows of an added file as canonical text. Each row begins with the additional cell `first`.
+    ///
+    /// # Errors
+    /// Returns I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
+    pub fn write(
+        &self,
+        first: &str,
+        raw: impl Read,
+        scan: &CsvScan,
+        options: &ReadOptions,
+        out: impl Write,
+    ) -> Result<(), CsvError> {
+        let indices = self.columns.iter().map(|column| {
+            let index = scan.schema.position(&column.name)?;
+            let own = scan.columns.get(index)?.joined;
+            Some((index, formatted_type(own, column.kinds.common_type())))
+        });
+        let Some(indices) = indices.collect::<Option<Vec<_>>>() else {
+            return Err(CsvError::Changed {
+                expected: scan.schema.rows,
+                found: 0,
+            });
+        };
+        RowPrinter::new(Some(first), indices, scan, options, out)
+            .print(raw, options)
+            .map(drop)
+    }
+}
+
+/// The types that a column has in the files.
+#[derive(Debug, Clone, Copy, Default)]
+struct ColumnTypes {
+    bool: bool,
+    int: bool,
+    uint: bool,
+    float: bool,
+    object: bool,
+}
+
+impl ColumnTypes {
+    /// Adds the type of the column in another file. In pandas, booleans with missing cells are objects.
+    fn add(&mut self, joined: JoinedType, nullable: bool) {
+        match joined.column_type() {
+            ColumnType::Bool if !nullable => self.bool = true,
+            ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
+                self.int = true;
+            }
+            ColumnType::UInt64 => self.uint = true,
+            ColumnType::Float64 | ColumnType::Float32 => self.float = true,
+            _ => self.object = true,
+        }
+    }
+
+    /// Returns the common type. Numbers of different types become doubles. In a column of booleans and numbers, NumPy
+    /// converts the booleans to numbers; if there are doubles, pandas converts all values to objects. In any other
+    /// column of objects, the values of each file are unchanged.
+    fn common_type(self) -> JoinedType {
+        match self {
+            Self { object: true, .. } => JoinedType::Object,
+            Self {
+                bool: true,
+                float: true,
+                ..
+            } => JoinedType::ObjectOfFloats,
+            Self { float: true, .. }
+            | Self {
+                int: true,
+                uint: true,
+                ..
+            } => JoinedType::Float,
+            Self { int: true, .. } => JoinedType::Int,
+            Self { uint: true, .. } => JoinedType::UInt,
+            Self { bool: true, .. } => JoinedType::Bool,
+            _ => JoinedType::Object,
+        }
+    }
+}
+
+/// Returns the type that determines how the values of a file are formatted. `own` is their type in the file, `common`
+/// the common type.
+fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
+    match (own, common) {
+        (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,
+        (JoinedType::Bool, JoinedType::Float) | (_, JoinedType::ObjectOfFloats) => {
+            JoinedType::ObjectOfFloats
+        }
+        (JoinedType::Int | JoinedType::UInt, JoinedType::Float) => JoinedType::Float,
+        _ => own,
+    }
+}
+
+/// A cell that does not have the required type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeMismatch {
+    /// The row, counted from 1 without the header.
+    pub row: u64,
+    /// Offset of the row in the file, in bytes.
+    pub offset: u64,
+    /// Content of the cell.
+    pub cell: String,
+    /// Whether pandas treats the cell as missing.
+    pub missing: bool,
+}
+
+/// Reads a file again and returns the first cell of `column` whose type does not satisfy `fits`.
+///
+/// Returns `None` if each cell alone satisfies `fits` (only the mixture does not), or if the column does not exist.
+///
+/// # Errors
+/// Same as [`CsvScanner`](crate::pandas::CsvScanner), for the part of the file before the cell.
+pub fn first_type_mismatch(
+    input: impl Read,
+    options: &ReadOptions,
+    column: &str,
+    fits: impl Fn(ColumnType) -> bool,
+) -> Result<Option<TypeMismatch>, CsvError> {
+    let mut rows = RowReader::new(options);
+    let mut search = Search {
+        options,
+        column,
+        fits,
+        field: None,
+        index: 0,
+        found: None,
+    };
+    rows.read(input, &mut search, |search| search.found.is_some())?;
+    Ok(search.found)
+}
+
+/// The state of the search.
+struct Search<'a, F> {
+    options: &'a ReadOptions,
+    column: &'a str,
+    fits: F,
+    /// Index of the column among the named columns.
+    field: Option<usize>,
+    /// Number of unnamed columns before the named ones.
+    index: usize,
+    found: Option<TypeMismatch>,
+}
+
+impl<F: Fn(ColumnType) -> bool> RowSink for Search<'_, F> {
+    fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        let names = unique_names(row.texts());
+        self.field = names.iter().position(|name| name == self.column);
+        Ok(())
+    }
+
+    fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
+        self.index = shape.index;
+        if !self.options.header {
+            self.field = self.column.parse().ok();
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        let (None, Some(field)) = (&self.found, self.field) else {
+            return Ok(());
+        };
+        let cell = row.content(field + self.index);
+        let mut alone = Inference::new(self.options.floats);
+        alone.push(&cell);
+        let block = alone.finish();
+        if !(self.fits)(JoinedType::join(&[block]).column_type()) {
+            self.found = Some(TypeMismatch {
+                row: row.number + 1,
+                offset: row.offset,
+                cell: String::from_utf8_lossy(&cell).into_owned(),
+                missing: block.missing,
+            });
         }
         Ok(())
     }

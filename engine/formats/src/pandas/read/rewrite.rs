@@ -11,8 +11,8 @@ use memchr::memchr;
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
 use crate::pandas::read::scan::TypeScanner;
-use crate::pandas::stored::index::{IndexRecorder, RowIndex};
 use crate::pandas::stored::projection::{Projection, ProjectionBuilder};
+use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
@@ -338,7 +338,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pandas::stored::index::Indexer;
+    use crate::pandas::stored::table::Indexer;
 
     proptest! {
         /// The recorded index equals an index of the text, whether rows were unchanged, copied, or both.

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::types::infer::JoinedType;
+use crate::pandas::types::infer::value;
 use crate::pandas::types::infer::{BlockResult, BlockType, Inference};
-use crate::pandas::types::join::JoinedType;
-use crate::pandas::types::value::value;
 use crate::pandas::{ColumnSchema, ColumnType, CsvError, FloatParser, ReadOptions, Schema};
 
 /// The result of scanning a file.

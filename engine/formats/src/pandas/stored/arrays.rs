@@ -8,9 +8,9 @@ use arrow::array::{
 };
 use arrow::buffer::{Buffer, OffsetBuffer};
 
-use crate::pandas::numbers::floats::parse_f64;
-use crate::pandas::numbers::integers::{Integer, parse_i64, parse_u64};
-use crate::pandas::numbers::words::parse_bool;
+use crate::pandas::numbers::parse::parse_bool;
+use crate::pandas::numbers::parse::parse_f64;
+use crate::pandas::numbers::parse::{Integer, parse_i64, parse_u64};
 use crate::pandas::read::tokens::unquote_into;
 use crate::pandas::stored::table::cell_content;
 use crate::pandas::{ColumnType, FloatParser};

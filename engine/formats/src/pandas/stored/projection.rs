@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::pandas::read::rows::RawRow;
 use crate::pandas::stored::gather::Copier;
-use crate::pandas::stored::index::{IndexRecorder, RowIndex};
+use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 

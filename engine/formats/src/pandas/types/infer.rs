@@ -4,15 +4,21 @@
 //! stops at the first cell that does not fit. One pass is sufficient here, because every number that fits an earlier
 //! trial also fits the later numeric one. So the state only records properties of the previous cells. The trial of
 //! `uint64` begins if a cell exceeds `int64` and all cells before it were integers.
+//!
+//! Determines the type of a column from the types of its blocks, as pandas does by concatenating them.
+//!
+//! Converts a cell to the value that pandas stores for it.
 
-use crate::pandas::FloatParser;
-use crate::pandas::numbers::floats::parse_f64;
-use crate::pandas::numbers::integers::{
+use crate::pandas::numbers::parse::parse_f64;
+use crate::pandas::numbers::parse::{
     Integer, is_canonical_integer, parse_i64, parse_u64, plain_integer,
 };
+use crate::pandas::numbers::parse::{is_missing, parse_bool};
+use crate::pandas::numbers::print;
 use crate::pandas::numbers::print::is_canonical_f64;
-use crate::pandas::numbers::shortest::is_surely_canonical;
-use crate::pandas::numbers::words::{is_missing, parse_bool};
+use crate::pandas::numbers::print::is_surely_canonical;
+use crate::pandas::write::push_minimal;
+use crate::pandas::{ColumnType, FloatParser};
 
 /// The type that pandas infers for a column in one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -245,4 +251,186 @@ impl Inference {
             is_canonical,
         }
     }
+}
+
+/// The result of concatenating the blocks of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum JoinedType {
+    /// All `int64`.
+    Int,
+    /// All `uint64`.
+    UInt,
+    /// Numbers of several types, or all `float64`.
+    Float,
+    /// Booleans, possibly with missing cells.
+    Bool,
+    /// Objects. Each block keeps its values.
+    Object,
+    /// Objects. Booleans are converted to the integers 0 and 1.
+    ObjectOfIntegers,
+    /// Objects. All values are converted to floats.
+    ObjectOfFloats,
+    /// A requested type.
+    Forced(ColumnType),
+}
+
+impl JoinedType {
+    /// Joins the blocks of a column. A column without rows consists of objects.
+    pub fn join(blocks: &[BlockResult]) -> Self {
+        let has = |wanted: &[BlockType]| blocks.iter().any(|block| wanted.contains(&block.kind));
+        let int = has(&[BlockType::Int]);
+        let uint = has(&[BlockType::UInt]);
+        let float = has(&[BlockType::Float, BlockType::IntGaps]);
+        let bool = has(&[BlockType::Bool]);
+        let gaps = has(&[BlockType::BoolGaps]);
+        let text = has(&[BlockType::Text, BlockType::RawText]);
+        match (int, uint, float, bool, gaps || text) {
+            (true, false, false, false, false) => Self::Int,
+            (false, true, false, false, false) => Self::UInt,
+            (_, _, true, false, false) | (true, true, false, false, false) => Self::Float,
+            (false, false, false, _, true) if !text => Self::Bool,
+            (false, false, false, true, false) => Self::Bool,
+            // NumPy converts booleans to numbers if the column also has numbers. Only then does pandas convert all
+            // values to objects.
+            (_, _, true, true, false) | (true, true, false, true, false) => Self::ObjectOfFloats,
+            (_, _, false, true, false) => Self::ObjectOfIntegers,
+            _ => Self::Object,
+        }
+    }
+
+    /// The type of the column in a [`Schema`](crate::pandas::Schema).
+    pub fn column_type(self) -> ColumnType {
+        match self {
+            Self::Int => ColumnType::Int64,
+            Self::UInt => ColumnType::UInt64,
+            Self::Float => ColumnType::Float64,
+            Self::Bool => ColumnType::Bool,
+            Self::Object | Self::ObjectOfIntegers | Self::ObjectOfFloats => ColumnType::Text,
+            Self::Forced(kind) => kind,
+        }
+    }
+
+    /// Whether a block of type `kind` is formatted in this column in the same way as on its own.
+    pub fn preserves(self, kind: BlockType) -> bool {
+        match self {
+            Self::Float => !matches!(kind, BlockType::Int | BlockType::UInt),
+            Self::ObjectOfIntegers => kind != BlockType::Bool,
+            Self::ObjectOfFloats => false,
+            _ => true,
+        }
+    }
+}
+
+/// The value of a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum RawValue<'a> {
+    Missing,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Float32(f32),
+    Text(&'a [u8]),
+}
+
+impl RawValue<'_> {
+    /// Appends the output of `to_csv`, without quotes.
+    pub fn print(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Missing => {}
+            Self::Bool(value) => print::push_bool(out, value),
+            Self::Int(value) => print::push_integer(out, value),
+            Self::UInt(value) => print::push_integer(out, value),
+            Self::Float(value) => print::push_f64(out, value),
+            Self::Float32(value) => print::push_f32(out, value),
+            Self::Text(value) => out.extend_from_slice(value),
+        }
+    }
+
+    /// Appends the output of `to_csv`, with quotes if necessary.
+    pub fn push_cell(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Text(text) => push_minimal(out, text, b','),
+            value => value.print(out),
+        }
+    }
+}
+
+/// Returns the value of a cell in a block of type `block`, in a column of type `joined`.
+///
+/// `None` means that the cell does not fit the type. This happens only if the type was requested, or if the text
+/// changed after the type was inferred.
+pub(crate) fn value<'a>(
+    cell: &'a [u8],
+    block: BlockType,
+    joined: JoinedType,
+    parser: FloatParser,
+) -> Option<RawValue<'a>> {
+    if let JoinedType::Forced(kind) = joined {
+        return forced(cell, kind, parser);
+    }
+    if block == BlockType::RawText {
+        return Some(RawValue::Text(cell));
+    }
+    if is_missing(cell) {
+        return Some(RawValue::Missing);
+    }
+    let value_in_block = match block {
+        BlockType::Int => RawValue::Int(int(cell)?),
+        BlockType::IntGaps => match int(cell)? {
+            // pandas represents missing cells as the smallest integer, so an actual smallest integer is lost, too.
+            i64::MIN => RawValue::Missing,
+            value => RawValue::Float(value as f64),
+        },
+        BlockType::UInt => match parse_u64(cell) {
+            Integer::Value(value) => RawValue::UInt(value),
+            _ => return None,
+        },
+        BlockType::Float => RawValue::Float(parse_f64(cell, parser)?),
+        BlockType::Bool | BlockType::BoolGaps => RawValue::Bool(parse_bool(cell)?),
+        BlockType::Text | BlockType::RawText => RawValue::Text(cell),
+    };
+    Some(match (joined, value_in_block) {
+        (JoinedType::Float | JoinedType::ObjectOfFloats, RawValue::Int(value)) => {
+            RawValue::Float(value as f64)
+        }
+        (JoinedType::Float | JoinedType::ObjectOfFloats, RawValue::UInt(value)) => {
+            RawValue::Float(value as f64)
+        }
+        (JoinedType::ObjectOfFloats, RawValue::Bool(value)) => {
+            RawValue::Float(f64::from(u8::from(value)))
+        }
+        (JoinedType::ObjectOfIntegers, RawValue::Bool(value)) => RawValue::Int(i64::from(value)),
+        (_, value_in_block) => value_in_block,
+    })
+}
+
+fn int(cell: &[u8]) -> Option<i64> {
+    match parse_i64(cell) {
+        Integer::Value(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Returns the value of a cell in a column with a requested type. As in pandas, integers that are too large wrap
+/// around.
+fn forced<'a>(cell: &'a [u8], kind: ColumnType, parser: FloatParser) -> Option<RawValue<'a>> {
+    let missing = is_missing(cell);
+    Some(match kind {
+        ColumnType::Text | ColumnType::Json if missing => RawValue::Missing,
+        ColumnType::Text | ColumnType::Json => RawValue::Text(cell),
+        ColumnType::Float64 | ColumnType::Float32 if missing => RawValue::Missing,
+        ColumnType::Float64 => RawValue::Float(parse_f64(cell, parser)?),
+        ColumnType::Float32 => RawValue::Float32(parse_f64(cell, parser)? as f32),
+        ColumnType::Int64 => RawValue::Int(int(cell)?),
+        ColumnType::Int32 => RawValue::Int(i64::from(int(cell)? as i32)),
+        ColumnType::Int16 => RawValue::Int(i64::from(int(cell)? as i16)),
+        ColumnType::Int8 => RawValue::Int(i64::from(int(cell)? as i8)),
+        ColumnType::UInt64 => match (parse_u64(cell), parse_i64(cell)) {
+            (Integer::Value(value), _) => RawValue::UInt(value),
+            (_, Integer::Value(value)) => RawValue::UInt(value as u64),
+            _ => return None,
+        },
+        ColumnType::Bool => RawValue::Bool(parse_bool(cell)?),
+    })
 }

@@ -1,12 +1,21 @@
 //! Writes the pages of a column in a row group.
+//!
+//! # Snappy
+//!
+//! Compresses a stream piece by piece in Snappy's block format.
+//!
+//! A stream is its uncompressed length, followed by independently compressed blocks of 64 KiB. So each block is
+//! compressed as soon as it is complete, and only compressed bytes are stored until the length is known.
 
-use std::io::Write;
+use std::io;
+use std::io::{Read, Seek, Write};
 use std::path::Path;
+
+use snap::raw::{Encoder, max_compress_len};
+use tempfile::SpooledTempFile;
 
 use super::WriterVersions;
 use super::column::{ColumnValues, PhysicalType};
-use super::snappy::Snappy;
-use super::thrift::{Struct, push_varint};
 use crate::parquet::ParquetError;
 
 /// Approximate maximum size of a page before compression, in bytes.
@@ -303,4 +312,218 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
     });
     header.end();
     Ok(bytes)
+}
+
+/// Uncompressed size of a block in bytes.
+const BLOCK_BYTES: usize = 1 << 16;
+/// Maximum size in bytes of the compressed blocks in memory. Further blocks are stored in a temporary file.
+const MAX_MEMORY_BYTES: usize = 4 << 20;
+
+/// The state of compressing a stream.
+pub(super) struct Snappy {
+    encoder: Encoder,
+    block: Vec<u8>,
+    compressed: Vec<u8>,
+    blocks: SpooledTempFile,
+    read: u64,
+    written: u64,
+}
+
+impl Snappy {
+    pub(super) fn new(scratch: &Path) -> Self {
+        Self {
+            encoder: Encoder::new(),
+            block: Vec::with_capacity(BLOCK_BYTES),
+            compressed: vec![0; max_compress_len(BLOCK_BYTES)],
+            blocks: SpooledTempFile::new_in(MAX_MEMORY_BYTES, scratch),
+            read: 0,
+            written: 0,
+        }
+    }
+
+    /// Appends uncompressed bytes.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        self.read += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let room = BLOCK_BYTES - self.block.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.block.extend_from_slice(now);
+            bytes = later;
+            if self.block.len() == BLOCK_BYTES {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let length = self.encoder.compress(&self.block, &mut self.compressed);
+        let length = length.map_err(io::Error::other)?;
+        // The encoder begins its output with the length of the block.
+        let head = varint_length(self.block.len() as u64);
+        let body = self.compressed.get(head..length).unwrap_or_default();
+        self.blocks.write_all(body)?;
+        self.written += body.len() as u64;
+        self.block.clear();
+        Ok(())
+    }
+
+    /// The number of uncompressed bytes.
+    pub(super) fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// Returns the compressed length and a reader of the stream.
+    pub(super) fn finish(mut self) -> io::Result<(u64, impl Read)> {
+        if !self.block.is_empty() {
+            self.flush()?;
+        }
+        let mut head = Vec::new();
+        push_varint(&mut head, self.read);
+        self.blocks.rewind()?;
+        let length = head.len() as u64 + self.written;
+        Ok((length, io::Cursor::new(head).chain(self.blocks)))
+    }
+}
+
+fn varint_length(value: u64) -> usize {
+    let mut bytes = Vec::new();
+    push_varint(&mut bytes, value);
+    bytes.len()
+}
+
+const I32: u8 = 5;
+const I64: u8 = 6;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const STRUCT: u8 = 12;
+
+/// Writes a structure. Fields must be written in ascending order of their ids.
+pub(super) struct Struct<'a> {
+    out: &'a mut Vec<u8>,
+    last: u8,
+}
+
+impl<'a> Struct<'a> {
+    pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
+        Self { out, last: 0 }
+    }
+
+    fn field(&mut self, id: u8, kind: u8) {
+        self.out.push((id - self.last) << 4 | kind);
+        self.last = id;
+    }
+
+    pub(super) fn i32(&mut self, id: u8, value: i32) {
+        self.field(id, I32);
+        push_varint(self.out, zigzag(i64::from(value)));
+    }
+
+    pub(super) fn i64(&mut self, id: u8, value: u64) {
+        self.field(id, I64);
+        push_varint(self.out, zigzag(value.cast_signed()));
+    }
+
+    pub(super) fn binary(&mut self, id: u8, value: &[u8]) {
+        self.field(id, BINARY);
+        push_binary(self.out, value);
+    }
+
+    /// Writes a structure as a field.
+    pub(super) fn inner(&mut self, id: u8, write: impl FnOnce(&mut Struct<'_>)) {
+        self.field(id, STRUCT);
+        let mut inner = Struct::new(self.out);
+        write(&mut inner);
+        inner.end();
+    }
+
+    pub(super) fn i32_list(&mut self, id: u8, values: &[i32]) {
+        self.list(id, values.len(), I32);
+        for value in values {
+            push_varint(self.out, zigzag(i64::from(*value)));
+        }
+    }
+
+    pub(super) fn binary_list(&mut self, id: u8, values: &[&[u8]]) {
+        self.list(id, values.len(), BINARY);
+        for value in values {
+            push_binary(self.out, value);
+        }
+    }
+
+    pub(super) fn struct_list<T>(
+        &mut self,
+        id: u8,
+        items: &[T],
+        mut write: impl FnMut(&mut Struct<'_>, &T),
+    ) {
+        self.list(id, items.len(), STRUCT);
+        for item in items {
+            let mut inner = Struct::new(self.out);
+            write(&mut inner, item);
+            inner.end();
+        }
+    }
+
+    /// Writes the head of a list. As in fastparquet, an empty list has no element type.
+    fn list(&mut self, id: u8, length: usize, kind: u8) {
+        self.field(id, LIST);
+        match length {
+            0 => self.out.push(0),
+            1..=14 => self.out.push((length as u8) << 4 | kind),
+            _ => {
+                self.out.push(0xf0 | kind);
+                push_varint(self.out, length as u64);
+            }
+        }
+    }
+
+    pub(super) fn end(self) {
+        self.out.push(0);
+    }
+}
+
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)).cast_unsigned()
+}
+
+pub(super) fn push_binary(out: &mut Vec<u8>, value: &[u8]) {
+    push_varint(out, value.len() as u64);
+    out.extend_from_slice(value);
+}
+
+pub(super) fn push_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compressing_in_chunks_equals_compressing_at_once() {
+        let mut state = 7_u32;
+        let bytes: Vec<u8> = (0..200_000)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 29) as u8
+            })
+            .collect();
+        for length in [0, 1, 16, 17, 65_535, 65_536, 65_537, 200_000] {
+            let bytes = &bytes[..length];
+            let mut pieces = Snappy::new(&std::env::temp_dir());
+            for piece in bytes.chunks(777) {
+                pieces.push(piece).unwrap();
+            }
+            let (expected, mut stream) = pieces.finish().unwrap();
+            let mut found = Vec::new();
+            stream.read_to_end(&mut found).unwrap();
+            assert_eq!(found, Encoder::new().compress_vec(bytes).unwrap());
+            assert_eq!(expected, found.len() as u64);
+        }
+    }
 }

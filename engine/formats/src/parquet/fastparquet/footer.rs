@@ -2,9 +2,9 @@
 
 use super::WriterVersions;
 use super::chunk::Chunk;
+use super::chunk::Struct;
 use super::column::{FastparquetColumn, PhysicalType};
-use super::thrift::Struct;
-use crate::parquet::pandas_metadata::{self, Creator};
+use crate::parquet::write::{Creator, metadata_column, metadata_entry};
 
 /// A row group that was written.
 pub(super) struct RowGroup {
@@ -119,7 +119,7 @@ fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
             _ if column.missing > 0 => column.types.nullable,
             _ => column.types.numpy,
         };
-        pandas_metadata::column(Some(&column.name), column.types.numpy, pandas)
+        metadata_column(Some(&column.name), column.types.numpy, pandas)
     });
     let creator = Creator {
         library: "fastparquet",
@@ -127,5 +127,5 @@ fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
         pandas_version: versions.pandas(),
         labels: (versions.labels(), "mixed-integer"),
     };
-    pandas_metadata::entry(columns.collect(), &creator)
+    metadata_entry(columns.collect(), &creator)
 }

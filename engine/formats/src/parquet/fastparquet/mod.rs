@@ -15,9 +15,6 @@
 mod chunk;
 mod column;
 mod footer;
-mod rewrite;
-mod snappy;
-mod thrift;
 mod versions;
 
 use std::io::Write;
@@ -32,8 +29,7 @@ use column::{ColumnSpool, ColumnValues};
 use footer::RowGroup;
 
 pub(super) use column::numpy_type;
-pub use rewrite::{ParquetFooter, with_versions};
-pub use versions::{VersionError, WriterVersions};
+pub use versions::{ParquetFooter, VersionError, WriterVersions, with_versions};
 
 /// The bytes at the beginning and the end of a file.
 const MAGIC: &[u8] = b"PAR1";

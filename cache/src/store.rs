@@ -1,23 +1,45 @@
-//! The handle to a store, and the state that its clones share.
-
-mod requests;
-
-pub use requests::persist;
+//! The handle to a store, the state that its clones share, and the ways of publishing an object outside the store.
+//!
+//! # Complete files
+//!
+//! A file is written under a temporary name and renamed when it is complete. On a local disk, it is renamed without a
+//! flush. A power failure may then damage the file. In this case, the next reader detects the damage and the file is
+//! produced again (see the crate's documentation). An I/O error of a delayed write has the same effect.
+//!
+//! On a file system that other machines share ([`is_shared`]), delayed writes often fail, for example because of a
+//! quota or a full server. Only `fsync` and `close` report these errors, and Rust ignores the error of `close`.
+//! Therefore the file is flushed on such file systems before it is renamed. NFS writes everything back at `close`
+//! anyway, so the flush costs nothing extra.
+//!
+//! # Tiers
+//!
+//! A second level of the store, which contains results that many machines share.
+//!
+//! A store with a tier requests missing entries and objects from the tier, and stores them. Therefore users of a store
+//! do not have to know about the tier, and each entry or object is fetched at most once.
+//!
+//! An entry is stored before its objects, which are fetched when they are first opened. Until then they are treated as
+//! present, unless the tier knows that it does not have them ([`Tier::may_have`]). If an object then cannot be fetched,
+//! the result is [`StoreError::Missing`](crate::StoreError::Missing), as for any other lost object.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fmt::Debug;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
+use std::{fmt, fs, io};
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use crate::layout::Bucket;
-use crate::objects::link_mode::LinkMode;
-use crate::system::machine::create_directory;
-use crate::system::stamp::Stamp;
+use crate::system::machine::{Stamp, create_directory, is_shared};
 use crate::upkeep::stat;
-use crate::{Digest, Permit, StoreError, Threads, Tier, free_space};
+use crate::{Digest, LedgerEntry, Permit, StoreError, Threads, free_space};
 
 /// The content of `CACHEDIR.TAG`. Backup and search programs skip a directory that contains this file.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -282,6 +304,219 @@ impl Store {
 pub(crate) fn write_all(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     file.write_all(bytes)
         .map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
+}
+
+impl Store {
+    /// Returns the same store, with `tier` as the source of missing entries and objects.
+    #[must_use]
+    pub fn with_tier(&self, tier: Arc<dyn Tier>) -> Store {
+        let mut store = self.clone();
+        store.tier = Some(tier);
+        store
+    }
+
+    /// Offers a local result to the tier, if there is one.
+    pub fn offer(&self, offer: impl FnOnce() -> Offer) {
+        if let Some(tier) = &self.tier {
+            tier.offer(offer());
+        }
+    }
+
+    /// Queries the tier for an entry, and stores it.
+    pub(crate) fn lookup_in_tier(
+        &self,
+        key: &Digest,
+        competition: &str,
+    ) -> Result<Option<LedgerEntry>, StoreError> {
+        let Some(tier) = &self.tier else {
+            return Ok(None);
+        };
+        let Some(entry) = tier.entry(key, competition) else {
+            return Ok(None);
+        };
+        self.announce_lengths(&entry);
+        if !self.is_read_only() {
+            self.record(key, &entry)?;
+        }
+        Ok(Some(entry))
+    }
+
+    /// Announces the lengths of objects that may be fetched.
+    pub(crate) fn announce_lengths(&self, entry: &LedgerEntry) {
+        let Some(tier) = &self.tier else { return };
+        for (object, length) in entry.objects().zip(&entry.lengths) {
+            if self.len_of(object).is_none() {
+                tier.expect(object, *length);
+            }
+        }
+    }
+
+    /// Returns whether the tier may have an object that is not in this store.
+    pub(crate) fn may_be_in_tier(&self, digest: &Digest) -> bool {
+        self.tier.as_ref().is_some_and(|tier| tier.may_have(digest))
+    }
+
+    /// Fetches an object from the tier. Returns `false` if it cannot be fetched.
+    pub(crate) fn fetch_from_tier(&self, digest: &Digest) -> Result<bool, StoreError> {
+        let Some(tier) = &self.tier else {
+            return Ok(false);
+        };
+        if self.is_read_only() || !tier.may_have(digest) {
+            return Ok(false);
+        }
+        self.exclusively(digest, || {
+            // Another thread may have fetched the object in the meantime.
+            if self.len_of(digest).is_some() {
+                return Ok(true);
+            }
+            let mut writer = self.writer()?;
+            let path = self.object_path(digest);
+            let fetched = tier.fetch(digest, &mut writer);
+            if !fetched.map_err(|error| StoreError::io("write", &path, error))? {
+                return Ok(false);
+            }
+            let is_right = writer.commit_as(digest)?;
+            if !is_right {
+                tier.report_damaged(digest);
+            }
+            Ok(is_right)
+        })
+    }
+
+    /// Flushes `file` if its file system reports write errors late, and returns such an error. `path` is any path on
+    /// that file system. Returns the metadata of the file.
+    ///
+    /// # Errors
+    /// If written bytes did not reach the server.
+    pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<Metadata> {
+        let metadata = file.metadata()?;
+        if !self.is_shared_device(metadata.dev(), || is_shared(path)) {
+            return Ok(metadata);
+        }
+        file.sync_data()?;
+        file.metadata()
+    }
+
+    /// Renames the complete file `temp` to `path`. Creates the directory of `path` if it is missing.
+    pub(crate) fn rename_into(&self, temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
+        self.confirm_written(temp.as_file(), temp.path())
+            .map_err(|source| StoreError::io("write", temp.path(), source))?;
+        persist(temp, path).map_err(|source| StoreError::io("commit", path, source))
+    }
+}
+
+/// Renames the file `temp` to `path`. Creates the directory of `path` only if the first rename fails, because it
+/// usually exists.
+///
+/// # Errors
+/// If the file cannot be renamed. The temporary file is then removed.
+pub fn persist(temp: NamedTempFile, path: &Path) -> io::Result<()> {
+    let rename = || fs::rename(temp.path(), path);
+    rename().or_else(|failed| match path.parent() {
+        Some(parent) if failed.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(parent)?;
+            rename()
+        }
+        _ => Err(failed),
+    })?;
+    // The temporary name no longer exists, so there is nothing to remove on drop.
+    let _ = temp.into_temp_path().keep();
+    Ok(())
+}
+
+/// How an object was published outside the store, cheapest first.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkMode {
+    /// A hard link: another name of the store's own file.
+    #[default]
+    HardLink,
+    /// A new file that shares the blocks (Btrfs, XFS, bcachefs).
+    Reflink,
+    /// A new file with its own blocks.
+    Copy,
+}
+
+impl LinkMode {
+    /// All ways, cheapest first.
+    pub const ALL: [LinkMode; 3] = [LinkMode::HardLink, LinkMode::Reflink, LinkMode::Copy];
+
+    /// Returns the name that records and settings use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LinkMode::HardLink => "hardlink",
+            LinkMode::Reflink => "reflink",
+            LinkMode::Copy => "copy",
+        }
+    }
+
+    /// Returns the next mode to try after this one.
+    pub(crate) fn next(self) -> Option<Self> {
+        match self {
+            Self::HardLink => Some(Self::Reflink),
+            Self::Reflink => Some(Self::Copy),
+            Self::Copy => None,
+        }
+    }
+}
+
+impl fmt::Display for LinkMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for LinkMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<LinkMode, String> {
+        let mut all = LinkMode::ALL.into_iter();
+        all.find(|mode| mode.name() == text)
+            .ok_or_else(|| "expected hardlink, reflink or copy".to_owned())
+    }
+}
+
+/// A shared source of results. An implementation handles its own errors: it limits how long it waits, reports problems
+/// itself, and then behaves like an empty tier.
+pub trait Tier: Debug + Send + Sync {
+    /// Returns the entry of a step key, for a step of `competition`, if the tier has one that can be trusted.
+    fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
+
+    /// Announces that an object of `length` bytes may be fetched. The length comes from a trusted entry.
+    fn expect(&self, object: &Digest, length: u64);
+
+    /// Returns `false` if the tier is known not to have this object. Sends no request.
+    fn may_have(&self, object: &Digest) -> bool;
+
+    /// Writes the bytes of an object to `to`, at most the [expected](Self::expect) length. Returns `false` if the
+    /// object cannot be fetched, even if some bytes were written. The store compares the bytes with the digest.
+    ///
+    /// # Errors
+    /// If writing to `to` fails. Errors of the tier itself are not returned.
+    fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool>;
+
+    /// Reports that the bytes fetched for an object did not match its digest.
+    fn report_damaged(&self, object: &Digest);
+
+    /// Offers a local result to other machines. Returns immediately.
+    fn offer(&self, offer: Offer);
+}
+
+/// A local result that other machines may use.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// The step's key.
+    pub key: Digest,
+    /// The ledger entry of the key.
+    pub entry: LedgerEntry,
+    /// Id of the competition.
+    pub competition: String,
+    /// Name of the step within its competition.
+    pub step: String,
+    /// Objects that were inputs of the step. The step produced the other objects of the entry.
+    pub given: Vec<Digest>,
 }
 
 #[cfg(test)]

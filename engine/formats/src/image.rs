@@ -5,11 +5,15 @@
 //!
 //! Crates such as `imagesize` seek in the file. Here most images are compressed members of archives, which can only be
 //! read sequentially.
+//!
+//! Finds the size of a JPEG image in its first frame header (SOFn). Source: ITU-T T.81, annex B.
+//!
+//! Finds the size of a TIFF or BigTIFF image in its first directory.
+//!
+//! Source: TIFF revision 6.0, section 2, and libtiff's BigTIFF design.
 
-mod jpeg;
-mod tiff;
-
-use std::io::{self, Read};
+use std::io;
+use std::io::Read;
 
 use crate::sniff::FileType;
 
@@ -85,11 +89,11 @@ impl ImageHeader {
         let first: [u8; 2] = bytes.array()?;
         let (format, (width, height)) = match first {
             [0x89, b'P'] => (ImageFormat::Png, png(&mut bytes)?),
-            [0xff, 0xd8] => (ImageFormat::Jpeg, jpeg::size(&mut bytes)?),
+            [0xff, 0xd8] => (ImageFormat::Jpeg, jpeg_size(&mut bytes)?),
             [b'G', b'I'] => (ImageFormat::Gif, gif(&mut bytes)?),
             [b'B', b'M'] => (ImageFormat::Bmp, bmp(&mut bytes)?),
-            [b'I', b'I'] => (ImageFormat::Tiff, tiff::size(&mut bytes, false)?),
-            [b'M', b'M'] => (ImageFormat::Tiff, tiff::size(&mut bytes, true)?),
+            [b'I', b'I'] => (ImageFormat::Tiff, tiff_size(&mut bytes, false)?),
+            [b'M', b'M'] => (ImageFormat::Tiff, tiff_size(&mut bytes, true)?),
             _ => return Err(bytes.not_an_image(&first)),
         };
         Ok(ImageHeader {
@@ -194,5 +198,126 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
             Ok((width, height.unsigned_abs()))
         }
         _ => Err(bytes.damaged("a BMP header has at least 12 bytes")),
+    }
+}
+
+/// Returns width and height in pixels. `bytes` is positioned after the start-of-image marker.
+fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
+    loop {
+        match marker(bytes)? {
+            // Frame headers. 0xc4, 0xc8 and 0xcc are tables and extensions.
+            0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
+                let _length_and_precision: [u8; 3] = bytes.array()?;
+                let height = u16::from_be_bytes(bytes.array()?);
+                let width = u16::from_be_bytes(bytes.array()?);
+                return Ok((width.into(), height.into()));
+            }
+            // Markers without content.
+            0x01 | 0xd0..=0xd8 => {}
+            0xd9 | 0xda => return Err(bytes.damaged("the image begins before its frame header")),
+            _ => {
+                let length = u64::from(u16::from_be_bytes(bytes.array()?));
+                let rest = length.checked_sub(2);
+                let rest =
+                    rest.ok_or_else(|| bytes.damaged("a segment is shorter than its length"))?;
+                bytes.skip(rest)?;
+            }
+        }
+    }
+}
+
+/// Reads the next marker, which fill bytes of 0xff may precede.
+fn marker<R: Read>(bytes: &mut Bytes<R>) -> Result<u8, ImageError> {
+    let [first] = bytes.array()?;
+    if first != 0xff {
+        return Err(bytes.damaged("a segment does not begin with a marker"));
+    }
+    loop {
+        let [code] = bytes.array()?;
+        if code != 0xff {
+            return Ok(code);
+        }
+    }
+}
+
+const WIDTH: u16 = 256;
+const HEIGHT: u16 = 257;
+
+/// Returns width and height in pixels. `bytes` is positioned after the two bytes that mark the byte order.
+fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u32), ImageError> {
+    let mut numbers = Numbers { bytes, big_endian };
+    let is_big = match numbers.read_integer(2)? {
+        42 => false,
+        43 => true,
+        _ => {
+            return Err(numbers.damaged("a TIFF file has the number 42 or 43 here"));
+        }
+    };
+    if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
+        return Err(numbers.damaged("offsets of a BigTIFF file have 8 bytes"));
+    }
+    // Size in bytes of offsets and of the count of values. The number of directory entries has a different size.
+    let wide = if is_big { 8 } else { 4 };
+    let directory = numbers.read_integer(wide)?;
+    let gap = directory.checked_sub(numbers.bytes.position);
+    let gap = gap.ok_or_else(|| numbers.damaged("the directory begins inside the header"))?;
+    numbers.bytes.skip(gap)?;
+    let entries = numbers.read_integer(if is_big { 8 } else { 2 })?;
+    let (mut width, mut height) = (None, None);
+    for _ in 0..entries {
+        let tag = numbers.read_integer(2)? as u16;
+        let kind = numbers.read_integer(2)?;
+        let count = numbers.read_integer(wide)?;
+        let start = numbers.bytes.position;
+        if tag == WIDTH || tag == HEIGHT {
+            let size = match (kind, count) {
+                (1, 1) => 1,
+                (3, 1) => 2,
+                (4, 1) => 4,
+                (16, 1) if is_big => 8,
+                _ => {
+                    return Err(numbers.damaged("the size of the image is not an integer"));
+                }
+            };
+            let value = u32::try_from(numbers.read_integer(size)?)
+                .map_err(|_| numbers.damaged("the image is too large"))?;
+            let side = if tag == WIDTH {
+                &mut width
+            } else {
+                &mut height
+            };
+            *side = Some(value);
+        }
+        if let (Some(width), Some(height)) = (width, height) {
+            return Ok((width, height));
+        }
+        let read = numbers.bytes.position - start;
+        numbers.bytes.skip(wide as u64 - read)?;
+    }
+    Err(numbers.damaged("the directory does not contain the size of the image"))
+}
+
+/// Reads integers in the byte order of the file.
+struct Numbers<'a, R> {
+    bytes: &'a mut Bytes<R>,
+    big_endian: bool,
+}
+
+impl<R: Read> Numbers<'_, R> {
+    fn damaged(&self, reason: &'static str) -> ImageError {
+        self.bytes.damaged(reason)
+    }
+
+    /// Reads an integer of `size` bytes, at most 8.
+    fn read_integer(&mut self, size: usize) -> Result<u64, ImageError> {
+        let mut number = 0;
+        for index in 0..size {
+            let [byte] = self.bytes.array()?;
+            number = match self.big_endian {
+                true => number << 8 | u64::from(byte),
+                false => number | u64::from(byte) << (8 * index),
+            };
+        }
+        Ok(number)
     }
 }
