@@ -156,7 +156,7 @@ class Summarize(Call, total=False):
     pad_missing: Annotated[bool, "count missing runs as failed, instead of dropping incomplete seeds"]
 
 
-#: Options that are no parameters, and the Python code to write instead.
+#: Options without a parameter, and the Python code to write instead.
 REPLACED = {
     "--competition": "ids",
     "--lite": 'set="lite"',
@@ -168,7 +168,7 @@ REPLACED = {
     "--list": "mleprep.fetch_list",
     "--check-rules": "mleprep.fetch_check_rules",
 }
-#: Keys of the table that are no options of the program.
+#: Keys of the table that the program does not have.
 _OWN = {"check", "progress"}
 #: The parameters of each function, in this form: its name, the parameter's name, the type.
 VERBS: dict[str, dict[str, Any]] = {}

@@ -36,8 +36,8 @@ def test_each_option_is_a_parameter(verb: str) -> None:
     tables = [table for name, table in _options.VERBS.items() if name.split("_")[0] == verb]
     keys = {f"--{key.replace('_', '-')}" for table in tables for key in table} - {"--check", "--progress"}
     other = OUTPUT | _options.REPLACED.keys() | ARGUMENTS.get(verb, set()) | LISTS.get(verb, set())
-    assert keys <= options.keys(), "a parameter is no option"
-    assert options.keys() <= keys | other, "an option is no parameter"
+    assert keys <= options.keys(), "the program lacks an option"
+    assert options.keys() <= keys | other, "the function lacks a parameter"
     for table in tables:
         for key, kind in table.items():
             if value := options.get(f"--{key.replace('_', '-')}"):

@@ -107,7 +107,7 @@ def test_no_type_is_broader_than_the_schema(name: str) -> None:
         source = field.metadata.get("source", field.name)
         if callable(source) or "." in source:
             continue
-        assert any(source in entry["properties"] for entry in entries), f"{field.name} is no member"
+        assert any(source in entry["properties"] for entry in entries), f"{field.name} is not in the schema"
         for entry in entries:
             if source not in entry["properties"]:
                 continue

@@ -3,8 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::skipped::skipped;
-use crate::support::{Ended, Sandbox};
+use crate::support::{Ended, Sandbox, skipped};
 
 /// The shells, each with a script that loads the completions in `$1` and prints the values for the other arguments.
 const SHELLS: [(&str, &str); 3] = [
@@ -62,8 +61,11 @@ fn shells_complete_the_values_of_the_settings() {
                 .args([&script, "prep"])
                 .args(*words)
                 .current_dir(sandbox.path(""))
-                .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
-                .env("PREP_PIPELINES", sandbox.path("pipelines"))
+                .envs(
+                    inner
+                        .get_envs()
+                        .filter_map(|(name, value)| Some((name, value?))),
+                )
                 .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
             if command.output().is_err() {
                 skipped(&format!("{shell} is not installed"));
