@@ -152,7 +152,7 @@ def test_type_checkers_know_the_parameters(tmp_path: Path) -> None:
         'rules: str = mleprep.fetch_check_rules(set="systemcard")[0].url',
         'reason: str | None = mleprep.grade("a.csv", "x").reason',
         'mleprep.run("x", set="lit")',
-        'mleprep.run("x", sourc="bundles")',
+        'mleprep.run("x", sources="bundles")',
         'mleprep.leaks("x")[0].findings[0].what.lower().nothing',
         'mleprep.grade("a.csv")',
     ]

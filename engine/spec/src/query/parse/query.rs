@@ -413,8 +413,9 @@ impl Parser<'_> {
             let alias = self.alias()?;
             return Ok(Source::Unnest { lists, alias, at });
         }
+        // `all` has no meaning here, so it may be the name of a table.
         let name = self
-            .next_name(false)
+            .next_name(self.is("ALL"))
             .ok_or_else(|| self.unexpected("a table"))?;
         self.next += 1;
         if self.is(".") {
