@@ -204,7 +204,7 @@ pub enum BsonError {
         /// The reason.
         reason: &'static str,
     },
-    /// The bytes of a referenced binary cannot be read. See [`BinaryReference`](BinaryReference).
+    /// The bytes of a referenced binary cannot be read. See [`BinaryReference`].
     #[error("the binary at byte {at} of `{file}` cannot be read")]
     ReferencedBinary {
         /// Name of the file that contains the binary.
