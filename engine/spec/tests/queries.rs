@@ -84,6 +84,18 @@ fn macros_are_expanded() {
     }
 }
 
+#[test]
+fn a_table_may_be_named_all() {
+    assert_eq!(
+        printed("SELECT all.id, b FROM t JOIN all ON all.id = t.id WHERE all.b > 1"),
+        r#"SELECT "all".id, b FROM t JOIN "all" ON "all".id = t.id WHERE "all".b > 1"#
+    );
+    assert_eq!(
+        printed("SELECT all.* FROM all"),
+        r#"SELECT "all".* FROM "all""#
+    );
+}
+
 /// A chain is a single node, and its text does not change.
 #[test]
 fn long_chains_of_unions_are_not_deep() {
