@@ -9,6 +9,7 @@
 //! directories   several data directories with one cache
 //! devices       cache and data directory on different file systems
 //! differential/ random tables in complete pipelines, compared with pandas and scikit-learn
+//! completions   completions in bash, zsh and fish
 //! comparable    comparable scores, and data that are called `v1`
 //! conformance   the guarantees of steps
 //! configuration the page about keys, variables and exit codes
@@ -80,6 +81,7 @@ mod audit;
 mod bad_input;
 mod cases;
 mod comparable;
+mod completions;
 mod configuration;
 mod conformance;
 mod copies;

@@ -3,8 +3,12 @@
 //! The script of a shell calls this program with the variable `COMPLETE` for each completion, so the values are those of the
 //! current directories and settings. Which values an option takes follows from its definition.
 
+use std::ffi::OsStr;
+
 use clap::Arg;
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
+};
 use clap_complete::env::{CompleteEnv, Shells};
 use prep_app::set_names;
 use prep_spec::BASE_VARIANT;
@@ -44,13 +48,16 @@ fn completed(command: clap::Command) -> clap::Command {
 }
 
 fn with_values(arg: Arg, is_show: bool) -> Arg {
-    let is_id = arg.get_value_names().is_some_and(|names| names == ["ID"]);
+    let is_named = |name| arg.get_value_names().is_some_and(|names| names == [name]);
+    if is_named("WHAT") {
+        return arg.add(ArgValueCompleter::new(ids_and_paths));
+    }
+    let is_id = is_named("ID");
     let values: fn() -> Vec<CompletionCandidate> = match arg.get_id().as_str() {
         "set" => || set_names().map(CompletionCandidate::new).collect(),
         "variant" => || found(variants),
         "remote" => || found(remotes),
-        "id_column" => return arg,
-        _ if is_id && is_show => || found(ids_and_tables),
+        _ if is_id && is_show => || found(ids_or_tables),
         _ if is_id => || found(ids),
         _ => return arg,
     };
@@ -74,8 +81,20 @@ fn ids(session: &CliSession) -> Found {
     Ok(ids.map(CompletionCandidate::new).collect())
 }
 
-/// Returns ids and, if the command line already has an id, the tables of its pipeline.
-fn ids_and_tables(session: &CliSession) -> Found {
+/// Returns the ids and paths that begin with a text.
+fn ids_and_paths(begin: &OsStr) -> Vec<CompletionCandidate> {
+    let mut values = found(ids);
+    let begins = |value: &OsStr| {
+        let (value, begin) = (value.as_encoded_bytes(), begin.as_encoded_bytes());
+        value.starts_with(begin)
+    };
+    values.retain(|value| begins(value.get_value()));
+    values.extend(PathCompleter::any().complete(begin));
+    values
+}
+
+/// Returns ids or, if the command line already has an id, the tables of its pipeline.
+fn ids_or_tables(session: &CliSession) -> Found {
     let catalog = session.catalog()?;
     let mut words = std::env::args().filter_map(|word| catalog.find(&word));
     match words.next() {

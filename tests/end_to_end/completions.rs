@@ -1,0 +1,92 @@
+//! Completions in bash, zsh and fish, with the scripts that the program prints.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::{Ended, Harbour, Sandbox, skipped};
+
+/// The shells, each with the arguments before those of the test: a script that loads the completions in its first argument
+/// and prints the values for the others.
+const SHELLS: [(&str, &[&str]); 3] = [
+    (
+        "bash",
+        &[
+            "-c",
+            r#"source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=9
+            _clap_complete_prep prep "${@: -1}"; printf '%s\n' "${COMPREPLY[@]}""#,
+            "bash",
+        ],
+    ),
+    (
+        "zsh",
+        &[
+            "-f",
+            "-c",
+            r#"compdef() { :; }; source "./$1"; shift; _describe() { print -l -- "${(@P)3}" }
+            words=("$@"); CURRENT=$#; _clap_dynamic_completer_prep"#,
+            "zsh",
+        ],
+    ),
+    (
+        "fish",
+        &[
+            "-c",
+            r#"source $argv[1]; complete -C (string join ' ' -- $argv[2..]) | string split -f 1 \t; true"#,
+        ],
+    ),
+];
+
+/// Command lines of which the last word is completed, and the values.
+const CASES: &[(&[&str], &[&str])] = &[
+    (&["run", "spaceship"], &["spaceship-titanic"]),
+    (&["run", "own-s"], &["own-spaceships"]),
+    (&["grade", "spaceship"], &["spaceship-titanic"]),
+    (&["grade", "spaceship-titanic", "sub"], &["submission.csv"]),
+    (&["run", "--set", "l"], &["lite", "low"]),
+    (&["run", "--variant", "fi"], &["fixed"]),
+    (&["run", "--remote", "file:///t"], &["file:///tmp/remote"]),
+    (&["pipeline", "show", "own-s"], &["own-spaceships"]),
+    (
+        &["pipeline", "show", "own-spaceships", "t"],
+        &["test", "train"],
+    ),
+];
+
+#[test]
+fn shells_complete_the_values_of_the_settings() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.command(&[]).get_program().to_owned();
+    let bin = sandbox.path("bin");
+    fs::create_dir(&bin).expect("a directory");
+    std::os::unix::fs::symlink(program, bin.join("prep")).expect("a link");
+    sandbox.pipeline("own-spaceships", Harbour::PIPELINE);
+    sandbox.write("submission.csv", "id\n");
+    sandbox.write("data/prep.toml", "[remote]\nurl = 'file:///tmp/remote'\n");
+    for (shell, arguments) in SHELLS {
+        let script = format!("complete.{shell}");
+        sandbox.prep(&["completions", shell, "-o", &script]).code(0);
+        for (words, expected) in CASES {
+            let inner = sandbox.command(&[]);
+            let mut command = Command::new(shell);
+            command
+                .args(arguments)
+                .args([&script, "prep"])
+                .args(*words)
+                .current_dir(sandbox.path(""))
+                .envs(
+                    inner
+                        .get_envs()
+                        .filter_map(|(name, value)| Some((name, value?))),
+                )
+                .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+            if command.output().is_err() {
+                skipped(&format!("{shell} is not installed"));
+                break;
+            }
+            let Ended { stdout, stderr, .. } = Ended::of(&mut command).code(0);
+            let mut found: Vec<&str> = stdout.lines().map(str::trim).collect();
+            found.sort_unstable();
+            assert_eq!(found, *expected, "{shell}: {words:?}: {stderr}");
+        }
+    }
+}
