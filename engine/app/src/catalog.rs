@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Remedy};
-use prep_spec::{BASE_VARIANT, Corrections, Pipeline};
+use prep_spec::{BASE_VARIANT, Corrections, Pipeline, joined};
 use prep_steps::PublishedChecksums;
 use serde_json::{Value, json};
 
@@ -144,16 +144,12 @@ impl Catalog {
     pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
-            let similar = self.similar(id);
-            match (self.suggestion(id), similar.get(..MAX_SIMILAR)) {
+            match (self.suggestion(id), self.similar(id).as_slice()) {
                 (Some(near), _) => error.suggest(Some(near)),
-                (None, _) if similar.is_empty() => error.help(Remedy::ListCompetitions),
-                (None, None) => error.help(format!("did you mean one of {}?", similar.join(", "))),
-                (None, Some(first)) => {
-                    let (first, more) = (first.join(", "), similar.len() - first.len());
-                    error.help(format!(
-                        "did you mean one of {first}, or one of {more} others?"
-                    ))
+                (None, []) => error.help(Remedy::ListCompetitions),
+                (None, similar) => {
+                    let ids = joined(similar.iter().copied(), MAX_SIMILAR);
+                    error.help(format!("did you mean one of {ids}?"))
                 }
             }
         })

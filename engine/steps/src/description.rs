@@ -8,6 +8,7 @@ use std::io::Read as _;
 
 use prep_cache::Stored;
 use prep_core::{Context, FileValue, Inputs, StepError, Value};
+use prep_spec::joined;
 
 use crate::kinds::FunctionStep;
 use crate::value::{Opener, Tree, input, single_file};
@@ -90,13 +91,8 @@ impl Description {
                     let _ = write!(text, ": {rows} rows");
                 }
                 if !file.columns.is_empty() {
-                    let shown = file.columns.iter().take(SHOWN_COLUMNS);
-                    let shown: Vec<String> = shown.map(|column| format!("`{column}`")).collect();
-                    let _ = write!(text, "; columns {}", shown.join(", "));
-                    let more = file.columns.len() - shown.len();
-                    if more > 0 {
-                        let _ = write!(text, " and {more} more");
-                    }
+                    let names = file.columns.iter().map(|column| format!("`{column}`"));
+                    let _ = write!(text, "; columns {}", joined(names, SHOWN_COLUMNS));
                 }
             }
             Err(_) => {

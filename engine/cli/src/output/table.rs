@@ -187,16 +187,6 @@ pub fn one_line_within(text: &str, max: usize) -> String {
     shortened(&short.collect::<String>(), max)
 }
 
-/// Joins at most `max` items, and counts the others: `a, b and 2 more`.
-pub fn joined(items: impl ExactSizeIterator<Item = String>, max: usize) -> String {
-    let more = items.len().saturating_sub(max);
-    let shown = items.take(max).collect::<Vec<_>>().join(", ");
-    match more {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
 /// Renders the mistakes, with an empty line after each. The text has colours, which the printer removes if they are
 /// disabled.
 pub fn render(diagnostics: &Diagnostics) -> String {

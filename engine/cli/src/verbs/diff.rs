@@ -5,12 +5,12 @@ use std::path::Path;
 use clap::Args;
 use prep_app::{DataDifferences, FileDifference, TableDifference};
 use prep_core::units;
-use prep_spec::{BASE_VARIANT, Corrections, known_variants};
+use prep_spec::{BASE_VARIANT, Corrections, joined, known_variants};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
 use crate::options::VariantArg;
-use crate::output::table::{joined, one_line};
+use crate::output::table::one_line;
 use crate::session::{CliSession, VerbResult};
 
 /// Compare variants, pipelines, data directories or runs

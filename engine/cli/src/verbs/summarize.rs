@@ -9,11 +9,12 @@ use prep_experiments::{
     Choice, Experiment, Group, LeftOut, METRICS, Set, SetSummary, read_report, reports_in,
     summarise,
 };
+use prep_spec::joined;
 use serde_json::{Map, Value, json};
 
 use crate::error::{CliError, Exit};
 use crate::global::at_least_one;
-use crate::output::table::{PrintedTable, joined};
+use crate::output::table::PrintedTable;
 use crate::session::{CliSession, VerbResult};
 
 /// Aggregate grading reports into leaderboard figures

@@ -1,5 +1,6 @@
 //! Rules about the names of columns.
 
+use prep_spec::joined;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
@@ -8,6 +9,9 @@ use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, optional};
 use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
+
+/// Maximum number of names in a message.
+const MAX_NAMES: usize = 12;
 
 pub(super) const COLUMNS: RuleKind = RuleKind::new::<RequiredColumns>(Definition {
     name: "columns",
@@ -102,7 +106,7 @@ impl Rule for ExactColumns {
             };
             let message = format!(
                 "unexpected column{index}; expected only: {}",
-                shorten_list(&expected)
+                joined(expected.iter().copied(), MAX_NAMES)
             );
             return Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(surplus));
         }
@@ -118,18 +122,6 @@ impl Rule for ExactColumns {
             }
         }
         Ok(())
-    }
-}
-
-/// Lists the names, shortened if there are many.
-fn shorten_list(names: &[&str]) -> String {
-    match names.get(..12) {
-        Some(first) if names.len() > 12 => format!(
-            "{} and {} more",
-            first.join(", "),
-            names.len() - first.len()
-        ),
-        _ => names.join(", "),
     }
 }
 

@@ -109,13 +109,24 @@ pub fn shortened(text: &str, max: usize) -> String {
     }
 }
 
+/// Joins at most `max` items, and counts the others: `a, b and 2 more`.
+pub fn joined(items: impl ExactSizeIterator<Item: Into<String>>, max: usize) -> String {
+    let more = items.len().saturating_sub(max);
+    let shown: Vec<String> = items.take(max).map(Into::into).collect();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// Lists the names that `owner` has. Long lists are shortened.
 pub fn list_names(owner: &str, names: &[&str]) -> String {
-    let first = names.get(..MAX_LISTED_NAMES).unwrap_or(names).join(", ");
-    match names.len().checked_sub(MAX_LISTED_NAMES) {
-        _ if names.is_empty() => format!("{owner} has none"),
-        Some(more) if more > 0 => format!("{owner} has {first} and {more} more"),
-        _ => format!("{owner} has {first}"),
+    match names {
+        [] => format!("{owner} has none"),
+        names => format!(
+            "{owner} has {}",
+            joined(names.iter().copied(), MAX_LISTED_NAMES)
+        ),
     }
 }
 

@@ -10,9 +10,9 @@ use indicatif::ProgressBar;
 use prep_app::PUBLISH_STEP;
 use prep_core::{Event, Progress, StepOutcome, units};
 use prep_remote::Link;
+use prep_spec::joined;
 
 use crate::output::printer::{MessageLevel, Printer, Ticker};
-use crate::output::table::joined;
 
 /// The maximum number of running steps that are shown. Others are only counted.
 pub(super) const MAX_LINES: usize = 5;

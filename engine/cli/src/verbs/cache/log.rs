@@ -6,10 +6,11 @@ use std::time::Duration;
 use clap::Args;
 use prep_app::{LoggedRun, LoggedStep, RunEnd, RunResult, local_time, logged_runs, reasons};
 use prep_core::{StepOutcome, units};
+use prep_spec::joined;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
-use crate::output::table::{PrintedTable, joined};
+use crate::output::table::PrintedTable;
 use crate::session::{CliSession, VerbResult};
 
 /// Show the last runs, and which steps ran and why
