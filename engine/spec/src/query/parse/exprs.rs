@@ -374,7 +374,6 @@ impl Parser<'_> {
     fn named(&mut self) -> Parsed<Expr> {
         let at = self.at();
         let is_function = self.is_any("LEFT RIGHT") && self.is_ahead(1, "(");
-        // Only a name is followed by a dot.
         let is_table = self.is_ahead(1, ".");
         let first = self.next_name(is_function || is_table || self.is("CASE"));
         let first = first.ok_or_else(|| self.unexpected("an expression"))?;

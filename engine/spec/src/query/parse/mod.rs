@@ -250,10 +250,12 @@ impl<'p> Parser<'p> {
         self.token(0).map_or(Position::START, |token| token.start)
     }
 
-    /// Returns whether the token after the next `ahead` tokens is a keyword or symbol. `'` stands for any text, and `0` for
-    /// any number.
+    /// Returns whether the token after the next `ahead` tokens is a keyword or symbol. A word before a dot is not a keyword,
+    /// but the name of a table. `'` stands for any text, and `0` for any number.
     fn is_ahead(&self, ahead: usize, word: &str) -> bool {
+        let is_dot = |token: &Token| token.kind == TokenKind::Symbol && token.text == ".";
         self.token(ahead).is_some_and(|token| match token.kind {
+            TokenKind::Word if self.token(ahead + 1).is_some_and(is_dot) => false,
             TokenKind::Word | TokenKind::Symbol => token.text.eq_ignore_ascii_case(word),
             TokenKind::Text => word == "'",
             TokenKind::Number => word == "0",
