@@ -136,6 +136,54 @@ fn audit_explains_bundles_and_outputs() {
     empty.prep(&["audit"]).code(2);
 }
 
+/// A run that fails because of a checksum publishes nothing. The way to the cause is the command that its help names.
+#[test]
+fn audit_reads_outputs_that_were_not_published() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let run = ["run", Harbour::ID, "--source", "source"];
+    let sums = |content: &str| {
+        let sums = serde_json::json!({ "public": { "train.csv": hex_md5(content.as_bytes()) }, "private": {} });
+        let path = format!("pipelines/{}/checksums.json", Harbour::ID);
+        sandbox.write(&path, sums.to_string());
+    };
+    let found = |code: i32| {
+        let (causes, report) = audit(&sandbox, &[], code, "outputs");
+        (causes, report["outputs"]["is_unpublished"].as_bool())
+    };
+    sandbox.prep(&run).code(0);
+    let train = sandbox.prepared(Harbour::ID).join("public/train.csv");
+    let published = fs::read_to_string(&train).expect("a text");
+    fs::remove_dir_all(sandbox.path("data")).expect("a directory");
+
+    // Nothing was ever published.
+    sums(&published.replace('\n', "\r\n"));
+    let help = format!("`prep audit {}` explains the difference", Harbour::ID);
+    sandbox.prep(&run).code(5).says(&[&help]);
+    assert_eq!(found(0), (vec!["line-ends".to_owned()], Some(true)));
+    assert!(!train.exists());
+
+    // The data directory has the outputs of an earlier version.
+    sums(&published);
+    sandbox.prep(&run).code(0);
+    assert_eq!(found(0), (Vec::new(), Some(false)));
+    let edited = Harbour::PIPELINE.replacen("seed: 0", "seed: 1", 1);
+    assert_ne!(edited, Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &edited);
+    sandbox.prep(&run).code(5);
+    let (causes, unpublished) = found(5);
+    assert_ne!(causes, Vec::<String>::new());
+    assert_eq!(unpublished, Some(true));
+    assert_eq!(fs::read_to_string(&train).expect("a text"), published);
+    sandbox.prep(&["why", Harbour::ID]).code(0);
+
+    // The outputs were accepted, so the audit reads the data directory.
+    sandbox
+        .prep(&[&run[..], &["--skip-verification"]].concat())
+        .code(0);
+    assert_eq!(found(5).1, Some(false));
+}
+
 /// Kaggle replaced the bundle after the checksums were published, so a published file is in an older bundle.
 #[test]
 fn published_file_is_found_in_an_older_bundle() {

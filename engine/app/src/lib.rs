@@ -37,6 +37,7 @@ mod inspect {
     pub(crate) mod listing;
     pub(crate) mod rerun;
     pub(crate) mod runs;
+    mod unpublished;
 }
 mod jobs;
 mod outline;

@@ -57,6 +57,8 @@ pub struct PreparationOptions {
     pub recalls: bool,
     /// A query to run instead of preparing the outputs.
     pub view: Option<ViewOptions>,
+    /// Whether the data directory exists only for this run. Such a run has no history.
+    pub is_scratch: bool,
 }
 
 /// A query that replaces the outputs of a pipeline.
@@ -85,6 +87,7 @@ impl Default for PreparationOptions {
             remembered: RememberedOptions::default(),
             recalls: false,
             view: None,
+            is_scratch: false,
         }
     }
 }

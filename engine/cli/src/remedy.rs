@@ -96,6 +96,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "skip-verification",
             "--skip-verification accepts the outputs",
         )?,
+        Remedy::ExplainDifference { id } => format!("`prep audit {id}` explains the difference"),
         Remedy::RaiseMemory => "raise --memory".to_owned(),
         Remedy::KeepArchives => match verb.is_given("expand-archives") {
             true => "run without --expand-archives".to_owned(),

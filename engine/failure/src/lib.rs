@@ -214,6 +214,11 @@ pub enum Remedy {
     AcceptBundle,
     /// Accept bundles and outputs without comparing them with published checksums.
     AcceptOutputs,
+    /// Find out why outputs do not have their published checksums.
+    ExplainDifference {
+        /// The competition.
+        id: String,
+    },
     /// Give running steps more memory.
     RaiseMemory,
     /// Publish archives without unpacking them.

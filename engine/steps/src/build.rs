@@ -614,13 +614,14 @@ impl Builder<'_> {
                     .filter(|inside| !inside.is_empty())
                     .map(str::to_owned);
                 let step = Checksum {
+                    id: self.pipeline.id.clone(),
                     is_writer_dependent: self.is_writer_dependent(&path),
                     path: path.clone(),
                     inside,
                     md5: md5.clone(),
                 };
                 let port = port.clone();
-                let name = format!("checksum/{path}");
+                let name = format!("{CHECKSUM_STEPS}{path}");
                 steps.push((
                     name.clone(),
                     self.step(&name, step.step(), vec![("file".to_owned(), port)])?,
@@ -631,6 +632,9 @@ impl Builder<'_> {
         Ok(())
     }
 }
+
+/// The names of the steps that compare outputs with published checksums begin with this.
+pub const CHECKSUM_STEPS: &str = "checksum/";
 
 /// Returns whether a column of the table contains documents. Parts of documents are copied from the file that the table
 /// was read from.

@@ -66,7 +66,9 @@ mod preview;
 mod relation;
 pub mod value;
 
-pub use build::{BuildError, BuildOptions, PublishedChecksums, Sources, build, build_preview};
+pub use build::{
+    BuildError, BuildOptions, CHECKSUM_STEPS, PublishedChecksums, Sources, build, build_preview,
+};
 pub use kinds::{
     Expand, HashFiles, MANIFEST_FILE, Manifest, ManifestError, PathSummary, PreparationRecord,
     PublishedOutput, PublishedPaths, RecordedSource, RememberedOptions, RemovedFiles,

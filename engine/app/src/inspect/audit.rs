@@ -23,7 +23,9 @@ use tempfile::TempPath;
 
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::{Error, failure_of};
+use crate::inspect::unpublished;
 use crate::settings::{Settings, prepared_dir};
+use crate::task::Task;
 use crate::{bundles, grading, prepared};
 
 /// The audit of one competition. Its parts are the bundle, the outputs, and a tree of another program.
@@ -56,6 +58,8 @@ pub struct BundleAudit {
 #[derive(Debug, Clone, Serialize)]
 pub struct OutputsAudit {
     pub variant: String,
+    /// Whether the files are only in the cache, because the last run published nothing.
+    pub is_unpublished: bool,
     /// Files whose published checksum matches.
     pub equal: Vec<String>,
     /// Number of files that have a published checksum.
@@ -81,26 +85,28 @@ pub struct TreeAudit {
     pub report: AuditReport,
 }
 
-/// Audits one competition. `sources` are directories with bundles, in addition to the data directory. `tree` is a
-/// directory with data that another program prepared.
+/// Audits one competition. `tree` is a directory with data that another program prepared.
+///
+/// If the last run published nothing because an output does not have its published checksum, audits the outputs in the cache.
 ///
 /// # Errors
 /// Returns an error if there is neither a bundle nor prepared data, or if a file cannot be read.
-pub fn audit(
-    entry: &CatalogEntry,
-    settings: &Settings,
-    sources: &[&Path],
-    tree: Option<&Path>,
-) -> Result<Audit, Error> {
+pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<Audit, Error> {
+    let settings = &task.settings.of_variant(&task.options.variant);
+    let sources = &task.options.source_dirs();
     let pipeline = entry.load(BASE_VARIANT)?;
     let sums = entry.published_checksums()?;
-    let home = settings.prepared_dir(&entry.id);
-    let manifest = prepared::manifest(&settings.data_dir, &entry.id)?;
+    let unpublished = unpublished::publish(task, &entry.id)?;
+    let data_dir = unpublished
+        .as_ref()
+        .map_or(&*settings.data_dir, |scratch| scratch.path());
+    let home = prepared_dir(data_dir, &entry.id);
+    let manifest = prepared::manifest(data_dir, &entry.id)?;
     let variant = manifest
         .as_ref()
         .map_or(BASE_VARIANT, |manifest| manifest.variant.as_str());
     let has_outputs = home.is_dir();
-    let outputs = match (has_outputs, &sums) {
+    let mut outputs = match (has_outputs, &sums) {
         (true, Some(sums)) if variant == BASE_VARIANT => Some(audit_outputs(
             &home,
             sums,
@@ -113,12 +119,16 @@ pub fn audit(
         )?),
         (true, _) => Some(OutputsAudit {
             variant: variant.to_owned(),
+            is_unpublished: false,
             equal: Vec::new(),
             published: 0,
             report: AuditReport::new([]),
         }),
         (false, _) => None,
     };
+    if let Some(outputs) = &mut outputs {
+        outputs.is_unpublished = unpublished.is_some();
+    }
     let all_match = outputs.as_ref().is_some_and(OutputsAudit::all_match);
     let bundle = audit_bundle(entry, &pipeline, settings, sources, all_match)?;
     let tree = match tree {
@@ -290,6 +300,7 @@ fn audit_outputs(
     }
     Ok(OutputsAudit {
         variant: BASE_VARIANT.to_owned(),
+        is_unpublished: false,
         equal,
         published: count,
         report: AuditReport::new(findings),

@@ -21,7 +21,7 @@ use crate::prepared;
 use crate::task::Task;
 
 /// Returns the record of a competition in the data directory of the task's variant.
-pub(super) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
+pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
     let manifest = prepared::manifest(&task.data_dir(), id)?;
     let record = manifest.and_then(|manifest| manifest.preparation);
     Ok(record.unwrap_or_default())

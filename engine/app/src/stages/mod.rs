@@ -93,10 +93,10 @@ impl Plan {
         let assembled = context.map_in_order(&chosen.entries, 0, |entry| Ok(assemble(entry)))?;
         let entries = chosen.entries.iter().map(|entry| entry.id.clone());
         let assembled = entries.zip(assembled);
-        let last = match &task.options.view {
-            // A preview has no outputs, so it is not a run into the data directory.
-            Some(_) => Arc::new(LastRuns::without_history()),
-            None => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
+        // A preview has no outputs, so it is not a run into the data directory.
+        let last = match task.options.view.is_some() || task.options.is_scratch {
+            true => Arc::new(LastRuns::without_history()),
+            false => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
         };
         Plan::resolve(assembled, task, context, &last)
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{
-    Audit, AuditReport, Block, BundleAudit, Catalog, LeakLevel, LeakReport, OutputsAudit, Settings,
-    TreeAudit, Verdict,
+    Audit, AuditReport, Block, BundleAudit, Catalog, LeakLevel, LeakReport, OutputsAudit,
+    PreparationOptions, RememberedOptions, Settings, TreeAudit, Verdict,
 };
 use prep_core::units;
 use serde_json::json;
@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
 use crate::output::table::one_line_within;
+use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 use crate::verbs::audit;
@@ -27,7 +28,7 @@ Examples:
 
 The audit compares bundles and prepared files with their published MD5s, and a tree with the prepared files. For each \
 cause it shows the files, the harm (none, form, content, answers), the proof and the action to take; docs/audit.md \
-describes the causes. Without an ID it covers every competition that the data directory or the tree has.
+describes the causes. If a run published nothing because of a checksum, its outputs in the cache are compared. Without an ID it covers every competition that the data directory or the tree has.
 
 The exit code is 0 if only bytes or spellings differ, and 5 if content or answers differ.")]
 pub struct AuditArgs {
@@ -52,10 +53,19 @@ impl AuditArgs {
         for id in &ids {
             catalog.get(id)?;
         }
-        let sources: Vec<&Path> = self.source.or_setting(session).into_iter().collect();
+        let options = PreparationOptions {
+            variant: self.variant.variant.clone(),
+            remembered: RememberedOptions {
+                source: self.source.or_setting(session).map(Path::to_path_buf),
+                ..RememberedOptions::default()
+            },
+            recalls: true,
+            ..PreparationOptions::default()
+        };
+        let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let audits = session.for_each_id(&ids, |id| {
             let entry = catalog.get(id)?;
-            let audit = prep_app::audit(entry, settings, &sources, self.tree.as_deref())?;
+            let audit = prep_app::audit(&task, entry, self.tree.as_deref())?;
             if !session.printer.json {
                 session.printer.result(&audit_text(&audit))?;
             }
@@ -158,6 +168,10 @@ fn bundle(part: &BundleAudit) -> String {
 fn outputs(part: &OutputsAudit) -> String {
     match part.published {
         0 => format!("no checksums are published for {}", part.variant),
+        count if part.is_unpublished => format!(
+            "{} of {count} have their published MD5 (in the cache; nothing was published)",
+            part.equal.len()
+        ),
         count => format!("{} of {count} have their published MD5", part.equal.len()),
     }
 }

@@ -23,6 +23,8 @@ struct ChecksumError {
 }
 
 pub(crate) struct Checksum {
+    /// The competition.
+    pub id: String,
     /// For messages, such as `public/train.csv`.
     pub path: String,
     /// Path of the file within the input, if the input is a directory.
@@ -80,7 +82,10 @@ impl Checksum {
             found: md5,
             expected: self.md5.clone(),
         };
-        let error = WithRemedy::new(error, Remedy::AcceptOutputs);
+        let explain = Remedy::ExplainDifference {
+            id: self.id.clone(),
+        };
+        let error = WithRemedy::new(error, explain.or(Remedy::AcceptOutputs));
         Err(StepError::new(Failure::Check, error))
     }
 }

@@ -1,0 +1,89 @@
+//! Finds the outputs of a run that published nothing because an output does not have its published checksum.
+//!
+//! The cache has these outputs. They are published into a scratch directory in which an audit can read them. No step runs
+//! for that.
+
+use std::sync::Arc;
+
+use prep_core::{Action, Cancel, NullReporter};
+use prep_spec::BASE_VARIANT;
+use prep_steps::{CHECKSUM_STEPS, RememberedOptions, Verify};
+use tempfile::TempDir;
+
+use crate::error::Error;
+use crate::prepared;
+use crate::settings::Settings;
+use crate::stages::contents;
+use crate::stages::resolve::Plan;
+use crate::stages::run::{CompetitionState, Run};
+use crate::task::{PreparationOptions, Task};
+
+/// Publishes the outputs of a competition that are only in the cache into a scratch data directory, which is removed when the
+/// result is dropped. Returns `None` if the data directory has the current outputs, or if the cache does not have all.
+///
+/// # Errors
+/// Returns an error if the cache cannot be read, or the scratch directory cannot be written.
+pub(super) fn publish(task: &Task, id: &str) -> Result<Option<TempDir>, Error> {
+    let record = contents::read(task, id)?;
+    let (options, _) = task.options.recalling(&record.options);
+    let task = Task {
+        options: PreparationOptions {
+            from_cache: true,
+            download: false,
+            remembered: RememberedOptions {
+                verify: Some(Verify::Nothing),
+                ..options.remembered
+            },
+            recalls: false,
+            ..options
+        },
+        ..task.clone()
+    };
+    if !is_unpublished(&task, id)? {
+        return Ok(None);
+    }
+    let temp = task.settings.temp_dir();
+    let directory = tempfile::Builder::new().prefix("audit-").tempdir_in(&temp);
+    let directory =
+        directory.map_err(|error| Error::writing("create a directory in", &temp, &error))?;
+    let task = Task {
+        settings: Settings {
+            data_dir: directory.path().to_owned(),
+            ..task.settings
+        },
+        options: PreparationOptions {
+            is_scratch: true,
+            ..task.options
+        },
+        ..task
+    };
+    let mut run = Run::begin(&task, &[id.to_owned()], &Cancel::default(), &|_| {})?;
+    run.forbid_execution();
+    let ended = run.run(Arc::new(NullReporter))?;
+    Ok((ended.state_of(id) == CompetitionState::Prepared).then_some(directory))
+}
+
+/// Whether the cache has all outputs and the data directory has none. The data directory may have outputs of an earlier run
+/// if the last run failed because of a checksum.
+fn is_unpublished(task: &Task, id: &str) -> Result<bool, Error> {
+    if task.options.variant != BASE_VARIANT {
+        return Ok(false);
+    }
+    let plan = Plan::preview(task, &[id.to_owned()])?;
+    let mut work = plan
+        .resolution
+        .work
+        .keys()
+        .map(|node| plan.all.graph.node(*node));
+    let is_cached = work.len() > 0 && work.all(|node| matches!(node.action, Action::Sink(_)));
+    if !is_cached || !task.settings.prepared_dir(id).is_dir() {
+        return Ok(is_cached);
+    }
+    let store = prep_cache::Store::open_or_empty(&task.settings.store_dir)?;
+    let last = prepared::last_runs(&store, &task.settings, &task.options.variant);
+    let history = last.history(id)?;
+    Ok(history
+        .failed
+        .keys()
+        .any(|step| step.starts_with(CHECKSUM_STEPS)))
+}
