@@ -32,7 +32,8 @@ pub enum StoreError {
 
     /// The user lacks the permission for this action.
     #[error(
-        "no permission to {action} {path}; change its owner or mode, or choose another directory"
+        "no permission to {action} {path}; change its owner or mode, or choose another directory. If several users share the \
+         directory, each needs the setting `shared` or the umask 002, and the directory needs their group and its setgid bit"
     )]
     Permission {
         /// The action that failed.

@@ -53,6 +53,7 @@
 //! skipped       reports of tests that cannot run
 //! until         waiting for another process
 //! unpublished   files of others in a prepared directory stay
+//! users         several users with one cache and one data directory
 //! variants      the variant `fixed`
 //! workflows     what Make, Snakemake and DVC do with prepared data, and the rules of the page about them
 //! writer        published checksums that depend on the library that wrote the file
@@ -137,6 +138,7 @@ mod transcripts;
 mod unpublished;
 #[path = "../until/mod.rs"]
 mod until;
+mod users;
 mod variants;
 mod waiting;
 mod workflows;

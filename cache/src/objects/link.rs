@@ -11,6 +11,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use crate::layout::Bucket;
 use crate::objects::object::Object;
 use crate::objects::private::is_marked;
 use crate::objects::writer::READ_ONLY;
@@ -77,6 +78,22 @@ impl Store {
 }
 
 impl Store {
+    /// Returns an object that belongs to another user, if there is one among the first objects of each directory.
+    pub fn object_of_another_user(&self) -> Option<Digest> {
+        let user = rustix::process::geteuid().as_raw();
+        let directories = fs::read_dir(Bucket::Objects.dir(self.root())).ok()?;
+        directories.flatten().find_map(|directory| {
+            let object = fs::read_dir(directory.path()).ok()?.next()?.ok()?;
+            if object.metadata().ok()?.uid() == user {
+                return None;
+            }
+            let (first, rest) = (directory.file_name(), object.file_name());
+            format!("{}{}", first.to_str()?, rest.to_str()?)
+                .parse()
+                .ok()
+        })
+    }
+
     fn copy(&self, object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         let temp = temp_in(dir)?;
         object.copy_bytes(temp.as_file())?;

@@ -125,28 +125,44 @@ fn locks(check: &'static str, dir: &Path) -> CheckResult {
     }
 }
 
-/// Checks how files get from the cache to the data directory: as hard links, reflinks or copies.
+/// Checks how files get from the cache to the data directory: as hard links, reflinks or copies. Objects of other users may
+/// get there in another way than the user's own.
 fn links(settings: &Settings) -> CheckResult {
     let check = "links";
-    let mode = || -> Result<LinkMode, Error> {
-        let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
-        let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;
-        let outside = tempfile::tempdir_in(&settings.data_dir).map_err(unwritable)?;
-        let store = Store::open(inside.path())?;
-        let digest = store.put(b"links of prep doctor")?;
-        Ok(store.materialise(&digest, &outside.path().join("file"))?)
+    let (own, other) = match link_modes(settings) {
+        Ok(modes) => modes,
+        Err(error) => return CheckResult::new(check, Health::Error, error.message),
     };
-    match mode() {
-        Ok(LinkMode::HardLink) => CheckResult::ok(check, "published files are hard links to the cache"),
-        Ok(LinkMode::Reflink) => CheckResult::ok(check, "published files share their blocks with the cache"),
-        Ok(LinkMode::Copy) => CheckResult::new(
+    if own == LinkMode::HardLink && other == Some(LinkMode::Copy) {
+        let text = "published files are hard links to the cache if you added their objects, and copies if other users did, \
+                    because the system only permits links to your own files";
+        let help = "if copies take too much space, set `fs.protected_hardlinks` of Linux to 0, or use a file system with reflinks";
+        return CheckResult::new(check, Health::Warning, text).help(help);
+    }
+    match own {
+        LinkMode::HardLink => CheckResult::ok(check, "published files are hard links to the cache"),
+        LinkMode::Reflink => CheckResult::ok(check, "published files share their blocks with the cache"),
+        LinkMode::Copy => CheckResult::new(
             check,
             Health::Warning,
             "published files are copies: each takes space in the cache and again in the data directory",
         )
         .help(Remedy::UseOneFileSystem),
-        Err(error) => CheckResult::new(check, Health::Error, error.message),
     }
+}
+
+/// Returns how an object of this user and, if the cache has one, an object of another user get to the data directory.
+fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error> {
+    let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
+    let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;
+    let outside = tempfile::tempdir_in(&settings.data_dir).map_err(unwritable)?;
+    let own = Store::open(inside.path())?;
+    let digest = own.put(b"links of prep doctor")?;
+    let mode = own.materialise(&digest, &outside.path().join("own"))?;
+    let shared = Store::open_or_empty(&settings.store_dir)?;
+    let other = shared.object_of_another_user();
+    let other = other.map(|digest| shared.materialise(&digest, &outside.path().join("other")));
+    Ok((mode, other.transpose()?))
 }
 
 /// Checks the disk space for the missing bundles of the competitions, and for the data that are prepared from them.

@@ -78,6 +78,9 @@ fn prep() -> ExitCode {
     let environment = Environment::of_process();
     let (printer, ended) = match CliSession::resolve(&cli.global, &environment, args::command) {
         Ok((session, warning)) => {
+            if session.is_shared {
+                settings::share_with_group();
+            }
             if let Some(warning) = &warning {
                 session.printer.warning(warning);
             }

@@ -22,7 +22,7 @@ use crate::session::Directories;
 pub const FILE: &str = "prep.toml";
 
 /// The keys outside of `[remote]`.
-pub const SETTINGS: [&str; 10] = [
+pub const SETTINGS: [&str; 11] = [
     "data_dir",
     "cache_dir",
     "source",
@@ -33,6 +33,7 @@ pub const SETTINGS: [&str; 10] = [
     "pipelines",
     "jobs",
     "memory",
+    "shared",
 ];
 
 /// The content of a `prep.toml`. Paths are relative to the directory of the file.
@@ -59,6 +60,8 @@ pub struct ConfigFile {
     pub jobs: Option<NonZeroUsize>,
     /// Memory for all running steps, such as `8GB`.
     pub memory: Option<String>,
+    /// Whether the group may write new files and directories.
+    pub shared: Option<bool>,
     #[serde(default)]
     pub remote: ConfigSection,
 }

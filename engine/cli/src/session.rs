@@ -16,6 +16,8 @@ pub struct CliSession {
     pub settings: Settings,
     /// The options of preparations that the settings set.
     pub remembered: RememberedOptions,
+    /// Whether the group may write new files and directories.
+    pub is_shared: bool,
     pub kaggle: Kaggle,
     pub places: Directories,
     pub printer: Printer,

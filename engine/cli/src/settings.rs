@@ -8,7 +8,8 @@ use std::str::FromStr as _;
 
 use prep_app::{LinkMode, RememberedOptions, Settings};
 use prep_core::units;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 
 use crate::error::CliError;
 use crate::global::{Color, Global, at_least_one, yes_or_no};
@@ -232,6 +233,7 @@ impl CliSession {
                 Some(units::parse_bytes(text).map_err(error))
             },
         )?;
+        let is_shared = chooser.switch("shared", SHARED, |file| file.shared)?;
         let wanted = jobs.unwrap_or(environment.processors).max(1);
         let jobs = environment
             .open_files
@@ -265,6 +267,7 @@ impl CliSession {
                 verify: verify(skip, skip_bundle),
                 ..RememberedOptions::default()
             },
+            is_shared: is_shared.unwrap_or_default(),
             kaggle: environment.kaggle(),
             places,
             printer: Printer::new(global, color(global, environment)),
@@ -292,6 +295,7 @@ const SKIP_VERIFICATION: &str = "PREP_SKIP_VERIFICATION";
 const SKIP_BUNDLE_VERIFICATION: &str = "PREP_SKIP_BUNDLE_VERIFICATION";
 const JOBS: &str = "PREP_JOBS";
 const MEMORY: &str = "PREP_MEMORY";
+const SHARED: &str = "PREP_SHARED";
 
 /// Number of files that are always open: standard streams, locks of the cache, the network.
 const BASE_OPEN_FILES: u64 = 24;
@@ -340,6 +344,13 @@ impl Environment {
             boot: prep_cache::boot(),
         }
     }
+}
+
+/// Lets the group write all files and directories that this process creates from now on. Published files and objects are
+/// read-only nevertheless.
+pub fn share_with_group() {
+    let before = umask(Mode::empty());
+    umask(before.difference(Mode::RWXG));
 }
 
 /// Raises the limit of open files to the maximum. Returns the new limit.

@@ -100,6 +100,7 @@ impl ConfigArgs {
             ("skip_bundle_verification", skip_bundle.to_owned()),
             ("jobs", settings.jobs.to_string()),
             ("memory", units::bytes(settings.memory)),
+            ("shared", session.is_shared.to_string()),
         ];
         let mut lines: Vec<Line> = values
             .into_iter()
