@@ -41,35 +41,30 @@ fn shared(sandbox: &Sandbox, user: u32, arguments: &[&str]) -> Ended {
     Ended::of(as_user(sandbox, user, arguments).env("PREP_SHARED", "yes"))
 }
 
-/// Whether other users can run `prep` on this machine. Otherwise, reports that the test is skipped.
-fn is_possible(test: &str) -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    let mut command = as_user(&Sandbox::new(), USERS[0], &["--version"]);
-    let works = is_root && command.output().is_ok_and(|ended| ended.status.success());
+/// Creates a sandbox that the group shares. If other users cannot run `prep` on this machine, reports that the test is skipped.
+fn sandbox(test: &str) -> Option<Sandbox> {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    fs::set_permissions(sandbox.path(""), fs::Permissions::from_mode(0o755)).expect("a mode");
+    let mut command = as_user(&sandbox, USERS[0], &["--version"]);
+    let works = command.output().is_ok_and(|ended| ended.status.success());
     if !works {
         skipped(&format!(
             "{test}: needs root, setpriv, and a program that other users can read"
         ));
+        return None;
     }
-    works
-}
-
-fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new();
-    Harbour::install(&sandbox);
-    fs::set_permissions(sandbox.path(""), fs::Permissions::from_mode(0o755)).expect("a mode");
     for directory in [sandbox.store(), sandbox.data()] {
         share(&directory);
     }
-    sandbox
+    Some(sandbox)
 }
 
 #[test]
 fn users_of_one_group_share_cache_and_data() {
-    if !is_possible("users_of_one_group_share_cache_and_data") {
+    let Some(sandbox) = sandbox("users_of_one_group_share_cache_and_data") else {
         return;
-    }
-    let sandbox = sandbox();
+    };
     let run = ["run", Harbour::ID, "--source", "source"];
     let [one, two] = USERS;
     shared(&sandbox, one, &run).code(0);
@@ -92,10 +87,9 @@ fn users_of_one_group_share_cache_and_data() {
 
 #[test]
 fn missing_permissions_name_the_setting() {
-    if !is_possible("missing_permissions_name_the_setting") {
+    let Some(sandbox) = sandbox("missing_permissions_name_the_setting") else {
         return;
-    }
-    let sandbox = sandbox();
+    };
     let run = ["run", Harbour::ID, "--source", "source"];
     let [one, two] = USERS;
     Ended::of(&mut as_user(&sandbox, one, &run)).code(0);
@@ -109,16 +103,15 @@ fn missing_permissions_name_the_setting() {
 
 #[test]
 fn doctor_reports_copies_of_other_users_objects() {
-    if !is_possible("doctor_reports_copies_of_other_users_objects") {
+    let Some(sandbox) = sandbox("doctor_reports_copies_of_other_users_objects") else {
         return;
-    }
+    };
     let protects = fs::read_to_string("/proc/sys/fs/protected_hardlinks");
     if protects.is_ok_and(|value| value.trim() == "0") {
         return skipped(
             "doctor_reports_copies_of_other_users_objects: fs.protected_hardlinks is 0",
         );
     }
-    let sandbox = sandbox();
     let run = ["run", Harbour::ID, "--source", "source"];
     let [one, two] = USERS;
     shared(&sandbox, one, &run).code(0);
