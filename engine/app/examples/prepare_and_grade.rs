@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plan = Plan::preview(&task, &ids)?;
     println!(
         "{} of {} steps to run",
-        plan.work().get(id).unwrap_or(&0),
+        plan.work().len(),
         plan.steps(id)?.len()
     );
 

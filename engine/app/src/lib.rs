@@ -92,7 +92,9 @@ pub use run_log::{
 pub use settings::{Settings, prepared_dir};
 pub use stages::forecast::{Download, MissingInput, Peak, ask_all};
 pub use stages::load::{Competition, FurtherSource, Verification};
-pub use stages::resolve::{CompetitionGraph, Plan, PlannedStep, Runs, require_credentials_for};
+pub use stages::resolve::{
+    CompetitionGraph, Plan, PlannedStep, Runs, StepWork, require_credentials_for,
+};
 pub use stages::run::{CompetitionState, PUBLISH_STEP, Run};
 pub use stages::summary::{Checksums, Preparation, StepFailure, Summary};
 pub use task::{PreparationOptions, RecalledOption, Task, ViewOptions};

@@ -107,9 +107,10 @@ impl Plan {
             return HashSet::new();
         };
         let work = self.work();
+        let work: HashSet<&str> = work.iter().map(|step| step.competition.as_str()).collect();
         let gone = self.all.competitions.iter();
         let gone = gone.filter(|competition| {
-            competition.bundle.is_none() && work.contains_key(&competition.id)
+            competition.bundle.is_none() && work.contains(competition.id.as_str())
         });
         let gone: Vec<&str> = gone.map(|competition| competition.id.as_str()).collect();
         // If the remote does not answer, this was already reported when the plan was created.

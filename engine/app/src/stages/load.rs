@@ -132,6 +132,13 @@ impl FurtherSource {
 }
 
 impl Competition {
+    /// Returns the size of the bundle: of its file, otherwise the published one.
+    pub(super) fn bundle_bytes(&self) -> Option<u64> {
+        let file = self.bundle.as_ref().and_then(|path| path.metadata().ok());
+        let file = file.filter(std::fs::Metadata::is_file);
+        file.map(|file| file.len()).or_else(|| self.entry.size())
+    }
+
     /// Loads the pipeline of an entry. Its sources are found later.
     ///
     /// # Errors

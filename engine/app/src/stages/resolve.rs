@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use prep_cache::{History, Store};
 use prep_core::{
-    Context, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason, Remedy, Resolution,
-    chain, resolve, units,
+    Action, Context, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason, Remedy,
+    Resolution, chain, resolve, units,
 };
 use prep_fetch::FetchError;
 use serde::Serialize;
@@ -59,6 +59,15 @@ pub enum Runs {
     /// The step runs if the result of an earlier step changes.
     Maybe,
     No,
+}
+
+/// A step that runs or may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepWork {
+    pub competition: String,
+    pub step: String,
+    /// The bytes that it processes, roughly: as many as the bundle has if it reads or publishes everything, otherwise zero.
+    pub bytes: u64,
 }
 
 /// A step and whether it runs.
@@ -156,14 +165,27 @@ impl Plan {
         Ok(self.resolution.last.history(id)?)
     }
 
-    /// Returns the number of steps that run or may run, by competition.
-    pub fn work(&self) -> HashMap<String, usize> {
-        let mut work = HashMap::new();
-        for node in self.resolution.work.keys() {
-            let competition = self.all.graph.node(*node).competition.clone();
-            *work.entry(competition).or_default() += 1;
-        }
-        work
+    /// Returns the steps that run or may run.
+    pub fn work(&self) -> Vec<StepWork> {
+        let competitions = self.all.competitions.iter();
+        let bundles: HashMap<&str, u64> = competitions
+            .map(|one| (one.id.as_str(), one.bundle_bytes().unwrap_or_default()))
+            .collect();
+        let work = self.resolution.work.keys().map(|node| {
+            let node = self.all.graph.node(*node);
+            let bytes = match node.action {
+                Action::Step(_) => None,
+                Action::Source(_) | Action::Sink(_) => {
+                    bundles.get(node.competition.as_str()).copied()
+                }
+            };
+            StepWork {
+                competition: node.competition.clone(),
+                step: node.name.clone(),
+                bytes: bytes.unwrap_or_default(),
+            }
+        });
+        work.collect()
     }
 
     fn step(&self, last: &LastSteps, id: NodeId) -> PlannedStep {

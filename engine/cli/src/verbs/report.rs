@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::output::printer::write_atomically;
+use crate::output::progress::activity::Activity;
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
@@ -58,7 +59,10 @@ impl ReportArgs {
             variant,
             graded: &graded,
         };
+        let count = units::count(ids.len() as u64, "competition");
+        let activity = Activity::start(&session.printer, format!("reading {count}"));
         let html = prep_report::html(&task, &wanted)?;
+        drop(activity);
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
         let json = || {
             json!({
@@ -71,7 +75,7 @@ impl ReportArgs {
             format!(
                 "{}: {}, {}\n",
                 self.output.display(),
-                units::count(ids.len() as u64, "competition"),
+                count,
                 units::bytes(html.len() as u64)
             )
         };

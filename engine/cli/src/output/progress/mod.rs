@@ -4,15 +4,18 @@
 //! On a narrow terminal, lines first omit amounts, then shorten the name of the competition, and last the name of the
 //! step.
 
+pub mod activity;
+mod share;
 pub mod state;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use parking_lot::Mutex;
+use prep_app::StepWork;
 use prep_core::{Event, Reporter};
 use prep_remote::Link;
 use terminal_size::{Width, terminal_size_of};
@@ -34,9 +37,8 @@ struct Shared {
 }
 
 impl Display {
-    /// Starts a display. `work` is the number of steps of each competition that may run. The display also shows
-    /// transfers to and from `remote`.
-    pub fn new(printer: &Printer, work: &HashMap<String, usize>, remote: Option<Link>) -> Display {
+    /// Starts a display. `work` are the steps that may run. The display also shows transfers to and from `remote`.
+    pub fn new(printer: &Printer, work: &[StepWork], remote: Option<Link>) -> Display {
         let state = State::new(work, remote);
         let shared = Arc::new(Shared {
             screen: Screen::new(printer, state.steps),
@@ -109,7 +111,7 @@ impl Screen {
             return Screen::Lines;
         }
         let multi = MultiProgress::new();
-        let total = ProgressBar::new(steps as u64).with_style(style("{bar:20} {msg}"));
+        let total = ProgressBar::new(BAR_PARTS).with_style(style("{bar:20} {msg}"));
         Screen::Bars(Bars {
             total: multi.add(total),
             multi,
@@ -129,9 +131,13 @@ impl Screen {
     /// Updates the screen.
     fn draw(&self, state: &Mutex<State>) {
         match self {
-            Screen::Bars(bars) => bars.draw(&state.lock()),
+            Screen::Bars(bars) => bars.draw(&mut state.lock()),
             Screen::Lines => {
-                let line = state.lock().line();
+                let line = {
+                    let mut state = state.lock();
+                    state.update_share();
+                    state.line()
+                };
                 self.line(&line);
             }
             Screen::Silent => {}
@@ -163,11 +169,13 @@ impl Screen {
 
 impl Bars {
     /// Updates all bars. Steps get their bar here and not when they start, so that short steps do not flicker.
-    fn draw(&self, state: &State) {
+    fn draw(&self, state: &mut State) {
+        state.update_share();
         let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
         // The last column stays empty, because some terminals wrap a line that fills it.
         let width = width.map_or(DEFAULT_WIDTH, usize::from).saturating_sub(1);
-        self.total.set_position(state.ended as u64);
+        self.total
+            .set_position((state.share.done() * BAR_PARTS as f64) as u64);
         let facts = fit_facts("", &state.facts(), width.saturating_sub(BAR_WIDTH + 1));
         self.total.set_message(facts);
         let mut bars = self.steps.lock();
@@ -223,8 +231,10 @@ fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
     line
 }
 
-/// Width of the bar of all steps, in characters.
+/// Width of the bar of the run, in characters.
 const BAR_WIDTH: usize = 20;
+/// Length of the bar. It shows a share of the run, which is not a whole number.
+const BAR_PARTS: u64 = 1000;
 
 /// Parses a template. If that fails, uses the default style of indicatif.
 fn style(template: &str) -> ProgressStyle {

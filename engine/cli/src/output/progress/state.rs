@@ -7,12 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use prep_app::PUBLISH_STEP;
+use prep_app::{PUBLISH_STEP, StepWork};
 use prep_core::{Event, Progress, StepOutcome, units};
 use prep_remote::Link;
 use prep_spec::joined;
 
 use crate::output::printer::{MessageLevel, Printer, Ticker};
+use crate::output::progress::share::{Share, StepBytes, StepName};
 
 /// The maximum number of running steps that are shown. Others are only counted.
 pub(super) const MAX_LINES: usize = 5;
@@ -22,7 +23,8 @@ pub(super) struct State {
     pub(super) steps: usize,
     pub(super) ended: usize,
     /// Running steps, by competition and step.
-    pub(super) running: BTreeMap<(String, String), Running>,
+    pub(super) running: BTreeMap<StepName, Running>,
+    pub(super) share: Share,
     competitions: HashMap<String, CompetitionProgress>,
     /// Bytes that ended steps have processed.
     bytes: u64,
@@ -34,6 +36,8 @@ pub(super) struct State {
 /// A running step.
 pub(super) struct Running {
     counters: Arc<Progress>,
+    /// The bytes that the step was expected to process before it started.
+    estimated: u64,
     begun: Instant,
 }
 
@@ -56,21 +60,22 @@ struct CompetitionProgress {
 }
 
 impl State {
-    /// Creates the state at the beginning of a run. `work` is the number of steps of each competition.
-    pub(super) fn new(work: &HashMap<String, usize>, remote: Option<Link>) -> State {
-        let competition_progress = |remaining: &usize| CompetitionProgress {
-            remaining: *remaining,
-            ..CompetitionProgress::default()
-        };
-        let competitions = work
-            .iter()
-            .map(|(id, remaining)| (id.clone(), competition_progress(remaining)));
+    /// Creates the state at the beginning of a run. `work` are its steps.
+    pub(super) fn new(work: &[StepWork], remote: Option<Link>) -> State {
+        let mut competitions: HashMap<String, CompetitionProgress> = HashMap::new();
+        for step in work {
+            competitions
+                .entry(step.competition.clone())
+                .or_default()
+                .remaining += 1;
+        }
         State {
             begun: Instant::now(),
-            steps: work.values().sum(),
+            steps: work.len(),
             ended: 0,
             running: BTreeMap::new(),
-            competitions: competitions.collect(),
+            share: Share::new(work),
+            competitions,
             bytes: 0,
             files: 0,
             remote,
@@ -100,12 +105,13 @@ impl State {
                         ));
                     }
                 }
+                let name = (competition.clone(), step.clone());
                 let running = Running {
                     counters: progress.clone(),
+                    estimated: self.share.start(&name),
                     begun: Instant::now(),
                 };
-                self.running
-                    .insert((competition.clone(), step.clone()), running);
+                self.running.insert(name, running);
             }
             Event::StepEnded {
                 competition,
@@ -114,10 +120,14 @@ impl State {
                 outcome,
             } => {
                 self.ended += 1;
-                if let Some(running) = self.running.remove(&(competition.clone(), step.clone())) {
-                    self.bytes += running.counters.bytes.load(Ordering::Relaxed);
+                let name = (competition.clone(), step.clone());
+                let mut bytes = 0;
+                if let Some(running) = self.running.remove(&name) {
+                    bytes = running.counters.bytes.load(Ordering::Relaxed);
+                    self.bytes += bytes;
                     self.files += running.counters.files.load(Ordering::Relaxed);
                 }
+                self.share.end(&name, bytes);
                 let competition_progress =
                     self.competitions.entry(competition.clone()).or_default();
                 competition_progress.remaining = competition_progress.remaining.saturating_sub(1);
@@ -168,23 +178,55 @@ impl State {
         format!("{facts}; now {}", joined(running, MAX_LINES))
     }
 
-    /// Describes the progress of the run: `3 of 44 steps`, amounts, time.
+    /// Describes the progress of the run: `3 of 44 steps`, `1 of 4 competitions`, share, time left,
+    /// amounts, time.
     pub(super) fn facts(&self) -> Vec<String> {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
+        if self.competitions.len() > 1 {
+            let ended = self.competitions.values().filter(|one| one.remaining == 0);
+            facts.push(format!(
+                "{} of {} competitions",
+                ended.count(),
+                self.competitions.len()
+            ));
+        }
+        facts.push(format!("{} %", (self.share.done() * 100.0) as u64));
+        let left = self.share.time_left();
+        facts.extend(left.map(|left| format!("{} left", units::approximate_duration(left))));
         facts.extend(self.amounts());
         facts.extend(self.remote.iter().flat_map(describe_transfer));
         facts.push(units::duration(self.begun.elapsed()));
         facts
     }
+
+    /// Updates the share of the run that is done.
+    pub(super) fn update_share(&mut self) {
+        self.share.update(self.running.values().map(Running::bytes));
+    }
 }
 
 impl Running {
+    fn bytes(&self) -> StepBytes {
+        let done = self.counters.bytes.load(Ordering::Relaxed);
+        match self.counters.total_bytes.load(Ordering::Relaxed) {
+            0 => StepBytes {
+                done,
+                total: self.estimated,
+            },
+            total => StepBytes {
+                done: done.min(total),
+                total,
+            },
+        }
+    }
+
     /// Returns the progress of the step, for example `34 % of 1.20 GB`. Returns `None` if the total is unknown.
     fn percentage(&self) -> Option<String> {
         let total = self.counters.total_bytes.load(Ordering::Relaxed);
         let bytes = self.counters.bytes.load(Ordering::Relaxed);
-        let percent = (u128::from(bytes) * 100).checked_div(u128::from(total))?;
+        let bytes = u128::from(bytes.min(total));
+        let percent = (bytes * 100).checked_div(u128::from(total))?;
         Some(format!("{percent} % of {}", units::bytes(total)))
     }
 
@@ -321,7 +363,12 @@ mod tests {
     use prep_core::{Failure, Reason};
 
     fn state(remaining: usize) -> State {
-        State::new(&HashMap::from([("a".to_owned(), remaining)]), None)
+        let step = |number: usize| StepWork {
+            competition: "a".to_owned(),
+            step: number.to_string(),
+            bytes: 0,
+        };
+        State::new(&(0..remaining).map(step).collect::<Vec<_>>(), None)
     }
 
     fn started(step: &str, counters: &Arc<Progress>) -> Event {
@@ -353,7 +400,7 @@ mod tests {
         );
         counters.add_bytes(5000);
         assert_eq!(state.totals(), (5000, 0));
-        assert!(state.line().contains("0 of 2 steps, 5.00 kB, "));
+        assert!(state.line().contains("0 of 2 steps, 0 %, 5.00 kB, "));
         assert!(state.line().ends_with("now a/x"));
         counters.set_total_bytes(15_000);
         assert!(state.line().ends_with("now a/x (33 % of 15.0 kB)"));
@@ -399,6 +446,7 @@ mod tests {
             counters.files.store(files, Ordering::Relaxed);
             Running {
                 counters: Arc::new(counters),
+                estimated: 0,
                 begun: Instant::now(),
             }
         };

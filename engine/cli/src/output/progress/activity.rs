@@ -1,0 +1,56 @@
+//! Shows on stderr what a verb is doing that prints nothing for seconds.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use prep_core::units;
+
+use crate::output::printer::{Printer, Ticker};
+
+/// Time after which the first message appears.
+const FIRST: Duration = Duration::from_secs(2);
+/// Number of intervals of this length between further messages.
+const REPEAT: u32 = 5;
+
+/// Prints a message if the current work takes long, and again every ten seconds, until it is dropped.
+pub struct Activity {
+    current: Arc<Mutex<String>>,
+    _ticker: Ticker,
+}
+
+impl Activity {
+    /// `doing` describes the work, for example `reading a-competition`.
+    pub fn start(printer: &Printer, doing: impl Into<String>) -> Activity {
+        let current = Arc::new(Mutex::new(doing.into()));
+        let (printer, shown, begun) = (printer.clone(), current.clone(), Instant::now());
+        let mut ticks = 0;
+        let tick = move || {
+            if ticks % REPEAT == 0 {
+                let time = units::duration(begun.elapsed());
+                printer.message_aside(format!("{}, {time}", shown.lock()));
+            }
+            ticks += 1;
+        };
+        Activity {
+            current,
+            _ticker: Ticker::start(FIRST, tick),
+        }
+    }
+
+    /// Changes the description of the work.
+    pub fn set(&self, doing: impl Into<String>) {
+        *self.current.lock() = doing.into();
+    }
+
+    /// Returns a function that changes the description to `verb` and an id, with the position of the id among all ids.
+    pub fn of_ids<'a>(&'a self, verb: &'a str, ids: &'a [String]) -> impl Fn(&str) + 'a {
+        move |id| {
+            let place = ids
+                .iter()
+                .position(|other| other == id)
+                .map_or(1, |place| place + 1);
+            self.set(format!("{verb} {id} ({place} of {})", ids.len()));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Estimates how much of a run is done, and how long the rest takes.
+//!
+//! A step counts with the bytes that it processes and with a constant. Before it starts, its bytes are estimated (see
+//! `StepWork`). While it runs, they are what it reports.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use prep_app::StepWork;
+
+/// The constant part of each step, in bytes that take about as long.
+const STEP_BYTES: u64 = 4 << 20;
+/// Minimum time and minimum share from which the rest is estimated.
+const MIN_TIME: Duration = Duration::from_secs(2);
+const MIN_SHARE: f64 = 0.01;
+
+/// Competition and step.
+pub(super) type StepName = (String, String);
+
+pub(super) struct Share {
+    /// The estimated bytes of steps that have not started.
+    waiting: HashMap<StepName, u64>,
+    /// The bytes of steps that have ended, with their constant parts.
+    ended: u64,
+    /// The highest share so far. The share does not fall if a step has more bytes than estimated.
+    highest: f64,
+    /// Time and share when the first bytes were known. An interrupted download continues at a share above zero.
+    first: Option<(Instant, f64)>,
+}
+
+/// A running step: the bytes so far, and all bytes that it is expected to process.
+pub(super) struct StepBytes {
+    pub done: u64,
+    pub total: u64,
+}
+
+impl Share {
+    pub fn new(work: &[StepWork]) -> Share {
+        let name = |step: &StepWork| (step.competition.clone(), step.step.clone());
+        Share {
+            waiting: work.iter().map(|step| (name(step), step.bytes)).collect(),
+            ended: 0,
+            highest: 0.0,
+            first: None,
+        }
+    }
+
+    /// Notes that a step started, and returns its estimated bytes.
+    pub fn start(&mut self, step: &StepName) -> u64 {
+        self.waiting.remove(step).unwrap_or_default()
+    }
+
+    /// Notes that a step ended after it processed `bytes`.
+    pub fn end(&mut self, step: &StepName, bytes: u64) {
+        self.waiting.remove(step);
+        self.ended += bytes + STEP_BYTES;
+    }
+
+    /// Updates the share of the run that is done, which is at most 1.
+    pub fn update(&mut self, running: impl Iterator<Item = StepBytes>) {
+        let (mut done, mut left) = (self.ended, 0);
+        for step in running {
+            let total = step.total.max(step.done);
+            done += step.done;
+            left += total - step.done + STEP_BYTES;
+        }
+        left += self
+            .waiting
+            .values()
+            .map(|bytes| bytes + STEP_BYTES)
+            .sum::<u64>();
+        if done + left > 0 {
+            self.highest = self.highest.max(done as f64 / (done + left) as f64);
+        }
+        if done > self.ended || self.ended > 0 {
+            self.first.get_or_insert((Instant::now(), self.highest));
+        }
+    }
+
+    /// Returns the share as of the last update.
+    pub fn done(&self) -> f64 {
+        self.highest
+    }
+
+    /// Returns the time that the rest takes at the speed so far, if enough is done to estimate it.
+    pub fn time_left(&self) -> Option<Duration> {
+        let (begun, before) = self.first?;
+        let (elapsed, done) = (begun.elapsed(), self.highest - before);
+        if elapsed < MIN_TIME || done < MIN_SHARE {
+            return None;
+        }
+        Duration::try_from_secs_f64(elapsed.as_secs_f64() * (1.0 - self.highest) / done).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(step: &str, bytes: u64) -> StepWork {
+        StepWork {
+            competition: "a".to_owned(),
+            step: step.to_owned(),
+            bytes,
+        }
+    }
+
+    fn running(done: u64, total: u64) -> impl Iterator<Item = StepBytes> {
+        [StepBytes { done, total }].into_iter()
+    }
+
+    /// Most of the time of a competition with many files is its publication, which is one step of many.
+    #[test]
+    fn bytes_count_more_than_steps() {
+        let mut work: Vec<StepWork> = (0..100)
+            .map(|number| step(&number.to_string(), 0))
+            .collect();
+        work.push(step("publish", 100 << 30));
+        let mut share = Share::new(&work);
+        for step in &work[..100] {
+            let name = ("a".to_owned(), step.step.clone());
+            share.start(&name);
+            share.end(&name, 0);
+        }
+        share.update(std::iter::empty());
+        assert!(share.done() < 0.01, "{}", share.done());
+        share.start(&("a".to_owned(), "publish".to_owned()));
+        share.update(running(50 << 30, 100 << 30));
+        assert!((0.4..0.6).contains(&share.done()), "{}", share.done());
+        share.end(&("a".to_owned(), "publish".to_owned()), 100 << 30);
+        share.update(std::iter::empty());
+        assert_eq!(share.done(), 1.0);
+    }
+
+    #[test]
+    fn the_share_never_falls_and_never_exceeds_the_whole() {
+        let mut share = Share::new(&[step("x", 10 << 30), step("y", 0)]);
+        share.start(&("a".to_owned(), "x".to_owned()));
+        let mut before = 0.0;
+        for (done, total) in [
+            (0, 0),
+            (5 << 30, 10 << 30),
+            (6 << 30, 90 << 30),
+            (99 << 30, 10 << 30),
+            (u64::MAX >> 8, 0),
+        ] {
+            share.update(running(done, total));
+            assert!(
+                share.done() >= before && share.done() <= 1.0,
+                "{done} of {total}"
+            );
+            before = share.done();
+        }
+    }
+}
