@@ -11,7 +11,7 @@ use crate::support::{Ended, Harbour, Sandbox, skipped};
 const GROUP: u32 = 42_000;
 const USERS: [u32; 2] = [42_001, 42_002];
 
-/// Makes a directory one that the group shares, as the documentation says.
+/// Makes a directory one that the group shares, as the documentation describes.
 fn share(directory: &Path) {
     fs::create_dir_all(directory).expect("a directory");
     chown(directory, None, Some(GROUP)).expect("a group");

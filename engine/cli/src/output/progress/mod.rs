@@ -5,7 +5,7 @@
 //! step.
 
 pub mod activity;
-mod share;
+mod fraction;
 pub mod state;
 
 use std::collections::BTreeMap;
@@ -135,7 +135,7 @@ impl Screen {
             Screen::Lines => {
                 let line = {
                     let mut state = state.lock();
-                    state.update_share();
+                    state.update_fraction();
                     state.line()
                 };
                 self.line(&line);
@@ -170,12 +170,12 @@ impl Screen {
 impl Bars {
     /// Updates all bars. Steps get their bar here and not when they start, so that short steps do not flicker.
     fn draw(&self, state: &mut State) {
-        state.update_share();
+        state.update_fraction();
         let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
         // The last column stays empty, because some terminals wrap a line that fills it.
         let width = width.map_or(DEFAULT_WIDTH, usize::from).saturating_sub(1);
         self.total
-            .set_position((state.share.done() * BAR_PARTS as f64) as u64);
+            .set_position((state.fraction.done() * BAR_PARTS as f64) as u64);
         let facts = fit_facts("", &state.facts(), width.saturating_sub(BAR_WIDTH + 1));
         self.total.set_message(facts);
         let mut bars = self.steps.lock();
@@ -233,7 +233,7 @@ fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
 
 /// Width of the bar of the run, in characters.
 const BAR_WIDTH: usize = 20;
-/// Length of the bar. It shows a share of the run, which is not a whole number.
+/// Length of the bar. It shows a fraction of the run.
 const BAR_PARTS: u64 = 1000;
 
 /// Parses a template. If that fails, uses the default style of indicatif.

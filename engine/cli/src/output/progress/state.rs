@@ -13,7 +13,7 @@ use prep_remote::Link;
 use prep_spec::joined;
 
 use crate::output::printer::{MessageLevel, Printer, Ticker};
-use crate::output::progress::share::{Share, StepBytes, StepName};
+use crate::output::progress::fraction::{Fraction, StepBytes, StepName};
 
 /// The maximum number of running steps that are shown. Others are only counted.
 pub(super) const MAX_LINES: usize = 5;
@@ -24,7 +24,7 @@ pub(super) struct State {
     pub(super) ended: usize,
     /// Running steps, by competition and step.
     pub(super) running: BTreeMap<StepName, Running>,
-    pub(super) share: Share,
+    pub(super) fraction: Fraction,
     competitions: HashMap<String, CompetitionProgress>,
     /// Bytes that ended steps have processed.
     bytes: u64,
@@ -74,7 +74,7 @@ impl State {
             steps: work.len(),
             ended: 0,
             running: BTreeMap::new(),
-            share: Share::new(work),
+            fraction: Fraction::new(work),
             competitions,
             bytes: 0,
             files: 0,
@@ -108,7 +108,7 @@ impl State {
                 let name = (competition.clone(), step.clone());
                 let running = Running {
                     counters: progress.clone(),
-                    estimated: self.share.start(&name),
+                    estimated: self.fraction.start(&name),
                     begun: Instant::now(),
                 };
                 self.running.insert(name, running);
@@ -127,7 +127,7 @@ impl State {
                     self.bytes += bytes;
                     self.files += running.counters.files.load(Ordering::Relaxed);
                 }
-                self.share.end(&name, bytes);
+                self.fraction.end(&name, bytes);
                 let competition_progress =
                     self.competitions.entry(competition.clone()).or_default();
                 competition_progress.remaining = competition_progress.remaining.saturating_sub(1);
@@ -178,7 +178,7 @@ impl State {
         format!("{facts}; now {}", joined(running, MAX_LINES))
     }
 
-    /// Describes the progress of the run: `3 of 44 steps`, `1 of 4 competitions`, share, time left,
+    /// Describes the progress of the run: `3 of 44 steps`, `1 of 4 competitions`, fraction, time left,
     /// amounts, time.
     pub(super) fn facts(&self) -> Vec<String> {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
@@ -191,8 +191,8 @@ impl State {
                 self.competitions.len()
             ));
         }
-        facts.push(format!("{} %", (self.share.done() * 100.0) as u64));
-        let left = self.share.time_left();
+        facts.push(format!("{} %", (self.fraction.done() * 100.0) as u64));
+        let left = self.fraction.time_left();
         facts.extend(left.map(|left| format!("{} left", units::approximate_duration(left))));
         facts.extend(self.amounts());
         facts.extend(self.remote.iter().flat_map(describe_transfer));
@@ -200,9 +200,10 @@ impl State {
         facts
     }
 
-    /// Updates the share of the run that is done.
-    pub(super) fn update_share(&mut self) {
-        self.share.update(self.running.values().map(Running::bytes));
+    /// Updates the fraction of the run that is done.
+    pub(super) fn update_fraction(&mut self) {
+        self.fraction
+            .update(self.running.values().map(Running::bytes));
     }
 }
 

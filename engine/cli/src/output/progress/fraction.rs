@@ -10,21 +10,21 @@ use prep_app::StepWork;
 
 /// The constant part of each step, in bytes that take about as long.
 const STEP_BYTES: u64 = 4 << 20;
-/// Minimum time and minimum share from which the rest is estimated.
+/// Minimum time and minimum fraction from which the rest is estimated.
 const MIN_TIME: Duration = Duration::from_secs(2);
-const MIN_SHARE: f64 = 0.01;
+const MIN_FRACTION: f64 = 0.01;
 
 /// Competition and step.
 pub(super) type StepName = (String, String);
 
-pub(super) struct Share {
+pub(super) struct Fraction {
     /// The estimated bytes of steps that have not started.
     waiting: HashMap<StepName, u64>,
     /// The bytes of steps that have ended, with their constant parts.
     ended: u64,
-    /// The highest share so far. The share does not fall if a step has more bytes than estimated.
+    /// The highest fraction so far. The fraction does not fall if a step has more bytes than estimated.
     highest: f64,
-    /// Time and share when the first bytes were known. An interrupted download continues at a share above zero.
+    /// Time and fraction when the first bytes were known. An interrupted download continues at a fraction above zero.
     first: Option<(Instant, f64)>,
 }
 
@@ -34,10 +34,10 @@ pub(super) struct StepBytes {
     pub total: u64,
 }
 
-impl Share {
-    pub fn new(work: &[StepWork]) -> Share {
+impl Fraction {
+    pub fn new(work: &[StepWork]) -> Fraction {
         let name = |step: &StepWork| (step.competition.clone(), step.step.clone());
-        Share {
+        Fraction {
             waiting: work.iter().map(|step| (name(step), step.bytes)).collect(),
             ended: 0,
             highest: 0.0,
@@ -56,7 +56,7 @@ impl Share {
         self.ended += bytes + STEP_BYTES;
     }
 
-    /// Updates the share of the run that is done, which is at most 1.
+    /// Updates the fraction of the run that is done, which is at most 1.
     pub fn update(&mut self, running: impl Iterator<Item = StepBytes>) {
         let (mut done, mut left) = (self.ended, 0);
         for step in running {
@@ -77,7 +77,7 @@ impl Share {
         }
     }
 
-    /// Returns the share as of the last update.
+    /// Returns the fraction as of the last update.
     pub fn done(&self) -> f64 {
         self.highest
     }
@@ -86,7 +86,7 @@ impl Share {
     pub fn time_left(&self) -> Option<Duration> {
         let (begun, before) = self.first?;
         let (elapsed, done) = (begun.elapsed(), self.highest - before);
-        if elapsed < MIN_TIME || done < MIN_SHARE {
+        if elapsed < MIN_TIME || done < MIN_FRACTION {
             return None;
         }
         Duration::try_from_secs_f64(elapsed.as_secs_f64() * (1.0 - self.highest) / done).ok()
@@ -116,26 +116,26 @@ mod tests {
             .map(|number| step(&number.to_string(), 0))
             .collect();
         work.push(step("publish", 100 << 30));
-        let mut share = Share::new(&work);
+        let mut fraction = Fraction::new(&work);
         for step in &work[..100] {
             let name = ("a".to_owned(), step.step.clone());
-            share.start(&name);
-            share.end(&name, 0);
+            fraction.start(&name);
+            fraction.end(&name, 0);
         }
-        share.update(std::iter::empty());
-        assert!(share.done() < 0.01, "{}", share.done());
-        share.start(&("a".to_owned(), "publish".to_owned()));
-        share.update(running(50 << 30, 100 << 30));
-        assert!((0.4..0.6).contains(&share.done()), "{}", share.done());
-        share.end(&("a".to_owned(), "publish".to_owned()), 100 << 30);
-        share.update(std::iter::empty());
-        assert_eq!(share.done(), 1.0);
+        fraction.update(std::iter::empty());
+        assert!(fraction.done() < 0.01, "{}", fraction.done());
+        fraction.start(&("a".to_owned(), "publish".to_owned()));
+        fraction.update(running(50 << 30, 100 << 30));
+        assert!((0.4..0.6).contains(&fraction.done()), "{}", fraction.done());
+        fraction.end(&("a".to_owned(), "publish".to_owned()), 100 << 30);
+        fraction.update(std::iter::empty());
+        assert_eq!(fraction.done(), 1.0);
     }
 
     #[test]
-    fn the_share_never_falls_and_never_exceeds_the_whole() {
-        let mut share = Share::new(&[step("x", 10 << 30), step("y", 0)]);
-        share.start(&("a".to_owned(), "x".to_owned()));
+    fn the_fraction_never_falls_and_never_exceeds_the_whole() {
+        let mut fraction = Fraction::new(&[step("x", 10 << 30), step("y", 0)]);
+        fraction.start(&("a".to_owned(), "x".to_owned()));
         let mut before = 0.0;
         for (done, total) in [
             (0, 0),
@@ -144,12 +144,12 @@ mod tests {
             (99 << 30, 10 << 30),
             (u64::MAX >> 8, 0),
         ] {
-            share.update(running(done, total));
+            fraction.update(running(done, total));
             assert!(
-                share.done() >= before && share.done() <= 1.0,
+                fraction.done() >= before && fraction.done() <= 1.0,
                 "{done} of {total}"
             );
-            before = share.done();
+            before = fraction.done();
         }
     }
 }
