@@ -299,8 +299,8 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     }
 }
 
-/// Maximum size of an array in bytes.
-const MAX_BYTES: u64 = 1 << 28;
+/// Maximum number of elements of a mask. Its bits then take 256 MiB.
+const MAX_ELEMENTS: u64 = 1 << 31;
 /// Maximum length of a code in bytes. If all neighbours in a mask differ, the code is five times as long as the array.
 const MAX_CODE_BYTES: usize = 1 << 26;
 
@@ -315,60 +315,24 @@ pub struct MaskCode {
 
 /// Returns the run-length code of the elements that are 1 or true, as `rle_encode(numpy.load(file).T.flatten() == 1)`.
 ///
-/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order.
+/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per element.
 ///
 /// # Errors
-/// [`NpyError`] if the file is not an array, its elements are not numbers, it is larger than 256 MiB, or its code is
+/// [`NpyError`] if the file is not an array, its elements are not numbers, it has more than 2^31 elements, or its code is
 /// longer than 64 MiB.
 pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
     let header = NpyHeader::read(&mut input)?;
-    let needed = header.data_bytes();
-    if needed > MAX_BYTES {
-        return Err(NpyError::BadHeader {
-            reason: format!("a mask of {needed} bytes is over the limit"),
-        });
-    }
-    let mut data = Vec::new();
-    let available = input.take(needed).read_to_end(&mut data)? as u64;
-    if available < needed {
-        return Err(NpyError::Truncated { available, needed });
-    }
-    let unsupported = || NpyError::UnsupportedType {
-        descr: header.descr.clone(),
-    };
-    let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
-    let number = |item: &[u8]| header.value(item)?.to_f64();
-    let is_half = header.descr.get(1..) == Some("f2");
-    if matches!(header.element_kind(), None | Some(ElementKind::Text)) && !is_half || size == 0 {
-        return Err(unsupported());
-    }
-    let is_set = |item: &[u8]| number(item) == Some(1.0);
-    // Numbers of one byte are looked up, because they are most of the masks.
-    let set_bytes: Vec<bool> = match size {
-        1 => (0..=u8::MAX).map(|byte| is_set(&[byte])).collect(),
-        _ => Vec::new(),
-    };
-    let is_set_at = |index: usize| match set_bytes.as_slice() {
-        [] => data
-            .get(index * size..(index + 1) * size)
-            .is_some_and(is_set),
-        set => {
-            let byte = data.get(index).copied().unwrap_or(0);
-            set.get(usize::from(byte)) == Some(&true)
-        }
-    };
-    let count = data.len() / size;
+    let bits = MaskBits::read(input, &header)?;
     let shape: Option<Vec<usize>> = header
         .shape
         .iter()
         .map(|size| usize::try_from(*size).ok())
         .collect();
-    let shape = shape.unwrap_or_default();
     let code = match header.fortran_order {
-        true => rle::encode((0..count).map(is_set_at), MAX_CODE_BYTES),
+        true => rle::encode((0..bits.count).map(|index| bits.get(index)), MAX_CODE_BYTES),
         false => {
-            let indices = rle::column_major(count, &shape);
-            rle::encode(indices.map(is_set_at), MAX_CODE_BYTES)
+            let indices = rle::column_major(bits.count, &shape.unwrap_or_default());
+            rle::encode(indices.map(|index| bits.get(index)), MAX_CODE_BYTES)
         }
     };
     let code = code.ok_or(NpyError::LongCode {
@@ -378,4 +342,68 @@ pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
         shape: header.shape,
         code,
     })
+}
+
+/// Which elements of an array are 1 or true, in the order of the file.
+struct MaskBits {
+    words: Vec<u64>,
+    count: usize,
+}
+
+impl MaskBits {
+    fn get(&self, index: usize) -> bool {
+        let word = self.words.get(index / 64).copied().unwrap_or(0);
+        word >> (index % 64) & 1 == 1
+    }
+
+    /// Reads the elements of an array after its header.
+    fn read(input: impl Read, header: &NpyHeader) -> Result<Self, NpyError> {
+        let unsupported = || NpyError::UnsupportedType {
+            descr: header.descr.clone(),
+        };
+        let needed = header.data_bytes();
+        let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
+        let is_half = header.descr.get(1..) == Some("f2");
+        if matches!(header.element_kind(), None | Some(ElementKind::Text)) && !is_half || size == 0
+        {
+            return Err(unsupported());
+        }
+        if needed / size as u64 > MAX_ELEMENTS {
+            return Err(NpyError::BadHeader {
+                reason: format!("a mask of {needed} bytes is over the limit"),
+            });
+        }
+        let is_set = |item: &[u8]| header.value(item).and_then(|value| value.to_f64()) == Some(1.0);
+        // Numbers of one byte are looked up, because they are most of the masks.
+        let set_bytes: Vec<bool> = match size {
+            1 => (0..=u8::MAX).map(|byte| is_set(&[byte])).collect(),
+            _ => Vec::new(),
+        };
+        let is_set = |item: &[u8]| match item {
+            [byte] => set_bytes.get(usize::from(*byte)) == Some(&true),
+            item => is_set(item),
+        };
+        let (mut words, mut available) = (Vec::new(), 0);
+        let mut input = input.take(needed);
+        let mut buffer = Vec::new();
+        // A chunk fills whole words, except the last one.
+        while input
+            .by_ref()
+            .take(64 * 1024 * header.item_size)
+            .read_to_end(&mut buffer)?
+            > 0
+        {
+            available += buffer.len() as u64;
+            for items in buffer.chunks(64 * size) {
+                let items = items.chunks_exact(size).enumerate();
+                words.push(items.fold(0, |word, (at, item)| word | u64::from(is_set(item)) << at));
+            }
+            buffer.clear();
+        }
+        if available < needed {
+            return Err(NpyError::Truncated { available, needed });
+        }
+        let count = usize::try_from(needed / size as u64).map_err(|_| unsupported())?;
+        Ok(MaskBits { words, count })
+    }
 }
