@@ -460,7 +460,7 @@ impl Builder<'_> {
                     let output = GENERATOR_PORT.to_owned();
                     inputs.push((GENERATOR_PORT.to_owned(), Port { node, output }));
                 }
-                (KeyType::Size, Setting::Query(query)) => {
+                (KeyType::Size | KeyType::Value, Setting::Query(query)) => {
                     let tables = self.query_inputs(query)?;
                     let step = kinds::query_table(query, self.options.session);
                     let step_name = format!("{name}/{}", key.name);

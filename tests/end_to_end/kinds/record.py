@@ -480,6 +480,39 @@ def functions():
     pd.DataFrame({"x": rounded}).to_csv(out / "rounded.csv", index=False)
 
 
+def cuts():
+    """Splits in the order of a column: at a value, at a fraction, with ties and groups."""
+    bundle, out = directories("cuts")
+    r = random.Random(5)
+    days = pd.date_range("2019-05-01", periods=120)
+    frame = pd.DataFrame({"id": range(400), "day": [str(r.choice(days).date()) for _ in range(400)], "shop": [r.choice("abcdefghijklmnop") + str(r.randrange(9)) for _ in range(400)],
+                          "price": [r.choice([r.randrange(-9, 40) / 4, 2.5, -0.0, 0.0]) for _ in range(400)], "size": [r.choice([9, 10, 11, 100, -3, 2]) for _ in range(400)]})
+    frame.to_csv(bundle / "sales.csv", index=False)
+
+    def write(name, part):
+        frame.loc[part.index].to_csv(out / f"{name}.csv", index=False)
+
+    write("before", frame[frame.day < "2019-07-01"])
+    write("after", frame[frame.day >= "2019-07-01"])
+    write("recent", frame[pd.to_datetime(frame.day) >= pd.to_datetime(frame.day).max() - pd.Timedelta(days=13)])
+    ordered = frame.sort_values("day", kind="stable")
+    cut = int(len(ordered) * 0.8)
+    first, second = ordered[:cut], ordered[cut:]
+    assert first.day.iloc[-1] == second.day.iloc[0]
+    write("early", first)
+    write("late", second)
+    write("later", frame[frame.day >= second.day.iloc[0]])
+    write("latest", frame[frame.day > first.day.iloc[-1]])
+    write("costly", frame[frame.price >= 2.5])
+    write("large", frame[frame["size"] >= 10])
+    last = frame.groupby("shop").day.transform("max")
+    write("new_shops", frame[last >= "2019-07-20"])
+    shops = frame.groupby("shop", sort=False).day.max().sort_values(kind="stable")
+    kept = shops[: len(shops) - 11]
+    assert kept.iloc[-1] != shops.iloc[len(kept)]
+    write("eleven_shops", frame[~frame.shop.isin(kept.index)])
+
+
 if __name__ == "__main__":
     read_each()
     draws()
@@ -493,3 +526,4 @@ if __name__ == "__main__":
     archives()
     redaction()
     functions()
+    cuts()
