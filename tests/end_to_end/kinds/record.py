@@ -92,6 +92,17 @@ def draws():
     pd.DataFrame(rows, columns=["id", "x", "k", "r"]).to_csv(out / "generator.csv", index=False)
     order = np.random.RandomState(3).permutation(300)
     pd.DataFrame({"id": order}).to_csv(out / "permuted.csv", index=False)
+    # A list of each row is shuffled, with one generator for all rows.
+    p = random.Random(9)
+    n = np.random.RandomState(9)
+    d = np.random.default_rng(9)
+    rows = []
+    for i, count in enumerate(words):
+        items = list(range(count))
+        p.shuffle(items)
+        rows.append((i, " ".join(map(str, items)), " ".join(map(str, n.permutation(5))), " ".join(map(str, d.permutation(count)))))
+    frame = pd.DataFrame(rows, columns=["id", "python", "numpy", "generator"])
+    frame.assign(first=frame.python.str.split(" ").str[0]).to_csv(out / "shuffled.csv", index=False)
 
 
 def documents():
