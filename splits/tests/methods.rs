@@ -334,8 +334,8 @@ proptest! {
         }
     }
 
-    /// Whatever the size: every row is in one part, a group is in one part, and no train row is after a test row's
-    /// group. Unless ties are divided, equal values are in one part.
+    /// For every size, every row is in one part, a group is in one part, and no train row is after a test row's group.
+    /// Unless ties are divided, equal values are in one part.
     #[test]
     fn cuts_are_in_order_and_keep_ties_and_groups(
         ranks in prop::collection::vec(0u32..9, 0..60),

@@ -433,7 +433,7 @@ fn invalid_setting_reports_its_place() {
             &["row 6 has no value in `h`", "in a query"],
         ),
         (
-            split("cut, by: g, test_size: 0.1, ties: train"),
+            split("cut, by: g, test_size: 0.1"),
             4,
             "0.1",
             &["too many of them have the value at the cut"],
@@ -448,7 +448,7 @@ fn invalid_setting_reports_its_place() {
             split("cut, by: t, test_size: 0.5"),
             4,
             "t, test",
-            &["`t` is the text `5.1.2019` in row 1", "2019-12-31"],
+            &["`t` is the text `5.1.2019` in row 1", "strptime(t, "],
         ),
         (
             draws("{ x: integers, low: 3, high: k }"),

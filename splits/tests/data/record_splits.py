@@ -161,7 +161,7 @@ def values(rows, distinct):
 
 
 def cut():
-    """Cuts in the order of a column. `ties` says where pandas' idiom for the case puts equal values, or that they are divided."""
+    """Cuts in the order of a column. `ties` is the part of equal values, or `divide`."""
     sizes = [(0.1, None), (0.2, None), (1 / 3, None), (0.5, None), (None, 0.8), (None, 0.75), (1, None), (None, 1), (7, None), (0.999999, None), (9914, None)]
     for rows, distinct in [(1, 1), (2, 2), (10, 1), (10, 3), (10, 10), (100, 7), (100, 90), (1000, 13), (20011, 900)]:
         frame = pd.DataFrame({"value": values(rows, distinct), "group": keys(rows, max(1, distinct // 2))})

@@ -184,8 +184,10 @@ impl CutColumn {
         day_first.map_or(Ok(()), |row| {
             let value = texts.value(row).to_owned();
             let row = before + row + 1;
+            let help = format!(
+                "compute a text such as `2019-12-31` in a query: CAST(CAST(strptime({column}, '%d.%m.%Y') AS DATE) AS VARCHAR)"
+            );
             let error = CutError::DayFirst { column, value, row };
-            let help = "compute a text such as `2019-12-31` in a query, and cut by it".to_owned();
             Err(fault_with_help("by", error, help))
         })
     }
