@@ -27,7 +27,7 @@ use thiserror::Error;
 use crate::description::Description;
 use crate::kinds::{
     self, ARCHIVE_INPUT, Checksum, Expand, FunctionStep, GENERATOR_PORT, Publish, SPLIT_OUTPUTS,
-    is_archive,
+    is_archive, is_container,
 };
 use crate::located::LocatedStep;
 use crate::preview::{PreviewRequest, PreviewSink};
@@ -661,7 +661,7 @@ fn containing_archive(path: &str) -> &str {
     let mut found = path.strip_suffix(inner).unwrap_or_default();
     for (index, _) in path.match_indices('/') {
         let segment = path[..index].rsplit('/').next().unwrap_or_default();
-        if is_archive(segment) && index + 1 < path.len() {
+        if is_container(segment) && index + 1 < path.len() {
             found = &path[..index];
         }
     }
@@ -687,6 +687,9 @@ mod tests {
             containing_archive("a/b.zip/c/d.tar.gz/e"),
             "a/b.zip/c/d.tar.gz"
         );
+        assert_eq!(containing_archive("a/b.csv.gz/b.csv"), "a/b.csv.gz");
+        assert_eq!(containing_archive("a/b.csv.gz"), "");
+        assert_eq!(containing_archive("s/*.zip/*/{x}.png"), "s/*.zip");
         assert_eq!(containing_archive("images/1.jpg"), "");
         assert_eq!(containing_archive("more:a.csv"), "more:");
         assert_eq!(containing_archive("more:a.zip"), "more:");

@@ -491,6 +491,46 @@ def functions():
     pd.DataFrame({"x": rounded}).to_csv(out / "rounded.csv", index=False)
 
 
+def containers():
+    """Archives whose names have wildcards, gzipped files, JSON lists as texts, and all ways to quote and end lines."""
+    import gzip, zipfile
+    bundle, out = directories("containers")
+    r = random.Random(8)
+    rows = []
+    for shard in ("a", "b", "c10"):
+        path = bundle / f"images/{shard}.zip"
+        path.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(path, "w") as file:
+            for number in range(r.randrange(2, 5)):
+                name, data = f"{r.choice(['fox', 'owl'])}/{number}.txt", f"{shard} {number}"
+                file.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), data)
+                rows.append((f"images/{shard}.zip/{name}", shard, name.split("/")[0], len(data)))
+                (out / "flat").mkdir(exist_ok=True)
+                (out / f"flat/{shard}_{number}.txt").write_text(data)
+    pd.DataFrame(sorted(rows), columns=["file", "shard", "species", "size"]).to_csv(out / "files.csv", index=False)
+    # The second archive is already unpacked.
+    for shard in ("x", "y"):
+        (bundle / f"unpacked/{shard}/in").mkdir(parents=True)
+        (bundle / f"unpacked/{shard}/in/{shard}.txt").write_text(shard)
+    pd.DataFrame({"file": [f"unpacked/{shard}.tar.gz/in/{shard}.txt" for shard in "xy"]}).to_csv(out / "unpacked.csv", index=False)
+    words = ["a", "b,c", 'd"e', "", " f ", "ü", "None", "line\nbreak"]
+    frame = pd.DataFrame({"id": range(60), "x": [r.choice([0.5, 1e20, -0.0, float("nan")]) for _ in range(60)], "ok": [r.random() < 0.5 for _ in range(60)],
+                          "note": [r.choice(["plain", "co,mma", "cr\rcr", 'quo"te', "lf\nlf", None]) for _ in range(60)],
+                          "tags": [json.dumps(r.sample(words, r.randrange(1, 5)), ensure_ascii=r.random() < 0.5) for _ in range(60)]})
+    text = frame.to_csv(index=False, lineterminator="\r\n").encode()
+    (bundle / "table.csv.gz").write_bytes(gzip.compress(text, mtime=0))
+    (bundle / "plain.csv").write_bytes(text)
+    (out / "table.csv").write_bytes(text)
+    read = pd.read_csv(bundle / "table.csv.gz", float_precision="round_trip")
+    read.to_csv(out / "all.csv", index=False, quoting=1)
+    read.to_csv(out / "crlf.csv", index=False, lineterminator="\r\n")
+    read.to_csv(out / "all_crlf.tsv", index=False, sep="\t", quoting=1, lineterminator="\r\n")
+    read[["note"]].to_csv(out / "one.csv", index=False, lineterminator="\r\n")
+    lists = [json.loads(tags) for tags in read.tags]
+    joined = pd.DataFrame({"id": read.id, "n": [len(tags) for tags in lists], "tags": ["|".join(tags) for tags in lists]})
+    joined.to_csv(out / "tags.csv", index=False)
+
+
 def cuts():
     """Splits in the order of a column: at a value, at a fraction, with ties and groups."""
     bundle, out = directories("cuts")
@@ -538,3 +578,4 @@ if __name__ == "__main__":
     redaction()
     functions()
     cuts()
+    containers()
