@@ -126,7 +126,7 @@ impl CutColumn {
             }),
         };
         let from = from
-            .map(|from| self.from_value(&from, &data_type))
+            .map(|from| self.value_at_cut(&from, &data_type))
             .transpose()?;
         if let Some((value, _)) = &from {
             values.push(Arc::clone(value));
@@ -145,7 +145,7 @@ impl CutColumn {
     }
 
     /// Converts the value at the cut to the type of the column. Returns it with its text.
-    fn from_value(
+    fn value_at_cut(
         &self,
         from: &ArrayRef,
         data_type: &DataType,
