@@ -68,6 +68,22 @@ pub enum SplitError {
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
+    /// Too many rows have the value at which the table is cut, so that one of the parts has no rows.
+    #[error(
+        "the {part} part of {rows} rows would be empty, because too many of them have the value at the cut; choose another size or another part for `ties`"
+    )]
+    Tie {
+        /// `train` or `test`.
+        part: &'static str,
+        /// Number of rows, or of distinct keys if keys are split.
+        rows: u32,
+    },
+    /// A method that cuts the table in the order of a column, without the ranks of the rows.
+    #[error("the method `{method}` needs the order of the rows, and none was given")]
+    RanksMissing {
+        /// The method.
+        method: &'static str,
+    },
     /// A proportion outside its bounds.
     #[error("{name} is {value}, but must be between {low} and {high}")]
     OutOfRange {

@@ -24,6 +24,7 @@ mod methods {
     //! Methods of splitting rows.
 
     pub(crate) mod algorithm;
+    pub(crate) mod cut;
     pub(crate) mod groups;
     pub(crate) mod sample;
     pub(crate) mod shuffle_split;
@@ -40,6 +41,7 @@ pub use generators::python_random::PythonRandom;
 pub use generators::rng::{Rng, RngKind};
 pub use keys::{KeyRole, Split, SplitKeys, SplitOrder};
 pub use methods::algorithm::{SplitAlgorithm, split};
+pub use methods::cut::{CutPoint, CutTies, cut};
 pub use methods::groups::{Groups, group_split};
 pub use methods::sample::{first_fit, python_sample, sample};
 pub use methods::shuffle_split::shuffle_split;

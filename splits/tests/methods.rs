@@ -3,7 +3,8 @@
 use crate::codes;
 use codes::{codes_by_appearance, codes_by_order};
 use prep_splits::{
-    Groups, KeyRole, PartSizes, SplitAlgorithm, SplitError, SplitKeys, SplitSize, split,
+    CutPoint, CutTies, Groups, KeyRole, PartSizes, SplitAlgorithm, SplitError, SplitKeys,
+    SplitOrder, SplitSize, cut, split,
 };
 use proptest::prelude::*;
 
@@ -19,6 +20,7 @@ fn methods_are_parsed_from_their_pipeline_names() {
         r#"{"method":"sample","test_size":0.2,"seed":0,"order":"file"}"#,
         r#"{"method":"python_sample","test_size":0.2,"seed":0}"#,
         r#"{"method":"first_fit","test_size":20000}"#,
+        r#"{"method":"cut","test_size":0.2,"ties":"train"}"#,
     ];
     for text in spellings {
         let method = parse(text).unwrap();
@@ -94,6 +96,7 @@ fn missing_unused_and_sparse_keys_are_errors() {
             "python_sample",
             KeyRole::Stratify,
         ),
+        (r#"{"method":"cut","test_size":1}"#, "cut", KeyRole::Within),
     ] {
         let unused = SplitError::KeysUnused { method: name, role };
         assert_eq!(error(method, 2, Some((role, &[0, 1]))), unused);
@@ -245,6 +248,7 @@ fn sizes_invalid_for_every_table_are_found_by_check() {
             r#"{"method":"first_fit","test_size":0.0}"#,
             Some("test_size"),
         ),
+        (r#"{"method":"cut","train_size":1.5}"#, Some("train_size")),
         (
             r#"{"method":"shuffle","test_size":0.5,"train_size":0.5,"seed":0}"#,
             None,
@@ -330,6 +334,49 @@ proptest! {
         }
     }
 
+    /// For every size, every row is in one part, a group is in one part, and no train row is after a test row's group.
+    /// Unless ties are divided, equal values are in one part.
+    #[test]
+    fn cuts_are_in_order_and_keep_ties_and_groups(
+        ranks in prop::collection::vec(0u32..9, 0..60),
+        names in prop::collection::vec(0u8..9, 60),
+        with_groups: bool,
+        size in prop_oneof![(0u32..30).prop_map(SplitSize::Rows), (0.0..1.0).prop_map(SplitSize::Fraction)],
+        from_start: bool,
+        ties in prop::sample::select(vec![CutTies::Test, CutTies::Train, CutTies::Divide]),
+    ) {
+        let codes = codes_by_appearance(&names[..ranks.len()]);
+        let groups = with_groups.then_some(codes.as_slice());
+        let (train_size, test_size) = if from_start { (Some(size), None) } else { (None, Some(size)) };
+        let point = CutPoint::Size { test_size, train_size, ties };
+        let Ok(parts) = cut(&ranks, groups, point, SplitOrder::File) else { return Ok(()) };
+        let mut rows = [parts.train.clone(), parts.test.clone()].concat();
+        rows.sort_unstable();
+        prop_assert_eq!(rows, (0..ranks.len() as u32).collect::<Vec<_>>());
+        prop_assert!(!parts.train.is_empty() && !parts.test.is_empty());
+        // The value of a row, or the largest value of its group.
+        let value = |row: &u32| match groups {
+            Some(groups) => ranks.iter().zip(groups).filter(|one| *one.1 == groups[*row as usize]).map(|one| *one.0).max().unwrap(),
+            None => ranks[*row as usize],
+        };
+        let (last, first) = (parts.train.iter().map(value).max().unwrap(), parts.test.iter().map(value).min().unwrap());
+        prop_assert!(last < first || (ties == CutTies::Divide && last == first), "{last} {first}");
+        for row in &parts.train {
+            prop_assert!(!with_groups || parts.test.iter().all(|other| codes[*other as usize] != codes[*row as usize]));
+        }
+        let count = groups.map_or(ranks.len(), |groups| Groups::new(groups).unwrap().len() as usize) as u32;
+        let sizes = PartSizes::new(count, test_size, train_size).unwrap();
+        let of_test = match groups {
+            Some(groups) => parts.test.iter().map(|row| groups[*row as usize]).collect::<std::collections::BTreeSet<_>>().len(),
+            None => parts.test.len(),
+        } as u32;
+        match ties {
+            CutTies::Divide => prop_assert_eq!(of_test, sizes.test),
+            CutTies::Test => prop_assert!(of_test >= sizes.test),
+            CutTies::Train => prop_assert!(of_test <= sizes.test),
+        }
+    }
+
     #[test]
     fn parts_have_their_sizes(rows in 0u32..5000, test in 0.0..1.0, train in prop::option::of(0.0..1.0), seed: u32) {
         let (test_size, train_size) = (Some(SplitSize::Fraction(test)), train.map(SplitSize::Fraction));
@@ -362,6 +409,7 @@ fn computed_size_must_be_finite() {
             r#"{"method":"sample","test_size":0.5,"seed":0}"#,
             r#"{"method":"python_sample","test_size":0.5,"seed":0}"#,
             r#"{"method":"first_fit","test_size":0.5}"#,
+            r#"{"method":"cut"}"#,
         ] {
             let Some(size) = size else { continue };
             let method = parse(text).unwrap().with_test_size(size);

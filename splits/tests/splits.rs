@@ -5,8 +5,8 @@ use crate::common;
 use codes::{codes_by_appearance, codes_by_order};
 use common::{Digest, digest, get, recorded};
 use prep_splits::{
-    KeyRole, PythonRandom, Split, SplitAlgorithm, SplitError, SplitKeys, SplitOrder, SplitSize,
-    python_sample, split,
+    CutPoint, KeyRole, PythonRandom, Split, SplitAlgorithm, SplitError, SplitKeys, SplitOrder,
+    SplitSize, cut, python_sample, split,
 };
 use serde_json::Value;
 
@@ -165,6 +165,36 @@ fn first_fit_equals_recorded_splits() {
             &entry,
             keyed(&method, KeyRole::Groups, &by_appearance(&entry)),
         );
+    }
+}
+
+/// The numbers that `record_splits.py` assigns to a table.
+fn values(entry: &Value) -> Vec<u32> {
+    let values = keys(entry).into_iter();
+    values.map(|key| key[1..].parse().unwrap()).collect()
+}
+
+#[test]
+fn cuts_equal_recorded_splits() {
+    for entry in recorded("splits.json", "cut") {
+        let values = values(&entry);
+        if let Some(least) = get::<Option<u32>>(&entry, "least") {
+            let distinct = (get::<u32>(&entry, "distinct") / 2).max(1);
+            let of_groups = serde_json::json!({ "rows": entry["rows"], "distinct": distinct });
+            let groups = get::<bool>(&entry, "grouped").then(|| by_appearance(&of_groups));
+            let point = CutPoint::Rank(least);
+            check(
+                &entry,
+                cut(&values, groups.as_deref(), point, SplitOrder::File),
+            );
+            continue;
+        }
+        let point = CutPoint::Size {
+            test_size: size(&entry, "test_size"),
+            train_size: size(&entry, "train_size"),
+            ties: get(&entry, "ties"),
+        };
+        check(&entry, cut(&values, None, point, SplitOrder::Split));
     }
 }
 

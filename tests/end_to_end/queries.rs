@@ -303,14 +303,18 @@ fn failing_query_reports_place_and_cause() {
 /// Errors that occur while a split, a draw or a file is processed are also reported with a place in the pipeline.
 #[test]
 fn invalid_setting_reports_its_place() {
-    let mut table = "id,g,k,h,d\n".to_owned();
+    let mut table = "id,g,k,h,d,t\n".to_owned();
     for row in 0..12 {
         let (group, class) = (if row == 0 { "b" } else { "a" }, row % 4);
         let half = if row == 5 { "" } else { "1" };
         let double = if row == 1 { "2.7" } else { "3.0" };
-        let _ = writeln!(table, "i{row},{group},{class},{half},{double}");
+        let _ = writeln!(
+            table,
+            "i{row},{group},{class},{half},{double},5.{}.2019",
+            row + 1
+        );
     }
-    let columns = "id: text, g: text, k: integer, h: inferred, d: number";
+    let columns = "t: text, id: text, g: text, k: integer, h: inferred, d: number";
     let split = |rest: &str| format!("{{ split: t, method: {rest} }}");
     let draws = |rest: &str| format!("{{ draws: t, generator: numpy, seed: 0, values: [{rest}] }}");
     for (made, code, word, parts) in [
@@ -397,6 +401,54 @@ fn invalid_setting_reports_its_place() {
             4,
             "g }",
             &["whose `g` is `b`"],
+        ),
+        (
+            split("cut, by: k, from: many"),
+            4,
+            "many",
+            &["`from` is `many`, and the values of `k` are integers"],
+        ),
+        (
+            split("cut, by: k, from: 4"),
+            4,
+            "4 }",
+            &["no row has a `k` of at least `4`"],
+        ),
+        (
+            split("cut, by: k, from: SELECT min(k) AS n FROM t"),
+            4,
+            "SELECT min",
+            &["no row has a `k` below `0`"],
+        ),
+        (
+            split("cut, by: k, from: SELECT k FROM t"),
+            3,
+            "SELECT k",
+            &["must return one value, but returns 12 rows"],
+        ),
+        (
+            split("cut, by: h, from: 1"),
+            4,
+            "h,",
+            &["row 6 has no value in `h`", "in a query"],
+        ),
+        (
+            split("cut, by: g, test_size: 0.1"),
+            4,
+            "0.1",
+            &["too many of them have the value at the cut"],
+        ),
+        (
+            split("cut, by: k, test_size: 7, groups: k"),
+            4,
+            "7,",
+            &["sizes count groups"],
+        ),
+        (
+            split("cut, by: t, test_size: 0.5"),
+            4,
+            "t, test",
+            &["`t` is the text `5.1.2019` in row 1", "strptime(t, "],
         ),
         (
             draws("{ x: integers, low: 3, high: k }"),

@@ -3,7 +3,8 @@
 use crate::mapped;
 use crate::pandas_support;
 use prep_formats::pandas::{
-    ColumnSchema, ColumnType, CsvWriter, Quoting, Schema, TextTable, push_f32, push_f64,
+    ColumnSchema, ColumnType, CsvDialect, CsvWriter, LineEnding, Quoting, Schema, TextTable,
+    push_f32, push_f64,
 };
 use prep_formats::printf::{PrintfArgument, PrintfFormat};
 use serde_json::Value;
@@ -79,24 +80,30 @@ fn numbers_are_formatted_as_in_python() {
     );
 }
 
-fn text_cases() -> impl Iterator<Item = (Value, u8, Quoting)> {
+fn text_cases() -> impl Iterator<Item = (Value, CsvDialect)> {
     lines("writer.jsonl")
         .filter(|case| case["sep"].is_string())
         .map(|case| {
-            let quoting = if case["quoting"] == "minimal" {
-                Quoting::Minimal
-            } else {
-                Quoting::NonNumeric
+            let dialect = CsvDialect {
+                delimiter: case["sep"].as_str().unwrap().as_bytes()[0],
+                quoting: match case["quoting"].as_str().unwrap() {
+                    "minimal" => Quoting::Minimal,
+                    "all" => Quoting::All,
+                    _ => Quoting::NonNumeric,
+                },
+                line_ending: match case["end"].as_str().unwrap() {
+                    "\r\n" => LineEnding::CrLf,
+                    _ => LineEnding::Lf,
+                },
             };
-            let delimiter = case["sep"].as_str().unwrap().as_bytes()[0];
-            (case, delimiter, quoting)
+            (case, dialect)
         })
 }
 
 #[test]
 fn texts_are_quoted_as_in_pandas() {
-    for (case, delimiter, quoting) in text_cases() {
-        let mut writer = CsvWriter::with_dialect(Vec::new(), delimiter, quoting);
+    for (case, dialect) in text_cases() {
+        let mut writer = CsvWriter::with_dialect(Vec::new(), dialect);
         let one = case["one"].as_array();
         let texts = one.or(case["texts"].as_array()).unwrap();
         let names = ["te;xt", "in,t", "f", "b"];
@@ -116,22 +123,17 @@ fn texts_are_quoted_as_in_pandas() {
             writer.end_row().unwrap();
         }
         let out = String::from_utf8(writer.finish().unwrap()).unwrap();
-        assert_eq!(
-            out,
-            case["out"].as_str().unwrap(),
-            "{} {quoting:?}",
-            delimiter as char
-        );
+        assert_eq!(out, case["out"].as_str().unwrap(), "{dialect:?}");
     }
 }
 
 #[test]
 fn canonical_cells_are_requoted_for_the_dialect() {
-    for (case, delimiter, quoting) in text_cases() {
+    for (case, dialect) in text_cases() {
         let Some(texts) = case["texts"].as_array() else {
             continue;
         };
-        let mut writer = CsvWriter::with_dialect(Vec::new(), delimiter, quoting);
+        let mut writer = CsvWriter::with_dialect(Vec::new(), dialect);
         writer.header(["te;xt", "in,t", "f", "b"]).unwrap();
         for (i, text) in texts
             .iter()
@@ -152,12 +154,7 @@ fn canonical_cells_are_requoted_for_the_dialect() {
             writer.end_row().unwrap();
         }
         let out = String::from_utf8(writer.finish().unwrap()).unwrap();
-        assert_eq!(
-            out,
-            case["out"].as_str().unwrap(),
-            "{} {quoting:?}",
-            delimiter as char
-        );
+        assert_eq!(out, case["out"].as_str().unwrap(), "{dialect:?}");
     }
 }
 

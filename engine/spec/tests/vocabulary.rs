@@ -251,12 +251,15 @@ fn every_example_is_valid() {
     }
 }
 
-/// Returns whether a key requires another key: a generator is either seeded or continued, and some keys require JSON.
+/// Returns whether a key requires another key: a generator is either seeded or continued, some keys require JSON, and a
+/// cut has a value or a size.
 fn is_needed_with(key: &SectionKey, other: &SectionKey) -> bool {
     match key.name {
         "seed" => other.name != "after",
         "format" => matches!(other.name, "at" | "encoding" | "dialect" | "chunksize"),
         "dialect" => other.name == "chunksize",
+        "from" => !matches!(other.name, "test_size" | "train_size" | "ties"),
+        "test_size" => other.name == "ties",
         _ => false,
     }
 }

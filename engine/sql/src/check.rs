@@ -292,7 +292,7 @@ impl<'a> PipelineChecker<'a> {
         let columns = match key_type {
             KeyType::Entries => self.plan_query(query, RowDemand::Ordered),
             // The files of a directory have no order.
-            KeyType::Placed | KeyType::Set | KeyType::Size => {
+            KeyType::Placed | KeyType::Set | KeyType::Size | KeyType::Value => {
                 self.query(query, RowDemand::AnyOrder)
             }
             _ => self.query(query, RowDemand::Ordered),
@@ -305,7 +305,12 @@ impl<'a> PipelineChecker<'a> {
                 false
             }
             (
-                KeyType::Lines | KeyType::Entries | KeyType::Placed | KeyType::Set | KeyType::Size,
+                KeyType::Lines
+                | KeyType::Entries
+                | KeyType::Placed
+                | KeyType::Set
+                | KeyType::Size
+                | KeyType::Value,
                 fitting,
             ) => fitting.is_some(),
             (_, fitting) => self.check_names(query) && fitting.is_some(),

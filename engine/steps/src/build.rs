@@ -27,7 +27,7 @@ use thiserror::Error;
 use crate::description::Description;
 use crate::kinds::{
     self, ARCHIVE_INPUT, Checksum, Expand, FunctionStep, GENERATOR_PORT, Publish, SPLIT_OUTPUTS,
-    is_archive,
+    is_archive, is_container,
 };
 use crate::located::LocatedStep;
 use crate::preview::{PreviewRequest, PreviewSink};
@@ -460,7 +460,7 @@ impl Builder<'_> {
                     let output = GENERATOR_PORT.to_owned();
                     inputs.push((GENERATOR_PORT.to_owned(), Port { node, output }));
                 }
-                (KeyType::Size, Setting::Query(query)) => {
+                (KeyType::Size | KeyType::Value, Setting::Query(query)) => {
                     let tables = self.query_inputs(query)?;
                     let step = kinds::query_table(query, self.options.session);
                     let step_name = format!("{name}/{}", key.name);
@@ -665,7 +665,7 @@ fn containing_archive(path: &str) -> &str {
     let mut found = path.strip_suffix(inner).unwrap_or_default();
     for (index, _) in path.match_indices('/') {
         let segment = path[..index].rsplit('/').next().unwrap_or_default();
-        if is_archive(segment) && index + 1 < path.len() {
+        if is_container(segment) && index + 1 < path.len() {
             found = &path[..index];
         }
     }
@@ -691,6 +691,9 @@ mod tests {
             containing_archive("a/b.zip/c/d.tar.gz/e"),
             "a/b.zip/c/d.tar.gz"
         );
+        assert_eq!(containing_archive("a/b.csv.gz/b.csv"), "a/b.csv.gz");
+        assert_eq!(containing_archive("a/b.csv.gz"), "");
+        assert_eq!(containing_archive("s/*.zip/*/{x}.png"), "s/*.zip");
         assert_eq!(containing_archive("images/1.jpg"), "");
         assert_eq!(containing_archive("more:a.csv"), "more:");
         assert_eq!(containing_archive("more:a.zip"), "more:");

@@ -7,7 +7,7 @@ use prep_spec::model::{Declaration, Setting, TableOrigin};
 use prep_spec::words::KeyType;
 use prep_spec::{FilePattern, split_source};
 
-use crate::kinds::{is_archive, without_suffix};
+use crate::kinds::{gzipped_file, is_container, without_suffix};
 
 /// Returns glob patterns of the members that the pipeline reads, sorted and unique.
 ///
@@ -48,12 +48,21 @@ fn member(path: &str, plain: fn(&str) -> String) -> String {
     let mut end = 0;
     for segment in path.split('/') {
         end += segment.len();
-        if is_archive(segment) && end < path.len() {
+        if is_container(segment) && end < path.len() {
             let archive = &path[..end];
-            let directory = without_suffix(archive);
             // In a pattern, a comma separates alternatives.
             let escape = |path: &str| globset::escape(path).replace(',', "[,]");
-            return format!("{{{},{}/**}}", escape(archive), escape(directory));
+            let unpacked = |as_pattern: &dyn Fn(&str) -> String| match gzipped_file(archive) {
+                Some(file) => as_pattern(file),
+                None => format!("{}/**", as_pattern(without_suffix(archive))),
+            };
+            let literal = format!("{},{}", escape(archive), unpacked(&escape));
+            // The name of an archive can have wildcards, or be a name with such characters.
+            let pattern = plain(archive);
+            return match pattern == globset::escape(archive) {
+                true => format!("{{{literal}}}"),
+                false => format!("{{{literal},{pattern},{}}}", unpacked(&str::to_owned)),
+            };
         }
         end += 1;
     }
@@ -75,6 +84,8 @@ mod tests {
             ("train.zip", "train.zip"),
             ("train.zip/train.csv", "{train.zip,train/**}"),
             ("a/b.tar.gz/c.zip/d.csv", "{a/b.tar.gz,a/b/**}"),
+            ("x.csv.gz/x.csv", "{x.csv.gz,x.csv}"),
+            ("x[1].zip/x.csv", "{x[[]1[]].zip,x[[]1[]]/**}"),
             ("images/", "images/**"),
         ] {
             assert_eq!(member(path, globset::escape), expected);
@@ -82,5 +93,7 @@ mod tests {
         assert_eq!(member("train/*.jpg", str::to_owned), "train/*.jpg");
         let inside = member("x.7z/*.jpg", str::to_owned);
         assert_eq!(inside, "{x.7z,x/**}");
+        let shards = member("s/*.zip/*.jpg", str::to_owned);
+        assert_eq!(shards, "{s/[*].zip,s/[*]/**,s/*.zip,s/*/**}");
     }
 }

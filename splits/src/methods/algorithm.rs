@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cut::CutTies;
 use super::groups::{Groups, group_split};
 use super::sample::{first_fit, python_sample, sample};
 use super::shuffle_split::shuffle_split;
@@ -20,6 +21,7 @@ use crate::size::SplitSize;
 /// | `sample` | none, or `within` | `split` for test rows; train rows are in table order |
 /// | `python_sample` | none | same as `sample` |
 /// | `first_fit` | groups | `file` |
+/// | `cut` | none, or groups; [`cut`](crate::cut) also needs the ranks of the rows | `file` |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case", deny_unknown_fields)]
 pub enum SplitAlgorithm {
@@ -66,6 +68,21 @@ pub enum SplitAlgorithm {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<SplitOrder>,
     },
+    /// The largest values of a column are the test part. See [`cut`](crate::cut).
+    Cut {
+        /// Fraction or number of test rows, or of groups. Without sizes, a value determines the cut.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        test_size: Option<SplitSize>,
+        /// Fraction or number of train rows, or of groups.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        train_size: Option<SplitSize>,
+        /// The part of equal values at the cut.
+        #[serde(default)]
+        ties: CutTies,
+        /// Order of the rows inside the parts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<SplitOrder>,
+    },
 }
 
 impl SplitAlgorithm {
@@ -76,6 +93,7 @@ impl SplitAlgorithm {
             SplitAlgorithm::Sample { .. } => "sample",
             SplitAlgorithm::PythonSample { .. } => "python_sample",
             SplitAlgorithm::FirstFit { .. } => "first_fit",
+            SplitAlgorithm::Cut { .. } => "cut",
         }
     }
 
@@ -83,7 +101,9 @@ impl SplitAlgorithm {
     #[must_use]
     pub fn with_test_size(mut self, size: SplitSize) -> SplitAlgorithm {
         match &mut self {
-            SplitAlgorithm::Shuffle { test_size, .. } => *test_size = Some(size),
+            SplitAlgorithm::Shuffle { test_size, .. } | SplitAlgorithm::Cut { test_size, .. } => {
+                *test_size = Some(size);
+            }
             SplitAlgorithm::Sample { test_size, .. }
             | SplitAlgorithm::PythonSample { test_size, .. }
             | SplitAlgorithm::FirstFit { test_size, .. } => *test_size = size,
@@ -100,6 +120,11 @@ impl SplitAlgorithm {
     pub fn check(&self) -> Result<(), SplitError> {
         match *self {
             SplitAlgorithm::Shuffle {
+                test_size,
+                train_size,
+                ..
+            }
+            | SplitAlgorithm::Cut {
                 test_size,
                 train_size,
                 ..
@@ -120,7 +145,7 @@ impl SplitAlgorithm {
             }
             SplitAlgorithm::Sample { .. } => &[KeyRole::Within],
             SplitAlgorithm::PythonSample { .. } => &[],
-            SplitAlgorithm::FirstFit { .. } => &[KeyRole::Groups],
+            SplitAlgorithm::FirstFit { .. } | SplitAlgorithm::Cut { .. } => &[KeyRole::Groups],
         }
     }
 
@@ -142,7 +167,7 @@ impl SplitAlgorithm {
 /// ```
 ///
 /// # Errors
-/// [`SplitError`] if keys are missing, not supported or sparse, or if their number differs from that of the rows, or
+/// [`SplitError`] for a method that also needs ranks, if keys are missing, not supported or sparse, or if their number differs from that of the rows, or
 /// if the method rejects the sizes.
 pub fn split(
     method: &SplitAlgorithm,
@@ -204,6 +229,7 @@ pub fn split(
         SplitAlgorithm::FirstFit { test_size, order } => {
             first_fit(codes, test_size, order.unwrap_or(SplitOrder::File))
         }
+        SplitAlgorithm::Cut { .. } => Err(SplitError::RanksMissing { method: name }),
     }
 }
 

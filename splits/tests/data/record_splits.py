@@ -155,6 +155,39 @@ def first_fit():
             yield {"rows": rows, "distinct": distinct, "wanted": wanted, **attempt(call)}
 
 
+def values(rows, distinct):
+    """Numbers with many ties."""
+    return [int(key[1:]) for key in keys(rows, distinct)]
+
+
+def cut():
+    """Cuts in the order of a column. `ties` is the part of equal values, or `divide`."""
+    sizes = [(0.1, None), (0.2, None), (1 / 3, None), (0.5, None), (None, 0.8), (None, 0.75), (1, None), (None, 1), (7, None), (0.999999, None), (9914, None)]
+    for rows, distinct in [(1, 1), (2, 2), (10, 1), (10, 3), (10, 10), (100, 7), (100, 90), (1000, 13), (20011, 900)]:
+        frame = pd.DataFrame({"value": values(rows, distinct), "group": keys(rows, max(1, distinct // 2))})
+        for (test, train), ties in [(size, ties) for size in sizes for ties in ["divide", "test", "train"]]:
+            def call():
+                ordered = frame.sort_values("value", kind="stable")
+                left, right = train_test_split(ordered, test_size=test, train_size=train, shuffle=False)
+                if ties == "test" and left.value.iloc[-1] == right.value.iloc[0]:
+                    left, right = ordered[ordered.value < right.value.iloc[0]], ordered[ordered.value >= right.value.iloc[0]]
+                if ties == "train" and left.value.iloc[-1] == right.value.iloc[0]:
+                    left, right = ordered[ordered.value <= left.value.iloc[-1]], ordered[ordered.value > left.value.iloc[-1]]
+                if left.empty or right.empty:
+                    raise ValueError
+                return left.index.tolist(), right.index.tolist()
+            yield {"rows": rows, "distinct": distinct, "test_size": test, "train_size": train, "ties": ties, **attempt(call)}
+        for least in [0, 1, distinct // 2, distinct - 1, distinct]:
+            for grouped in [False, True]:
+                def call():
+                    compared = frame.groupby("group").value.transform("max") if grouped else frame.value
+                    left, right = frame[compared < least], frame[compared >= least]
+                    if left.empty or right.empty:
+                        raise ValueError
+                    return left.index.tolist(), right.index.tolist()
+                yield {"rows": rows, "distinct": distinct, "least": least, "grouped": grouped, **attempt(call)}
+
+
 if __name__ == "__main__":
-    sections = [shuffle, stratified, sample, groups, within, python_sample, samples_in_sequence, first_fit]
+    sections = [shuffle, stratified, sample, groups, within, python_sample, samples_in_sequence, first_fit, cut]
     write(pathlib.Path(__file__).parent / "splits.json", [(part.__name__, part()) for part in sections])

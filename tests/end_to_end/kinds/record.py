@@ -92,6 +92,17 @@ def draws():
     pd.DataFrame(rows, columns=["id", "x", "k", "r"]).to_csv(out / "generator.csv", index=False)
     order = np.random.RandomState(3).permutation(300)
     pd.DataFrame({"id": order}).to_csv(out / "permuted.csv", index=False)
+    # A list of each row is shuffled, with one generator for all rows.
+    p = random.Random(9)
+    n = np.random.RandomState(9)
+    d = np.random.default_rng(9)
+    rows = []
+    for i, count in enumerate(words):
+        items = list(range(count))
+        p.shuffle(items)
+        rows.append((i, " ".join(map(str, items)), " ".join(map(str, n.permutation(5))), " ".join(map(str, d.permutation(count)))))
+    frame = pd.DataFrame(rows, columns=["id", "python", "numpy", "generator"])
+    frame.assign(first=frame.python.str.split(" ").str[0]).to_csv(out / "shuffled.csv", index=False)
 
 
 def documents():
@@ -480,6 +491,79 @@ def functions():
     pd.DataFrame({"x": rounded}).to_csv(out / "rounded.csv", index=False)
 
 
+def containers():
+    """Archives whose names have wildcards, gzipped files, JSON lists as texts, and all ways to quote and end lines."""
+    import gzip, zipfile
+    bundle, out = directories("containers")
+    r = random.Random(8)
+    rows = []
+    for shard in ("a", "b", "c10"):
+        path = bundle / f"images/{shard}.zip"
+        path.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(path, "w") as file:
+            for number in range(r.randrange(2, 5)):
+                name, data = f"{r.choice(['fox', 'owl'])}/{number}.txt", f"{shard} {number}"
+                file.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), data)
+                rows.append((f"images/{shard}.zip/{name}", shard, name.split("/")[0], len(data)))
+                (out / "flat").mkdir(exist_ok=True)
+                (out / f"flat/{shard}_{number}.txt").write_text(data)
+    pd.DataFrame(sorted(rows), columns=["file", "shard", "species", "size"]).to_csv(out / "files.csv", index=False)
+    # The second archive is already unpacked.
+    for shard in ("x", "y"):
+        (bundle / f"unpacked/{shard}/in").mkdir(parents=True)
+        (bundle / f"unpacked/{shard}/in/{shard}.txt").write_text(shard)
+    pd.DataFrame({"file": [f"unpacked/{shard}.tar.gz/in/{shard}.txt" for shard in "xy"]}).to_csv(out / "unpacked.csv", index=False)
+    words = ["a", "b,c", 'd"e', "", " f ", "ü", "None", "line\nbreak"]
+    frame = pd.DataFrame({"id": range(60), "x": [r.choice([0.5, 1e20, -0.0, float("nan")]) for _ in range(60)], "ok": [r.random() < 0.5 for _ in range(60)],
+                          "note": [r.choice(["plain", "co,mma", "cr\rcr", 'quo"te', "lf\nlf", None]) for _ in range(60)],
+                          "tags": [json.dumps(r.sample(words, r.randrange(1, 5)), ensure_ascii=r.random() < 0.5) for _ in range(60)]})
+    text = frame.to_csv(index=False, lineterminator="\r\n").encode()
+    (bundle / "table.csv.gz").write_bytes(gzip.compress(text, mtime=0))
+    (bundle / "plain.csv").write_bytes(text)
+    (out / "table.csv").write_bytes(text)
+    read = pd.read_csv(bundle / "table.csv.gz", float_precision="round_trip")
+    read.to_csv(out / "all.csv", index=False, quoting=1)
+    read.to_csv(out / "crlf.csv", index=False, lineterminator="\r\n")
+    read.to_csv(out / "all_crlf.tsv", index=False, sep="\t", quoting=1, lineterminator="\r\n")
+    read[["note"]].to_csv(out / "one.csv", index=False, lineterminator="\r\n")
+    lists = [json.loads(tags) for tags in read.tags]
+    joined = pd.DataFrame({"id": read.id, "n": [len(tags) for tags in lists], "tags": ["|".join(tags) for tags in lists]})
+    joined.to_csv(out / "tags.csv", index=False)
+
+
+def cuts():
+    """Splits in the order of a column: at a value, at a fraction, with ties and groups."""
+    bundle, out = directories("cuts")
+    r = random.Random(5)
+    days = pd.date_range("2019-05-01", periods=120)
+    frame = pd.DataFrame({"id": range(400), "day": [str(r.choice(days).date()) for _ in range(400)], "shop": [r.choice("abcdefghijklmnop") + str(r.randrange(9)) for _ in range(400)],
+                          "price": [r.choice([r.randrange(-9, 40) / 4, 2.5, -0.0, 0.0]) for _ in range(400)], "size": [r.choice([9, 10, 11, 100, -3, 2]) for _ in range(400)]})
+    frame.to_csv(bundle / "sales.csv", index=False)
+
+    def write(name, part):
+        frame.loc[part.index].to_csv(out / f"{name}.csv", index=False)
+
+    write("before", frame[frame.day < "2019-07-01"])
+    write("after", frame[frame.day >= "2019-07-01"])
+    write("recent", frame[pd.to_datetime(frame.day) >= pd.to_datetime(frame.day).max() - pd.Timedelta(days=13)])
+    ordered = frame.sort_values("day", kind="stable")
+    cut = int(len(ordered) * 0.8)
+    first, second = ordered[:cut], ordered[cut:]
+    assert first.day.iloc[-1] == second.day.iloc[0]
+    write("early", first)
+    write("late", second)
+    write("later", frame[frame.day >= second.day.iloc[0]])
+    write("latest", frame[frame.day > first.day.iloc[-1]])
+    write("costly", frame[frame.price >= 2.5])
+    write("large", frame[frame["size"] >= 10])
+    last = frame.groupby("shop").day.transform("max")
+    write("new_shops", frame[last >= "2019-07-20"])
+    shops = frame.groupby("shop", sort=False).day.max().sort_values(kind="stable")
+    kept = shops[: len(shops) - 11]
+    assert kept.iloc[-1] != shops.iloc[len(kept)]
+    write("eleven_shops", frame[~frame.shop.isin(kept.index)])
+
+
 if __name__ == "__main__":
     read_each()
     draws()
@@ -493,3 +577,5 @@ if __name__ == "__main__":
     archives()
     redaction()
     functions()
+    cuts()
+    containers()

@@ -12,7 +12,7 @@ use prep_audit::{
 };
 use prep_contents::Resources;
 use prep_core::{Failure, Remedy, chain};
-use prep_formats::pandas::{CsvWriter, Quoting};
+use prep_formats::pandas::{CsvDialect, CsvWriter, Quoting};
 use prep_leaks::{LeakInput, LeakReport, LeaksError};
 use prep_spec::model::TableOrigin;
 use prep_spec::{BASE_VARIANT, Pipeline};
@@ -566,7 +566,13 @@ fn rows_of_records(
     let write = || -> io::Result<TempPath> {
         std::fs::create_dir_all(&temp)?;
         let file = tempfile::Builder::new().suffix(".csv").tempfile_in(&temp)?;
-        let mut out = CsvWriter::with_dialect(file, b',', Quoting::NonNumeric);
+        let mut out = CsvWriter::with_dialect(
+            file,
+            CsvDialect {
+                quoting: Quoting::NonNumeric,
+                ..CsvDialect::PLAIN
+            },
+        );
         let names = frame.columns.iter().map(|column| column.name.as_str());
         out.header(names).map_err(io::Error::other)?;
         for row in 0..frame.rows {

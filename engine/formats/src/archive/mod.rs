@@ -116,7 +116,13 @@ impl ArchiveFormat {
             }
             Self::Tar => tar::read(archive, budget, forms, visit),
             Self::SevenZ => SevenZReader::open(buffered(archive), budget)?.read(visit),
-            Self::Gzip => read_gzip(name, archive, budget, forms, visit),
+            Self::Gzip => {
+                let bytes = archive.len();
+                let mut input = buffered(archive);
+                let form = gzip::stored_form(input.fill_buf()?, bytes);
+                let form = form.filter(|_| forms == StoredForms::Read);
+                read_gzip(name, input, budget, form.as_ref(), visit)
+            }
         }
     }
 }
@@ -126,21 +132,20 @@ fn buffered<R: ReadAt>(archive: ByteSection<R>) -> BufReader<ByteSection<R>> {
     BufReader::with_capacity(capacity, archive)
 }
 
-/// Visits the only member of a gzip file.
-fn read_gzip(
+/// Visits the only member of a gzip file. `name` is the file name of the archive, and `form` its stored form.
+///
+/// # Errors
+/// [`ArchiveError`].
+pub fn read_gzip(
     name: &str,
-    archive: ByteSection<impl ReadAt>,
+    mut input: impl BufRead,
     budget: &ArchiveBudget,
-    forms: StoredForms,
+    form: Option<&StoredForm>,
     visit: VisitMember<'_>,
 ) -> Result<(), ArchiveError> {
-    let bytes = archive.len();
-    let mut input = buffered(archive);
-    let head = input.fill_buf()?;
-    if !gzip::is_gzip(head) {
+    if !gzip::is_gzip(input.fill_buf()?) {
         return Err(ArchiveError::NotGzip);
     }
-    let form = gzip::stored_form(head, bytes).filter(|_| forms == StoredForms::Read);
     let name = name.rsplit('/').next().unwrap_or(name);
     let inner = name.get(..name.len().saturating_sub(".gz".len()));
     let member = Member {
@@ -149,7 +154,7 @@ fn read_gzip(
         size: None,
         offset: None,
         crc32: None,
-        stored: form.as_ref(),
+        stored: form,
     };
     let content = MultiGzDecoder::new(input);
     Ok(visit(&member, &mut MeteredReader { content, budget })?)

@@ -81,4 +81,4 @@ pub use stored::gather::{GatherOptions, gather};
 pub use stored::projection::Projection;
 pub use stored::table::{Cells, MappedText, PREFETCH_ROWS, RowIndex, TextTable, cell_content};
 pub use types::schema::{ColumnSchema, ColumnType, FloatParser, ReadOptions, Schema};
-pub use write::{CsvWriter, Quoting, push_quoted};
+pub use write::{CsvDialect, CsvWriter, LineEnding, Quoting, push_quoted};

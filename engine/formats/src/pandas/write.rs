@@ -17,6 +17,38 @@ pub enum Quoting {
     Minimal,
     /// All fields except numbers: texts, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
     NonNumeric,
+    /// All fields (`QUOTE_ALL`).
+    All,
+}
+
+/// The end of each line, also of the last one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum LineEnding {
+    /// LF, pandas' default on Linux.
+    #[default]
+    Lf,
+    /// CR LF, the default of Python's `csv.writer`.
+    CrLf,
+}
+
+/// The format of a CSV file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CsvDialect {
+    /// The separator of the fields (`sep`).
+    pub delimiter: u8,
+    /// The fields in quotes (`quoting`).
+    pub quoting: Quoting,
+    /// The end of each line (`lineterminator`).
+    pub line_ending: LineEnding,
+}
+
+impl CsvDialect {
+    /// The format of stored tables, and of pandas without options: commas, minimal quotes and LF.
+    pub const PLAIN: CsvDialect = CsvDialect {
+        delimiter: b',',
+        quoting: Quoting::Minimal,
+        line_ending: LineEnding::Lf,
+    };
 }
 
 /// Approximate number of bytes that are buffered before they are written.
@@ -26,8 +58,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 pub struct CsvWriter<W> {
     out: W,
     buffer: Vec<u8>,
-    delimiter: u8,
-    quoting: Quoting,
+    dialect: CsvDialect,
     /// Offset of the current row in the buffer.
     row: usize,
     /// Number of fields of the current row.
@@ -41,16 +72,15 @@ pub struct CsvWriter<W> {
 impl<W: Write> CsvWriter<W> {
     /// Creates a writer with commas and minimal quoting.
     pub fn new(out: W) -> Self {
-        Self::with_dialect(out, b',', Quoting::Minimal)
+        Self::with_dialect(out, CsvDialect::PLAIN)
     }
 
-    /// Creates a writer with the given delimiter and quoting.
-    pub fn with_dialect(out: W, delimiter: u8, quoting: Quoting) -> Self {
+    /// Creates a writer for the given format.
+    pub fn with_dialect(out: W, dialect: CsvDialect) -> Self {
         Self {
             out,
             buffer: Vec::with_capacity(BUFFER_BYTES + 4096),
-            delimiter,
-            quoting,
+            dialect,
             row: 0,
             fields: 0,
             flushed_bytes: 0,
@@ -85,15 +115,28 @@ impl<W: Write> CsvWriter<W> {
 
     fn field(&mut self) -> &mut Vec<u8> {
         if self.fields > 0 {
-            self.buffer.push(self.delimiter);
+            self.buffer.push(self.dialect.delimiter);
         }
         self.fields += 1;
         &mut self.buffer
     }
 
+    /// Writes a number or boolean, which contains no quotes.
+    fn printed(&mut self, print: impl FnOnce(&mut Vec<u8>)) {
+        let is_quoted = self.dialect.quoting == Quoting::All;
+        let out = self.field();
+        if is_quoted {
+            out.push(b'"');
+        }
+        print(out);
+        if is_quoted {
+            out.push(b'"');
+        }
+    }
+
     /// Writes an integer.
     pub fn integer(&mut self, value: impl itoa::Integer) {
-        print::push_integer(self.field(), value);
+        self.printed(|out| print::push_integer(out, value));
     }
 
     /// Writes a double as the shortest decimal that parses back to it. NaN is a missing cell.
@@ -101,7 +144,7 @@ impl<W: Write> CsvWriter<W> {
         if value.is_nan() {
             self.missing();
         } else {
-            print::push_f64(self.field(), value);
+            self.printed(|out| print::push_f64(out, value));
         }
     }
 
@@ -110,13 +153,13 @@ impl<W: Write> CsvWriter<W> {
         if value.is_nan() {
             self.missing();
         } else {
-            print::push_f32(self.field(), value);
+            self.printed(|out| print::push_f32(out, value));
         }
     }
 
     /// Writes `True` or `False`.
     pub fn bool(&mut self, value: bool) {
-        print::push_bool(self.field(), value);
+        self.printed(|out| print::push_bool(out, value));
     }
 
     /// Writes a text.
@@ -125,32 +168,42 @@ impl<W: Write> CsvWriter<W> {
     }
 
     fn content(&mut self, value: &[u8]) {
-        let (delimiter, quoting) = (self.delimiter, self.quoting);
+        let CsvDialect {
+            delimiter,
+            quoting,
+            line_ending,
+        } = self.dialect;
+        // Python quotes the characters of the line ending.
+        let has_cr = || line_ending == LineEnding::CrLf && memchr(b'\r', value).is_some();
+        let is_quoted = quoting != Quoting::Minimal || has_cr();
         let out = self.field();
-        match quoting {
-            Quoting::Minimal => push_minimal(out, value, delimiter),
-            Quoting::NonNumeric => push_quoted(out, value),
+        match is_quoted {
+            true => push_quoted(out, value),
+            false => push_minimal(out, value, delimiter),
         }
     }
 
     /// Writes a missing cell.
     pub fn missing(&mut self) {
-        let quoting = self.quoting;
+        let quoting = self.dialect.quoting;
         let out = self.field();
-        if quoting == Quoting::NonNumeric {
+        if quoting != Quoting::Minimal {
             out.extend_from_slice(b"\"\"");
         }
     }
 
     /// Writes a cell of canonical text. `cell` includes its quotes, and `kind` is the type of its column.
     pub fn slice(&mut self, cell: &[u8], kind: ColumnType) {
-        match (self.quoting, cell) {
+        match (self.dialect.quoting, cell) {
             (_, b"" | b"\"\"") => self.missing(),
-            (Quoting::Minimal, _) if self.delimiter == b',' => self.field().extend_from_slice(cell),
+            (Quoting::Minimal, _) if self.dialect == CsvDialect::PLAIN => {
+                self.field().extend_from_slice(cell);
+            }
             // A cell that contains a quote is quoted, so checking the first byte is sufficient.
             (Quoting::Minimal, [b'"', ..]) => self.content(&unquote(cell)),
             (Quoting::Minimal, _) => self.content(cell),
-            (Quoting::NonNumeric, [b'"', ..]) => self.field().extend_from_slice(cell),
+            (_, [b'"', ..]) => self.field().extend_from_slice(cell),
+            (Quoting::All, _) => self.content(cell),
             (Quoting::NonNumeric, _) if matches!(kind, ColumnType::Text | ColumnType::Json) => {
                 self.content(cell)
             }
@@ -180,6 +233,10 @@ impl<W: Write> CsvWriter<W> {
     /// An I/O error from the output.
     pub fn end_row(&mut self) -> Result<(), CsvError> {
         end_line(&mut self.buffer, self.row, self.fields);
+        if self.dialect.line_ending == LineEnding::CrLf {
+            self.buffer.pop();
+            self.buffer.extend_from_slice(b"\r\n");
+        }
         self.fields = 0;
         self.index.push(self.flushed_bytes + self.row as u64)?;
         if self.buffer.len() >= BUFFER_BYTES {

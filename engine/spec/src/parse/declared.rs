@@ -214,6 +214,8 @@ impl ParseState {
             KeyType::Share => self.share(node).map(Setting::Share),
             KeyType::Size if is_query(node) => self.query(node).map(Setting::Query),
             KeyType::Size => self.share(node).map(Setting::Share),
+            KeyType::Value if begins_query(node) => self.query(node).map(Setting::Query),
+            KeyType::Value => text(self.text(node, "a value or a query")),
             KeyType::True => {
                 let word = self.text(node, "`true`")?;
                 if word.value != "true" {
@@ -387,6 +389,17 @@ fn is_query(node: &YamlNode) -> bool {
         Kind::Scalar(scalar) => scalar.text.parse::<f64>().is_err(),
         _ => false,
     }
+}
+
+/// Returns whether a value begins like a query.
+fn begins_query(node: &YamlNode) -> bool {
+    let Kind::Scalar(scalar) = &node.kind else {
+        return false;
+    };
+    let word = scalar.text.split_whitespace().next().unwrap_or_default();
+    ["SELECT", "WITH", "VALUES"]
+        .iter()
+        .any(|one| word.eq_ignore_ascii_case(one))
 }
 
 fn column_kind(word: &str) -> ColumnKind {

@@ -146,6 +146,8 @@ pub enum KeyType {
     Share,
     /// A [`KeyType::Share`], or a query with one value.
     Size,
+    /// A text or a number, or a query with one value.
+    Value,
     /// The value `true`.
     True,
     /// One of these words.

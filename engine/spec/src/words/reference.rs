@@ -209,6 +209,7 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Natural | KeyType::Seed => "integer",
         KeyType::Share => "number",
         KeyType::Size => "number or query",
+        KeyType::Value => "text, number or query",
         KeyType::True => "`true`",
         KeyType::Word(_) => "a word",
         KeyType::Method => "a method's name, see below",

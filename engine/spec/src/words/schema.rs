@@ -122,6 +122,9 @@ pub fn value(of: &KeyType) -> Json {
         KeyType::Size => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, reference("query")] })
         }
+        KeyType::Value => {
+            json!({ "anyOf": [{ "type": ["string", "number"] }, reference("query")] })
+        }
         KeyType::True => json!({ "const": true }),
         KeyType::Word(words) => one_of_words(words),
         // Each method has its own schema.

@@ -3,6 +3,8 @@
 //! * `json_get(record, 'path')`: the value at a path inside a JSON value. A path consists of object keys and list indices
 //!   (from 0), separated by dots. A text is returned as it is, and any other value as JSON. The result is missing if the
 //!   path does not exist or leads to null.
+//! * `json_list(list)`: the elements of a JSON list as a list of texts, each as `json_get` returns it. The result is missing
+//!   if the value is null, and it is an error if the value is not a list.
 //! * `json_project(record, template)`: the members of the object `record` whose keys also occur in the object `template`,
 //!   in the order of `template`. A key of `template` that `record` lacks is an error.
 //! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. An existing member keeps its
@@ -10,7 +12,9 @@
 //!   null, and everything else becomes a text.
 //! * `json_without(record, 'key', ...)`: the object `record` without the members with these keys.
 
-use arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, ListBuilder, StringArray, StringBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion_common::{DataFusionError, Result};
@@ -19,11 +23,17 @@ use prep_formats::json::{self, JsonObject, JsonValue};
 
 use super::scalar::{LastParsed, SimpleFunction, arguments, map_texts};
 
-pub(super) fn functions() -> [SimpleFunction; 4] {
+pub(super) fn functions() -> [SimpleFunction; 5] {
     let texts = |fixed| Signature::exact(vec![DataType::Utf8, DataType::Utf8], fixed);
     let any = Signature::variadic_any(Volatility::Immutable);
     [
         SimpleFunction::text("json_get", |fixed| Signature::any(2, fixed), get),
+        SimpleFunction::new(
+            "json_list",
+            Signature::string(1, Volatility::Immutable),
+            |_| Ok(DataType::new_list(DataType::Utf8, true)),
+            list,
+        ),
         SimpleFunction::text("json_project", texts, project),
         SimpleFunction::new("json_with", any.clone(), with_type, with),
         SimpleFunction::new("json_without", any, without_type, without),
@@ -38,14 +48,43 @@ fn get(columns: &[ArrayRef]) -> Result<ArrayRef> {
             return Ok(None);
         }
         match value_at(&parse(record)?, paths.value(row)) {
-            None | Some(JsonValue::Null) => Ok(None),
-            Some(JsonValue::String(text)) => match text.as_str() {
-                Some(text) => Ok(Some(text.to_owned())),
-                None => Err(argument_error("json_get: the text is not valid Unicode")),
-            },
-            Some(other) => print(other).map(Some),
+            None => Ok(None),
+            Some(value) => text_of("json_get", value),
         }
     })
+}
+
+/// Returns a text unchanged, another value as JSON, and `None` for null.
+fn text_of(function: &str, value: &JsonValue) -> Result<Option<String>> {
+    match value {
+        JsonValue::Null => Ok(None),
+        JsonValue::String(text) => match text.as_str() {
+            Some(text) => Ok(Some(text.to_owned())),
+            None => Err(argument_error(format!(
+                "{function}: the text is not valid Unicode"
+            ))),
+        },
+        other => print(other).map(Some),
+    }
+}
+
+fn list(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [column] = arguments(columns)?;
+    let texts = texts(column)?;
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for text in &texts {
+        match text.map(parse).transpose()? {
+            None | Some(JsonValue::Null) => lists.append_null(),
+            Some(JsonValue::List(items)) => {
+                for item in &items {
+                    lists.values().append_option(text_of("json_list", item)?);
+                }
+                lists.append(true);
+            }
+            Some(_) => return Err(argument_error("json_list takes a JSON list")),
+        }
+    }
+    Ok(Arc::new(lists.finish()))
 }
 
 fn value_at<'v>(value: &'v JsonValue, path: &str) -> Option<&'v JsonValue> {

@@ -28,6 +28,7 @@ mod round_half_even;
 mod scalar;
 mod single_row;
 mod split_words;
+mod strptime;
 mod table;
 
 use std::collections::HashMap;
@@ -117,6 +118,7 @@ static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(
         printf::function(),
         round_half_even::function(),
         split_words::function(),
+        strptime::function(),
     ];
     let own = own
         .into_iter()

@@ -6,27 +6,17 @@ use std::io::Write;
 use arrow::array::RecordBatch;
 use prep_cache::Stored;
 use prep_core::{Claim, Context, FileValue, StepError, Value};
-use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, Schema, TextTable, gather};
+use prep_formats::pandas::{CsvDialect, CsvWriter, GatherOptions, Schema, TextTable, gather};
 use prep_sql::ResultColumn;
 
 use super::cells::{ResultLayout, origins, push_cell};
 use crate::relation::{QueryRun, RunningQuery};
 use crate::value::{StoredText, TableStorage, TableValue, max_mapped_bytes};
 
-/// The delimiter of a CSV file, and the cells in quotes.
-pub(super) type Dialect = (u8, Quoting);
-
-/// The dialect of stored tables.
-pub(super) const PLAIN: Dialect = (b',', Quoting::Minimal);
-
 /// Writes the rows of a query as a CSV file to the cache.
-pub(crate) fn write_csv(
-    run: QueryRun<'_>,
-    delimiter: u8,
-    quoting: Quoting,
-) -> Result<Value, StepError> {
+pub(crate) fn write_csv(run: QueryRun<'_>, dialect: CsvDialect) -> Result<Value, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
-    let (stored, count) = store_rows(run.context, rows, &mut layout, (delimiter, quoting))?;
+    let (stored, count) = store_rows(run.context, rows, &mut layout, dialect)?;
     if let Some(text) = run.context.objects.get::<StoredText>(&stored.digest) {
         text.store(run.context)?;
     }
@@ -40,9 +30,9 @@ pub(super) fn store_rows(
     context: &Context,
     mut rows: RunningQuery<'_>,
     layout: &mut ResultLayout,
-    dialect: Dialect,
+    dialect: CsvDialect,
 ) -> Result<(Stored, u64), StepError> {
-    let copies_rows = rows.has_single_origin() && dialect == PLAIN;
+    let copies_rows = rows.has_single_origin() && dialect == CsvDialect::PLAIN;
     if let Some((table, indices)) = layout.single_table().filter(|_| copies_rows) {
         let mut failed = None;
         let mut origins = Origins {
@@ -84,9 +74,9 @@ pub(super) fn store_rows(
 fn start<W: Write>(
     out: W,
     layout: &ResultLayout,
-    (delimiter, quoting): Dialect,
+    dialect: CsvDialect,
 ) -> Result<CsvWriter<W>, StepError> {
-    let mut writer = CsvWriter::with_dialect(out, delimiter, quoting);
+    let mut writer = CsvWriter::with_dialect(out, dialect);
     let names = layout.columns.iter().map(|column| column.name.as_str());
     writer.header(names).map_err(StepError::machine)?;
     Ok(writer)
@@ -96,7 +86,7 @@ fn start<W: Write>(
 pub(super) fn write_batches(
     context: &Context,
     layout: &mut ResultLayout,
-    dialect: Dialect,
+    dialect: CsvDialect,
     next: &mut dyn FnMut() -> Result<Option<RecordBatch>, StepError>,
 ) -> Result<(Stored, u64), StepError> {
     let mut writer = start(context.store.writer()?, layout, dialect)?;
@@ -214,14 +204,14 @@ pub(crate) fn store_values(
     next: &mut dyn FnMut() -> Result<Option<RecordBatch>, StepError>,
 ) -> Result<TableValue, StepError> {
     let mut layout = ResultLayout::new(columns, &BTreeMap::new())?;
-    let stored = write_batches(context, &mut layout, PLAIN, next)?;
+    let stored = write_batches(context, &mut layout, CsvDialect::PLAIN, next)?;
     Ok(table(layout, stored))
 }
 
 /// Stores the rows of a query as canonical text. As in any CSV file, an empty text becomes a missing cell.
 pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
-    let stored = store_rows(run.context, rows, &mut layout, PLAIN)?;
+    let stored = store_rows(run.context, rows, &mut layout, CsvDialect::PLAIN)?;
     Ok(table(layout, stored))
 }
 

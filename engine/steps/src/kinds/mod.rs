@@ -40,7 +40,7 @@ pub use publish::{
 };
 pub(crate) use tables::split::SPLIT_OUTPUTS;
 pub(crate) use undeclared::{list, query_table, source_tree};
-pub(crate) use unpack::{is_archive, unpack, without_suffix};
+pub(crate) use unpack::{gzipped_file, is_archive, is_container, unpack, without_suffix};
 
 /// Returns the kinds of tables and outputs that pipelines can declare.
 pub fn vocabulary() -> &'static Vocabulary {

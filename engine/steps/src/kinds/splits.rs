@@ -2,7 +2,7 @@
 
 use prep_spec::model::Declaration;
 use prep_spec::words::{KeyType, Section, SectionKey, Word};
-use prep_splits::{SplitAlgorithm, SplitOrder, SplitSize};
+use prep_splits::{CutTies, SplitAlgorithm, SplitOrder, SplitSize};
 
 use crate::kinds::generator::{self, AFTER};
 
@@ -14,7 +14,7 @@ pub(super) struct SplitMethod {
 }
 
 /// All methods, in the order of the reference documentation.
-pub(super) const ALL: &[&SplitMethod] = &[&SHUFFLE, &SAMPLE, &PYTHON_SAMPLE, &FIRST_FIT];
+pub(super) const ALL: &[&SplitMethod] = &[&SHUFFLE, &SAMPLE, &PYTHON_SAMPLE, &FIRST_FIT, &CUT];
 
 /// Keys of all methods.
 pub(super) const SECTIONS: &[&Section] = &[
@@ -22,11 +22,18 @@ pub(super) const SECTIONS: &[&Section] = &[
     &SAMPLE.section,
     &PYTHON_SAMPLE.section,
     &FIRST_FIT.section,
+    &CUT.section,
 ];
 
 const SIZE: &str =
     "Size of the second table: a fraction (`0.1`), a number (`9914`), or a query with one value.";
 const TEST_SIZE: SectionKey = SectionKey::optional("test_size", KeyType::Size, SIZE, "0.1");
+const TRAIN_SIZE: SectionKey = SectionKey::optional(
+    "train_size",
+    KeyType::Share,
+    "Size of the first table: a fraction or a number.",
+    "0.9",
+);
 const SEED: SectionKey =
     SectionKey::required("seed", KeyType::Seed, "Seed of the random numbers.", "0");
 const GROUPS: SectionKey = SectionKey::optional(
@@ -50,7 +57,7 @@ const WITHIN: SectionKey = SectionKey::optional(
 const ORDER: SectionKey = SectionKey::optional(
     "order",
     KeyType::Word(ORDERS),
-    "Order of the rows in the new tables. Default: `split`, and `file` for entire groups.",
+    "Order of the rows in the new tables. Default: `split`, and `file` for entire groups and for `cut`.",
     "file",
 );
 
@@ -61,7 +68,7 @@ const ORDERS: &[Word] = &[
     },
     Word {
         name: "split",
-        doc: "as the split drew them",
+        doc: "as the split drew them; for `cut`, in the order of the column `by`",
     },
 ];
 
@@ -77,20 +84,7 @@ const SHUFFLE: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
         doc: "scikit-learn's `train_test_split` of rows. With `groups`, it splits entire groups, in order of first appearance. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",
-        keys: &[
-            TEST_SIZE,
-            SectionKey::optional(
-                "train_size",
-                KeyType::Share,
-                "Size of the first table: a fraction or a number.",
-                "0.9",
-            ),
-            SEED,
-            GROUPS,
-            STRATIFY,
-            WITHIN,
-            ORDER,
-        ],
+        keys: &[TEST_SIZE, TRAIN_SIZE, SEED, GROUPS, STRATIFY, WITHIN, ORDER],
     },
     method: |declaration, test_size| {
         Some(SplitAlgorithm::Shuffle {
@@ -165,3 +159,61 @@ const FIRST_FIT: SplitMethod = SplitMethod {
         })
     },
 };
+
+const CUT: SplitMethod = SplitMethod {
+    section: Section {
+        name: "cut",
+        doc: "Cuts the rows in the order of a column, for example by time: the largest values are the second table. No random numbers are used. It has one of `from`, `test_size` and `train_size`. With `groups`, a group has the largest value of its rows, so no row of the first table is at or after the cut, and sizes count groups. A row without a value is an error.",
+        keys: &[
+            SectionKey::required(
+                "by",
+                KeyType::Column,
+                "Column with the order: numbers, booleans (`False` first), or texts. Texts are compared by code point, which is the order of time for texts such as `2019-12-31`.",
+                "day",
+            ),
+            SectionKey::optional(
+                "from",
+                KeyType::Value,
+                "Smallest value of the second table: a value, or a query with one value.",
+                "2019-07-01",
+            ),
+            TEST_SIZE,
+            TRAIN_SIZE,
+            SectionKey::optional(
+                "ties",
+                KeyType::Word(TIES),
+                "The table of the rows whose value equals the value at the cut, if a size determines the cut. Default: `test`.",
+                "train",
+            ),
+            GROUPS,
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(SplitAlgorithm::Cut {
+            test_size,
+            train_size: declaration.share("train_size"),
+            ties: match declaration.text("ties") {
+                Some("train") => CutTies::Train,
+                Some("divide") => CutTies::Divide,
+                _ => CutTies::Test,
+            },
+            order: order(declaration),
+        })
+    },
+};
+
+const TIES: &[Word] = &[
+    Word {
+        name: "test",
+        doc: "the second table, which then has more than `test_size` rows",
+    },
+    Word {
+        name: "train",
+        doc: "the first table, so the second has fewer than `test_size` rows",
+    },
+    Word {
+        name: "divide",
+        doc: "both tables: the rows that come first in the split table are in the first. The sizes are exact, as in scikit-learn's `train_test_split(rows.sort_values(by, kind='stable'), shuffle=False)`",
+    },
+];

@@ -1,6 +1,6 @@
 //! Runs queries for their values.
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions, array_value_to_string};
@@ -40,7 +40,7 @@ pub(crate) fn query_values(
     Ok(())
 }
 
-fn text(batch: &RecordBatch, column: usize) -> Result<arrow::array::ArrayRef, StepError> {
+fn text(batch: &RecordBatch, column: usize) -> Result<ArrayRef, StepError> {
     cast(batch.column(column), &DataType::Utf8).map_err(StepError::pipeline)
 }
 
@@ -95,13 +95,13 @@ pub(crate) fn query_rows_as_text(
     Ok(found)
 }
 
-/// Returns the only value of a table with one row and one column, as a number.
-pub(crate) fn single_number(context: &Context, value: &Value) -> Result<f64, StepError> {
+/// Returns the only value of a table with one row and one column, as an array of one element.
+pub(crate) fn single_value(context: &Context, value: &Value) -> Result<ArrayRef, StepError> {
     let table = open_table(context, value)?;
     if table.rows() != 1 || table.columns().len() != 1 {
         let (rows, columns) = (table.rows(), table.columns().len());
         return Err(StepError::pipeline(format!(
-            "the query must return one number, but returns {rows} rows with {columns} columns"
+            "the query must return one value, but returns {rows} rows with {columns} columns"
         )));
     }
     let values = table
@@ -109,7 +109,13 @@ pub(crate) fn single_number(context: &Context, value: &Value) -> Result<f64, Ste
         .next()
         .ok_or_else(|| StepError::internal("a table of one row has no batch"))?;
     let values = values.map_err(StepError::internal)?;
-    let found = &values.columns[0];
+    let found = values.columns.into_iter().next();
+    found.ok_or_else(|| StepError::internal("a scan returned no column"))
+}
+
+/// Returns the only value of a table with one row and one column, as a number.
+pub(crate) fn single_number(context: &Context, value: &Value) -> Result<f64, StepError> {
+    let found = &single_value(context, value)?;
     let number = cast(found, &DataType::Float64).map_err(StepError::pipeline)?;
     let number = number.as_primitive::<arrow::datatypes::Float64Type>();
     if number.is_null(0) {

@@ -29,11 +29,11 @@ def writer():
         yield {"f32": float(np.float32(v)).hex(), "shortest": pd.DataFrame({"x": np.array([v], "float32")}).to_csv(index=False)[2:-1]}
     texts = ["", "a", " a ", "a,b", 'q"', '"', "l\nl", "c\rc", "c\r\nc", "s;t", "t\tt", "'", "#", "True", "1", "ü", '""', ",", "\n", "NA"]
     for sep in (",", ";", "\t"):
-        for quoting in ("minimal", "nonnumeric"):
-            q = {"minimal": csv.QUOTE_MINIMAL, "nonnumeric": csv.QUOTE_NONNUMERIC}[quoting]
+        for quoting, end in [(quoting, end) for quoting in ("minimal", "nonnumeric", "all") for end in ("\n", "\r\n")]:
+            q = {"minimal": csv.QUOTE_MINIMAL, "nonnumeric": csv.QUOTE_NONNUMERIC, "all": csv.QUOTE_ALL}[quoting]
             frame = pd.DataFrame({"te;xt": texts + [None], "in,t": range(len(texts) + 1), "f": [0.5] * len(texts) + [np.nan], "b": [True] * len(texts) + [False]})
-            yield {"sep": sep, "quoting": quoting, "texts": texts, "out": frame.to_csv(index=False, sep=sep, quoting=q)}
-            yield {"sep": sep, "quoting": quoting, "one": texts, "out": frame[["te;xt"]].to_csv(index=False, sep=sep, quoting=q)}
+            yield {"sep": sep, "quoting": quoting, "end": end, "texts": texts, "out": frame.to_csv(index=False, sep=sep, quoting=q, lineterminator=end)}
+            yield {"sep": sep, "quoting": quoting, "end": end, "one": texts, "out": frame[["te;xt"]].to_csv(index=False, sep=sep, quoting=q, lineterminator=end)}
 
 
 def blocks():

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use prep_core::{FileValue, StepError, Value};
 use prep_formats::bson::push_json;
-use prep_formats::pandas::Quoting;
+use prep_formats::pandas::{CsvDialect, LineEnding, Quoting};
 use prep_formats::parquet::WriterVersions;
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
@@ -39,6 +39,12 @@ pub(crate) const CSV: StepKind = StepKind {
                     "The fields that are quoted. Default: `minimal`.",
                     "nonnumeric",
                 ),
+                SectionKey::optional(
+                    "line_ending",
+                    KeyType::Word(LINE_ENDINGS),
+                    "The end of each line. Default: `lf`.",
+                    "crlf",
+                ),
             ],
         },
         methods: &[],
@@ -50,12 +56,25 @@ pub(crate) const CSV: StepKind = StepKind {
         let word = declaration.text("quoting").unwrap_or("minimal");
         let quoting = match word {
             "nonnumeric" => Quoting::NonNumeric,
+            "all" => Quoting::All,
             _ => Quoting::Minimal,
         };
-        let params = serde_json::json!({ "delimiter": char::from(delimiter), "quoting": word });
+        let mut params = serde_json::json!({ "delimiter": char::from(delimiter), "quoting": word });
+        let line_ending = match declaration.text("line_ending") {
+            Some("crlf") => LineEnding::CrLf,
+            _ => LineEnding::Lf,
+        };
+        if line_ending == LineEnding::CrLf {
+            params["line_ending"] = "crlf".into();
+        }
+        let dialect = CsvDialect {
+            delimiter,
+            quoting,
+            line_ending,
+        };
         let query = declaration.query("csv")?;
         FunctionStep::of_query("csv", query, params, session, move |run| {
-            write_csv(run, delimiter, quoting)
+            write_csv(run, dialect)
         })
         .step()
     },
@@ -69,6 +88,21 @@ const QUOTING: &[Word] = &[
     Word {
         name: "nonnumeric",
         doc: "all fields except numbers",
+    },
+    Word {
+        name: "all",
+        doc: "all fields, as with pandas' `quoting=csv.QUOTE_ALL`",
+    },
+];
+
+const LINE_ENDINGS: &[Word] = &[
+    Word {
+        name: "lf",
+        doc: "LF",
+    },
+    Word {
+        name: "crlf",
+        doc: "CR LF, as Python's `csv.writer` writes by default. Texts with CR or LF are quoted",
     },
 ];
 

@@ -53,7 +53,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 .map(|item| {
                     let kind = match item.section.name {
                         "integers" | "choice" => prep_spec::model::ColumnKind::Integer,
-                        "sample" => prep_spec::model::ColumnKind::Text,
+                        "sample" | "shuffle" => prep_spec::model::ColumnKind::Text,
                         _ => prep_spec::model::ColumnKind::Number,
                     };
                     ProducedColumn::new(&item.name.value, kind)
@@ -76,7 +76,7 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-const DRAWS: &[&Section] = &[&UNIFORM, &INTEGERS, &CHOICE, &SAMPLE];
+const DRAWS: &[&Section] = &[&UNIFORM, &INTEGERS, &CHOICE, &SAMPLE, &SHUFFLE];
 
 const WHEN: SectionKey = SectionKey::optional(
     "when",
@@ -135,8 +135,22 @@ const SAMPLE: Section = Section {
     ],
 };
 
+const SHUFFLE: Section = Section {
+    name: "shuffle",
+    doc: "The integers from 0 up to, but not including, `of`, in random order, as one text, separated by spaces: the order of a list after Python's `shuffle`, or NumPy's `permutation` of a number. `split_part(x, ' ', 1)` is the first of them.",
+    keys: &[
+        SectionKey::required("of", KeyType::Operand, "Number of items.", "5"),
+        WHEN,
+    ],
+};
+
+/// Maximum number of items that are shuffled for a row. All of them become one text.
+const MAX_SHUFFLED: u32 = 1 << 24;
+
 #[derive(Debug, Error)]
 enum DrawError {
+    #[error("row {row}: `{drawn}` cannot shuffle {of} items; it can shuffle 0 to {MAX_SHUFFLED}")]
+    TooMany { row: u64, drawn: String, of: i64 },
     #[error("row {row}: `{column}` is not {expected}, but drawing `{drawn}` needs one")]
     Missing {
         row: u64,
@@ -180,6 +194,9 @@ enum Draw {
     Choice {
         of: Operand,
     },
+    Shuffle {
+        of: Operand,
+    },
     Sample {
         low: Operand,
         high: Operand,
@@ -208,6 +225,7 @@ impl DrawnValue {
                 high: operand("high")?,
                 count: operand("count")?,
             },
+            "shuffle" => Draw::Shuffle { of: operand("of")? },
             _ => Draw::Choice { of: operand("of")? },
         };
         let when = match item.get("when") {
@@ -225,7 +243,7 @@ impl DrawnValue {
     fn operands(&self) -> impl Iterator<Item = &Operand> {
         let operands = match &self.draw {
             Draw::Uniform { low, high } | Draw::Integers { low, high } => vec![low, high],
-            Draw::Choice { of } => vec![of],
+            Draw::Choice { of } | Draw::Shuffle { of } => vec![of],
             Draw::Sample { low, high, count } => vec![low, high, count],
         };
         let when = self
@@ -239,10 +257,10 @@ impl DrawnValue {
         let kind = match self.draw {
             Draw::Uniform { .. } => ColumnType::Float64,
             Draw::Integers { .. } | Draw::Choice { .. } => ColumnType::Int64,
-            Draw::Sample { .. } => ColumnType::Text,
+            Draw::Sample { .. } | Draw::Shuffle { .. } => ColumnType::Text,
         };
         // An empty sample becomes an empty text, which is a missing cell.
-        let nullable = !self.when.is_empty() || matches!(self.draw, Draw::Sample { .. });
+        let nullable = !self.when.is_empty() || kind == ColumnType::Text;
         column(&self.name, kind, nullable)
     }
 }
@@ -365,6 +383,13 @@ enum DrawnCell {
     Text(String),
 }
 
+/// Returns drawn integers, counted from `low`, as one text.
+fn spaced(drawn: &[u32], low: i64) -> DrawnCell {
+    let drawn = drawn.iter();
+    let texts = drawn.map(|index| (low + i64::from(*index)).to_string());
+    DrawnCell::Text(texts.collect::<Vec<_>>().join(" "))
+}
+
 /// A row of the table, and the values drawn for it.
 struct DrawRow<'r> {
     number: u64,
@@ -419,10 +444,17 @@ impl DrawRow<'_> {
                     .zip(count)
                     .ok_or_else(|| rejected(RandomError::EmptyRange { low, high }))?;
                 let drawn = rng.sample(numbers, count).map_err(rejected)?;
-                let drawn = drawn
-                    .iter()
-                    .map(|index| (low + i64::from(*index)).to_string());
-                DrawnCell::Text(drawn.collect::<Vec<_>>().join(" "))
+                spaced(&drawn, low)
+            }
+            Draw::Shuffle { of } => {
+                let of = integer(of)?;
+                let items = u32::try_from(of).ok().filter(|of| *of <= MAX_SHUFFLED);
+                let items = items.ok_or_else(|| {
+                    let (row, drawn) = (self.number, value.name.clone());
+                    let error = DrawError::TooMany { row, drawn, of };
+                    error_at(Failure::Input, Subject::At(value.span), error)
+                })?;
+                spaced(&rng.permutation(items), 0)
             }
             Draw::Choice { of } => {
                 let items = u32::try_from(integer(of)?).unwrap_or(0);

@@ -24,7 +24,7 @@ pub(crate) const KIND: StepKind = StepKind {
             keys: &[SectionKey::required(
                 "files",
                 KeyType::Sources,
-                "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` is the shortest possible text and becomes a column.",
+                "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` is the shortest possible text and becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
                 "train.zip/train/{species}/*.jpg",
             )],
         },

@@ -1,5 +1,6 @@
 //! `split`: divides the rows of a table into two tables.
 
+mod cut;
 mod keys;
 
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use prep_spec::Diagnostic;
 use prep_spec::model::{Declaration, Setting};
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_splits::{
-    KeyRole, PythonRandom, Rng, Split, SplitAlgorithm, SplitError, SplitKeys, SplitOrder, SplitSize,
+    CutPoint, KeyRole, PythonRandom, Rng, Split, SplitAlgorithm, SplitError, SplitKeys, SplitOrder,
+    SplitSize,
 };
 use prep_sql::Relation;
 use thiserror::Error;
@@ -19,6 +21,7 @@ use crate::kinds::{FunctionStep, StepKind, splits};
 use crate::located::{Subject, error_at, error_at_with_help};
 use crate::relation::{open_table, single_number};
 use crate::value::{TableValue, input};
+use cut::CutColumn;
 
 /// Names of the outputs with the two tables.
 pub(crate) const SPLIT_OUTPUTS: [&str; 2] = ["first", "second"];
@@ -52,13 +55,18 @@ pub(crate) const KIND: StepKind = StepKind {
         let split = SplitRows {
             method: method(declaration)?,
             keys,
+            cut: CutColumn::new(declaration),
         };
         let version = if is_size_computed(declaration) { 3 } else { 2 };
-        let params = serde_json::json!({ "method": split.method, "keys": split.keys });
+        let mut params = serde_json::json!({ "method": split.method, "keys": split.keys });
+        if let Some(cut) = &split.cut {
+            params["cut"] = serde_json::json!(cut);
+        }
+        let bytes_per_row = if split.cut.is_some() { 96 } else { 24 };
         let run = move |context: &Context, inputs: &Inputs| split.run(context, inputs);
         let function = FunctionStep::with_outputs("split", version, params, run);
         function
-            .memory(|inputs| rows_of_input(inputs, "split") * 24 + (16 << 20))
+            .memory(move |inputs| rows_of_input(inputs, "split") * bytes_per_row + (16 << 20))
             .step()
     },
 };
@@ -109,13 +117,43 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
             None => fault,
         });
     }
+    if declaration
+        .method
+        .is_some_and(|method| method.name == "cut")
+    {
+        found.extend(check_cut(declaration));
+    }
     found.extend(check_generator(declaration));
     found
 }
 
+/// Checks that exactly one key determines the cut, and that `ties` belongs to a size.
+fn check_cut(declaration: &Declaration) -> Option<Diagnostic> {
+    let mut points = cut::POINTS.iter().filter(|key| declaration.has(key));
+    let names = "`from`, `test_size` and `train_size`";
+    match (points.next(), points.next()) {
+        (None, _) => {
+            let message = format!("the split `cut` needs one of the keys {names}");
+            let fault = declaration.fault("method", "missing-key", message);
+            Some(fault.help("for example `from: 2019-07-01` or `test_size: 0.2`"))
+        }
+        (Some(first), Some(second)) => {
+            let message = format!("a cut cannot have both `{first}` and `{second}`");
+            let fault = declaration.fault(second, "conflicting-keys", message);
+            Some(fault.help("the other table has all other rows, so remove one of them"))
+        }
+        (Some(&"from"), None) if declaration.has("ties") => {
+            let message = "`ties` has no effect with `from`";
+            let fault = declaration.fault("ties", "conflicting-keys", message);
+            Some(fault.help("remove it: rows whose value equals `from` are in the second table"))
+        }
+        _ => None,
+    }
+}
+
 #[derive(Debug, Error)]
 enum SplitTableError {
-    #[error("the table has {0} rows; a split takes at most 4,294,967,295")]
+    #[error("the table has {0} rows; a split takes at most 4,294,967,294")]
     TooLong(u64),
     #[error(
         "`{column}` is {value} in row {row} alone, and `stratify` needs two rows of each class; leave such rows out, or join small classes, in a query"
@@ -144,6 +182,8 @@ struct SplitRows {
     method: SplitAlgorithm,
     /// The column whose values the method uses, and its role.
     keys: Option<(KeyRole, String)>,
+    /// The column in whose order the method cuts.
+    cut: Option<CutColumn>,
 }
 
 impl SplitRows {
@@ -152,7 +192,7 @@ impl SplitRows {
         let table = TableValue::decode(value)?;
         let rows = usize::try_from(table.len())
             .ok()
-            .filter(|rows| u32::try_from(*rows).is_ok());
+            .filter(|rows| *rows < u32::MAX as usize);
         let rows = rows.ok_or_else(|| {
             let error = SplitTableError::TooLong(table.len());
             error_at(Failure::Input, Subject::Key("split"), error)
@@ -207,6 +247,38 @@ impl SplitRows {
                     generator::into_value(&Rng::Python(generator)),
                 );
                 parts.ordered(order.unwrap_or(SplitOrder::Split))
+            }
+            (
+                SplitAlgorithm::Cut {
+                    test_size,
+                    train_size,
+                    ties,
+                    order,
+                },
+                keys,
+            ) => {
+                let cut = self.cut.as_ref();
+                let cut = cut.ok_or_else(|| StepError::internal("a cut has no column"))?;
+                let inferred = |column: &str| table.inferred.get(column).copied();
+                let relation = open_table(context, value)?;
+                let ranked = cut.ranks(context, inputs, relation, inferred)?;
+                let point = match ranked.from {
+                    Some((rank, _)) => CutPoint::Rank(rank),
+                    None => CutPoint::Size {
+                        test_size: *test_size,
+                        train_size: *train_size,
+                        ties: *ties,
+                    },
+                };
+                let groups = keys.map(|keys| keys.codes);
+                let order = order.unwrap_or(SplitOrder::File);
+                let parts = prep_splits::cut(&ranked.ranks, groups, point, order);
+                parts.map_err(|error| match (&error, ranked.from) {
+                    (SplitError::EmptyPart { part, .. }, Some((_, from))) => {
+                        cut.one_sided(*part == "test", from)
+                    }
+                    _ => rejected(error),
+                })?
             }
             _ => prep_splits::split(&method, rows, keys).map_err(rejected)?,
         };

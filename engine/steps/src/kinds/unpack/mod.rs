@@ -8,23 +8,26 @@
 //!
 //! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
 //! in the bundle. If the bundle contains a directory `x` instead of `x.zip`, because the archive was already unpacked,
-//! the tree is the same.
+//! the tree is the same. A gzipped file is an archive with one file: `x.csv.gz/x.csv`.
+//!
+//! If the path of an archive has wildcards (`shards/*.zip`), the tree has the members of all matching archives.
 
 mod archives;
 
 use std::io;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::ops::Range;
 
 use prep_cache::Digest;
 use prep_core::{BoxError, Cancel, Context, FileValue, StepError};
-use prep_formats::archive::{ArchiveFormat, VisitMember};
+use prep_formats::archive::{ArchiveFormat, VisitMember, read_gzip};
 use prep_formats::inflated::{InflateIndex, WindowStore};
 use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::zip::{MemberIndexer, ZipEntry, ZipError};
+use prep_spec::{FilePattern, path_glob, split_source};
 
 use super::function_step::FunctionStep;
-use crate::limits::undecodable_file;
+use crate::limits::{limits, undecodable_file};
 use crate::value::layered::{Layer, LayerCompression};
 use crate::value::{BaseFile, ContentRef, MissingFile, Opener, Tree, TreeBuilder, input};
 use archives::{list_sevenz, list_tar, list_zip};
@@ -32,6 +35,16 @@ use archives::{list_sevenz, list_tar, list_zip};
 /// Whether a path segment is treated as an archive.
 pub(crate) fn is_archive(segment: &str) -> bool {
     ArchiveFormat::split_path(segment).is_some()
+}
+
+/// Returns the path of a gzipped file without its suffix. `None` for other files, and for gzipped tar archives.
+pub(crate) fn gzipped_file(path: &str) -> Option<&str> {
+    path.strip_suffix(".gz").filter(|_| !is_archive(path))
+}
+
+/// Whether paths can lead into a file with this name.
+pub(crate) fn is_container(segment: &str) -> bool {
+    is_archive(segment) || gzipped_file(segment).is_some()
 }
 
 /// Returns the path of an archive without its suffix.
@@ -56,8 +69,11 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
                 let tree = Tree::load(context, archive)?;
                 match tree.get(path) {
                     Some(content) => members(context, &opener, &content, path)?,
-                    None => unpacked_directory(&tree, path)
-                        .ok_or_else(|| StepError::input(MissingFile::new(&tree, path)))?,
+                    None => match unpacked_directory(&tree, path) {
+                        Some(files) => files,
+                        None => matching_archives(context, &opener, &tree, path)?
+                            .ok_or_else(|| StepError::input(MissingFile::new(&tree, path)))?,
+                    },
                 }
             }
         };
@@ -73,6 +89,10 @@ pub(crate) fn members(
     content: &ContentRef,
     path: &str,
 ) -> Result<TreeBuilder, StepError> {
+    if gzipped_file(path).is_some() {
+        let file = list_gzip(context, opener, content, path);
+        return file.map_err(|cause| undecodable_file(path, cause));
+    }
     let list = match ArchiveFormat::split_path(path) {
         Some((ArchiveFormat::Zip, _)) => list_zip,
         Some((ArchiveFormat::Tar, _)) => list_tar,
@@ -97,10 +117,77 @@ impl<R: ReadAt> ReadAt for CancellableFile<'_, R> {
     }
 }
 
-/// Returns the files of the directory that replaces an archive: `x/` for `x.zip`.
+/// Copies the content of a gzipped file into the cache.
+fn list_gzip(
+    context: &Context,
+    opener: &Opener,
+    content: &ContentRef,
+    path: &str,
+) -> Result<TreeBuilder, BoxError> {
+    let opened = opener.open(content)?;
+    let input = BufReader::new(opened.reader()?);
+    let budget = limits(context).budget(content.bytes());
+    let name = split_source(path).1;
+    extract_members(context, &format!("{path}/"), |visit| {
+        Ok(read_gzip(name, input, &budget, None, visit)?)
+    })
+}
+
+/// Returns the members of all archives that match a path with wildcards, or the files of the directories that replace
+/// them. `None` if there are none.
+fn matching_archives(
+    context: &Context,
+    opener: &Opener,
+    tree: &Tree,
+    path: &str,
+) -> Result<Option<TreeBuilder>, StepError> {
+    let matcher = |pattern: &str| {
+        let parsed = FilePattern::parse(pattern).ok();
+        let glob = parsed.and_then(|parsed| path_glob(&parsed.glob).ok());
+        glob.map(|glob| glob.compile_matcher())
+    };
+    let stem = without_suffix(path);
+    let (Some(archives), Some(directories)) = (matcher(path), matcher(stem)) else {
+        return Ok(None);
+    };
+    let mut found = TreeBuilder::default();
+    let files = || tree.files().filter(|file| !file.is_directory());
+    for file in files().filter(|file| archives.is_match(split_source(file.path()).1)) {
+        context.check()?;
+        let Some(content) = file.content() else {
+            continue;
+        };
+        let members = members(context, opener, &content, file.path())?;
+        let members = members.finish(&context.cancel);
+        let members = members.map_err(|cause| undecodable_file(file.path(), cause))?;
+        for member in members.files() {
+            found.push_file(member.path(), member);
+        }
+    }
+    let suffix = path.get(stem.len()..).unwrap_or_default();
+    if found.is_empty() && !suffix.is_empty() {
+        for file in files() {
+            let path = file.path();
+            let mut slashes = path.match_indices('/').map(|(slash, _)| slash);
+            let end = slashes.find(|end| directories.is_match(split_source(&path[..*end]).1));
+            if let Some((directory, rest)) = end.map(|end| path.split_at(end)) {
+                found.push_file(&format!("{directory}{suffix}{rest}"), file);
+            }
+        }
+    }
+    Ok((!found.is_empty()).then_some(found))
+}
+
+/// Returns the files of the directory that replaces an archive: `x/` for `x.zip`, and the file that replaces a gzipped
+/// one: `x.csv` for `x.csv.gz`. A directory can also have the name of an archive.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
-    let directory = format!("{}/", without_suffix(path));
     let mut inside = TreeBuilder::default();
+    if let Some(file) = gzipped_file(path).and_then(|unpacked| tree.find(unpacked)) {
+        let name = file.path().rsplit('/').next().unwrap_or_default();
+        inside.push_file(&format!("{path}/{}", split_source(name).1), file);
+        return Some(inside);
+    }
+    let directory = format!("{}/", without_suffix(path));
     for file in tree.with_prefix(&directory) {
         let rest = file.path().get(directory.len()..).unwrap_or_default();
         inside.push_file(&format!("{path}/{rest}"), file);

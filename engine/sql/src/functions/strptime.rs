@@ -1,0 +1,257 @@
+//! `strptime(text, format)`: the timestamp in a text, like Python's `datetime.strptime`.
+//!
+//! A number takes as many digits as its directive allows, without trying fewer. So a text such as `111` does not match
+//! `%d%m`, which Python reads as the 11th of January. Missing parts are those of `1900-01-01 00:00:00`.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, TimestampMicrosecondBuilder};
+use arrow::datatypes::{DataType, TimeUnit};
+use datafusion_common::Result;
+use datafusion_expr::{Signature, Volatility};
+
+use super::json::{argument_error, texts};
+use super::scalar::{SimpleFunction, arguments};
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+pub(super) fn function() -> SimpleFunction {
+    let signature = Signature::exact(vec![DataType::Utf8, DataType::Utf8], Volatility::Immutable);
+    let returns = |_: &[DataType]| Ok(DataType::Timestamp(TimeUnit::Microsecond, None));
+    SimpleFunction::new("strptime", signature, returns, call)
+}
+
+fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [column, formats] = arguments(columns)?;
+    let (column, formats) = (texts(column)?, texts(formats)?);
+    let mut out = TimestampMicrosecondBuilder::with_capacity(column.len());
+    for (text, format) in column.iter().zip(&formats) {
+        let Some((text, format)) = text.zip(format) else {
+            out.append_null();
+            continue;
+        };
+        let time = Time::parse(text, format)?;
+        let time = time.and_then(|time| time.microseconds());
+        out.append_value(time.ok_or_else(|| {
+            argument_error(format!("strptime: `{text}` does not match `{format}`"))
+        })?);
+    }
+    Ok(Arc::new(out.finish()))
+}
+
+#[derive(Debug)]
+struct Time {
+    year: i64,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    microsecond: i64,
+}
+
+impl Time {
+    /// Parses a text. `None` if it does not match.
+    ///
+    /// # Errors
+    /// If the format has an unknown directive.
+    fn parse(text: &str, format: &str) -> Result<Option<Time>> {
+        let mut time = Time {
+            year: 1900,
+            month: 1,
+            day: 1,
+            hour: 0,
+            minute: 0,
+            second: 0,
+            microsecond: 0,
+        };
+        let mut rest = text;
+        let mut directives = format.chars();
+        while let Some(character) = directives.next() {
+            let matches = match (character, character.is_whitespace()) {
+                ('%', _) => match directives.next() {
+                    Some('%') => skip(&mut rest, "%"),
+                    directive => time.read(directive, &mut rest)?,
+                },
+                (_, true) => {
+                    let trimmed = rest.trim_start();
+                    let has_space = trimmed.len() < rest.len();
+                    rest = trimmed;
+                    has_space
+                }
+                _ => skip(&mut rest, character.encode_utf8(&mut [0; 4])),
+            };
+            if !matches {
+                return Ok(None);
+            }
+        }
+        Ok(rest.is_empty().then_some(time))
+    }
+
+    /// Reads a part of the time. Returns whether the text begins with such a part.
+    fn read(&mut self, directive: Option<char>, rest: &mut &str) -> Result<bool> {
+        let digits = |count, rest: &mut &str| number(count, rest).map(|(value, _)| value);
+        let (part, found) = match directive {
+            Some('Y') => (
+                &mut self.year,
+                number(4, rest)
+                    .filter(|year| year.1 == 4)
+                    .map(|year| year.0),
+            ),
+            Some('y') => {
+                let year = number(2, rest).filter(|year| year.1 == 2);
+                // As in POSIX: 69 is 1969, and 68 is 2068.
+                let year = year.map(|(year, _)| year + if year < 69 { 2000 } else { 1900 });
+                (&mut self.year, year)
+            }
+            Some('m') => (&mut self.month, digits(2, rest)),
+            Some('d') => (&mut self.day, digits(2, rest)),
+            Some('H') => (&mut self.hour, digits(2, rest)),
+            Some('M') => (&mut self.minute, digits(2, rest)),
+            Some('S') => (&mut self.second, digits(2, rest)),
+            Some('f') => {
+                let fraction = number(6, rest);
+                let fraction = fraction.map(|(value, count)| value * 10_i64.pow(6 - count));
+                (&mut self.microsecond, fraction)
+            }
+            Some('b') => (&mut self.month, month(3, rest)),
+            Some('B') => (&mut self.month, month(usize::MAX, rest)),
+            other => {
+                let other = other.map(String::from).unwrap_or_default();
+                return Err(argument_error(format!(
+                    "strptime: `%{other}` is not supported; use %Y, %y, %m, %b, %B, %d, %H, %M, %S, %f and %%"
+                )));
+            }
+        };
+        *part = found.unwrap_or(*part);
+        Ok(found.is_some())
+    }
+
+    /// Returns the microseconds since 1970. `None` for a date or time that does not exist.
+    fn microseconds(&self) -> Option<i64> {
+        let is_leap = self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0);
+        let days = match self.month {
+            2 if is_leap => 29,
+            2 => 28,
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => return None,
+        };
+        let is_valid = self.year > 0
+            && (1..=days).contains(&self.day)
+            && self.hour < 24
+            && self.minute < 60
+            && self.second < 60;
+        // Years begin in March, so that the leap day is the last day.
+        let (year, month) = match self.month {
+            1 | 2 => (self.year - 1, self.month + 9),
+            _ => (self.year, self.month - 3),
+        };
+        let leap_days = year / 4 - year / 100 + year / 400;
+        let days = year * 365 + leap_days + (month * 153 + 2) / 5 + self.day - 719_469;
+        let seconds = ((days * 24 + self.hour) * 60 + self.minute) * 60 + self.second;
+        is_valid.then_some(seconds * 1_000_000 + self.microsecond)
+    }
+}
+
+/// Removes a prefix.
+fn skip(rest: &mut &str, prefix: &str) -> bool {
+    let after = rest.strip_prefix(prefix);
+    *rest = after.unwrap_or(rest);
+    after.is_some()
+}
+
+/// Reads at most `count` digits. Returns the number and how many digits it has.
+fn number(count: usize, rest: &mut &str) -> Option<(i64, u32)> {
+    let digits = rest.bytes().take(count).take_while(u8::is_ascii_digit);
+    let (digits, after) = rest.split_at(digits.count());
+    *rest = after;
+    Some((digits.parse().ok()?, digits.len() as u32))
+}
+
+/// Reads the English name of a month, or its first `length` letters, in upper or lower case.
+fn month(length: usize, rest: &mut &str) -> Option<i64> {
+    let mut months = (1..).zip(MONTHS);
+    months.find_map(|(number, name)| {
+        let name = name.get(..length).unwrap_or(name);
+        let begins = rest.get(..name.len());
+        begins.filter(|text| text.eq_ignore_ascii_case(name))?;
+        *rest = rest.get(name.len()..).unwrap_or_default();
+        Some(number)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Time;
+
+    /// The microseconds since 1970 of Python's `datetime.strptime`, or `None` where it raises an error.
+    #[test]
+    fn times_are_those_of_python() {
+        for (text, format, expected) in [
+            ("31.12.2019", "%d.%m.%Y", Some(1_577_750_400_000_000)),
+            ("12/31/19", "%m/%d/%y", Some(1_577_750_400_000_000)),
+            ("1/2/69", "%d/%m/%y", Some(-28_857_600_000_000)),
+            ("1/2/68", "%d/%m/%y", Some(3_095_280_000_000_000)),
+            ("29.02.2020", "%d.%m.%Y", Some(1_582_934_400_000_000)),
+            ("29.02.2019", "%d.%m.%Y", None),
+            ("29.02.2000", "%d.%m.%Y", Some(951_782_400_000_000)),
+            ("29.02.1900", "%d.%m.%Y", None),
+            ("31.04.2020", "%d.%m.%Y", None),
+            ("0.1.2020", "%d.%m.%Y", None),
+            ("1.13.2020", "%d.%m.%Y", None),
+            (
+                "01Jan2013:07:08:09",
+                "%d%b%Y:%H:%M:%S",
+                Some(1_357_024_089_000_000),
+            ),
+            ("1 february 1970", "%d %B %Y", Some(2_678_400_000_000)),
+            ("3 MAY 2001", "%d %b %Y", Some(988_848_000_000_000)),
+            ("May 5, 2020", "%B %d, %Y", Some(1_588_636_800_000_000)),
+            (
+                "2019-01-02T03:04:05.5",
+                "%Y-%m-%dT%H:%M:%S.%f",
+                Some(1_546_398_245_500_000),
+            ),
+            (
+                "2019-01-02 23:59:59.123456",
+                "%Y-%m-%d %H:%M:%S.%f",
+                Some(1_546_473_599_123_456),
+            ),
+            ("24:00", "%H:%M", None),
+            ("7:5", "%H:%M", Some(-2_208_963_300_000_000)),
+            ("20191231", "%Y%m%d", Some(1_577_750_400_000_000)),
+            ("019-01-01", "%Y-%m-%d", None),
+            ("2019-01-01 ", "%Y-%m-%d", None),
+            ("2019-01-01x", "%Y-%m-%d", None),
+            ("", "%Y", None),
+            ("2019", "%Y", Some(1_546_300_800_000_000)),
+            ("100%", "1%S%%", Some(-2_208_988_800_000_000)),
+            ("1969-12-31", "%Y-%m-%d", Some(-86_400_000_000)),
+            ("0001-01-01", "%Y-%m-%d", Some(-62_135_596_800_000_000)),
+            ("9999-12-31", "%Y-%m-%d", Some(253_402_214_400_000_000)),
+            ("2019  01", "%Y %m", Some(1_546_300_800_000_000)),
+            ("2019-1-1", "%Y-%m-%d", Some(1_546_300_800_000_000)),
+            ("31.12.2019", "%m.%d.%Y", None),
+            ("٣", "%d", None),
+        ] {
+            let found = Time::parse(text, format).expect("a valid format");
+            let found = found.and_then(|time| time.microseconds());
+            assert_eq!(found, expected, "{text} {format}");
+        }
+        assert!(Time::parse("1", "%Q").is_err() && Time::parse("1", "%").is_err());
+    }
+}

@@ -1,0 +1,276 @@
+//! `method: cut`: ranks the rows by a column, and finds the rank of the value at the cut.
+//!
+//! Numbers, dates and timestamps are compared by value, texts by code point. A row without a value has no place in this
+//! order, so it is an error.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::compute::{cast, concat, rank};
+use arrow::datatypes::{DataType, Float64Type};
+use arrow::util::display::array_value_to_string;
+use prep_core::{Context, Failure, Inputs, StepError};
+use prep_formats::pandas::{ColumnType, arrow_type};
+use prep_spec::alternatives;
+use prep_spec::model::{Declaration, Setting};
+use prep_sql::Relation;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::located::{Subject, error_at, error_at_with_help};
+use crate::relation::single_value;
+
+/// Keys of which a cut has one.
+pub(super) const POINTS: [&str; 3] = ["from", "test_size", "train_size"];
+
+#[derive(Debug, Error)]
+enum CutError {
+    #[error("the table has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
+    NoColumn { column: String, found: Vec<String> },
+    #[error("row {row} has no value in `{column}`, so it has no place in the order")]
+    NoValue { column: String, row: usize },
+    #[error(
+        "`{column}` is the text `{value}` in row {row}, and the order of such texts is not the order of time"
+    )]
+    DayFirst {
+        column: String,
+        value: String,
+        row: usize,
+    },
+    #[error("`from` is `{from}`, and the values of `{column}` are {kind}")]
+    OtherFrom {
+        from: String,
+        column: String,
+        kind: &'static str,
+    },
+    #[error("`from` is missing")]
+    NoFrom,
+    #[error("no row has a `{column}` of at least `{from}`, so the second table would be empty")]
+    AllBefore { column: String, from: String },
+    #[error("no row has a `{column}` below `{from}`, so the first table would be empty")]
+    NoneBefore { column: String, from: String },
+}
+
+/// The column and the value at which a table is cut.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct CutColumn {
+    by: String,
+    /// `None` if a size or a query determines the cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+}
+
+/// The ranks of a table's rows.
+pub(super) struct Ranks {
+    pub ranks: Vec<u32>,
+    /// The rank and the text of the value `from`.
+    pub from: Option<(u32, String)>,
+}
+
+impl CutColumn {
+    /// Returns the declared column, or `None` for other methods.
+    pub fn new(declaration: &Declaration) -> Option<CutColumn> {
+        let by = declaration.has("by").then(|| declaration.text("by"));
+        let from = declaration.has("from").then(|| declaration.get("from"));
+        let from = from.flatten().and_then(|from| match &from.value {
+            Setting::Text(text) => Some(text.clone()),
+            _ => None,
+        });
+        let by = by??.to_owned();
+        Some(CutColumn { by, from })
+    }
+
+    /// Ranks the rows of the table. `inferred` are the types that pandas infers for its text columns.
+    pub fn ranks(
+        &self,
+        context: &Context,
+        inputs: &Inputs,
+        table: Arc<dyn Relation>,
+        inferred: impl Fn(&str) -> Option<ColumnType>,
+    ) -> Result<Ranks, StepError> {
+        let column = self.by.clone();
+        let mut columns = table.columns().iter().enumerate();
+        let Some((index, found)) = columns.find(|(_, one)| one.name == column) else {
+            let found = table.columns().iter().map(|one| one.name.clone()).collect();
+            return Err(fault("by", CutError::NoColumn { column, found }));
+        };
+        let declared = &found.data_type;
+        let data_type = inferred(&column).map_or_else(|| declared.clone(), arrow_type);
+        let data_type = match data_type.is_string() {
+            true => DataType::LargeUtf8,
+            false => data_type,
+        };
+        let mut values: Vec<ArrayRef> = Vec::new();
+        let mut rows = 0;
+        for batch in table.scan(vec![index], 8192) {
+            context.check()?;
+            let batch = batch.map_err(StepError::input)?;
+            let array = batch.columns.first();
+            let array = array.ok_or_else(|| StepError::internal("a scan returned no column"))?;
+            let array = comparable(array, &data_type)?;
+            self.check_values(&array, rows)?;
+            rows += array.len();
+            values.push(array);
+        }
+        let from = match inputs.get("from") {
+            Some(value) => Some(single_value(context, value).map_err(|error| {
+                error_at(
+                    error.failure(),
+                    Subject::Key("from"),
+                    prep_core::chain(&error),
+                )
+            })?),
+            None => self.from.as_ref().map(|from| {
+                let text: ArrayRef = Arc::new(StringArray::from(vec![from.as_str()]));
+                text
+            }),
+        };
+        let from = from
+            .map(|from| self.value_at_cut(&from, &data_type))
+            .transpose()?;
+        if let Some((value, _)) = &from {
+            values.push(Arc::clone(value));
+        }
+        let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
+        let ranks = match values.is_empty() {
+            true => Vec::new(),
+            false => {
+                let values = concat(&values).map_err(StepError::internal)?;
+                rank(&values, None).map_err(StepError::pipeline)?
+            }
+        };
+        let mut ranks = ranks;
+        let from = from.and_then(|(_, text)| Some((ranks.pop()?, text)));
+        Ok(Ranks { ranks, from })
+    }
+
+    /// Converts the value at the cut to the type of the column. Returns it with its text.
+    fn value_at_cut(
+        &self,
+        from: &ArrayRef,
+        data_type: &DataType,
+    ) -> Result<(ArrayRef, String), StepError> {
+        if from.is_null(0) {
+            return Err(fault("from", CutError::NoFrom));
+        }
+        let text = array_value_to_string(from, 0).map_err(StepError::internal)?;
+        let value = comparable(from, data_type)?;
+        if value.is_null(0) {
+            let error = CutError::OtherFrom {
+                from: text,
+                column: self.by.clone(),
+                kind: kind_of(data_type),
+            };
+            return Err(fault("from", error));
+        }
+        Ok((value, text))
+    }
+
+    /// Rejects missing values, and texts of dates that begin with the day or the month. `before` is the number of rows
+    /// before the batch.
+    fn check_values(&self, values: &ArrayRef, before: usize) -> Result<(), StepError> {
+        let column = self.by.clone();
+        if values.null_count() > 0 {
+            let row = (0..values.len()).find(|row| values.is_null(*row));
+            let row = before + row.unwrap_or(0) + 1;
+            let help = "leave such rows out, or give them a value, in a query".to_owned();
+            let error = CutError::NoValue { column, row };
+            return Err(fault_with_help("by", error, help));
+        }
+        let Some(texts) = values.as_string_opt::<i64>() else {
+            return Ok(());
+        };
+        let day_first = (0..texts.len()).find(|row| is_day_first(texts.value(*row)));
+        day_first.map_or(Ok(()), |row| {
+            let value = texts.value(row).to_owned();
+            let row = before + row + 1;
+            let help = format!(
+                "compute a text such as `2019-12-31` in a query: CAST(CAST(strptime({column}, '%d.%m.%Y') AS DATE) AS VARCHAR)"
+            );
+            let error = CutError::DayFirst { column, value, row };
+            Err(fault_with_help("by", error, help))
+        })
+    }
+
+    /// Returns the error for a value that has all rows on one side.
+    pub fn one_sided(&self, is_test_empty: bool, from: String) -> StepError {
+        let column = self.by.clone();
+        fault(
+            "from",
+            match is_test_empty {
+                true => CutError::AllBefore { column, from },
+                false => CutError::NoneBefore { column, from },
+            },
+        )
+    }
+}
+
+fn fault(key: &'static str, error: CutError) -> StepError {
+    error_at(Failure::Input, Subject::Key(key), error)
+}
+
+fn fault_with_help(key: &'static str, error: CutError, help: String) -> StepError {
+    error_at_with_help(Failure::Input, Subject::Key(key), error, Some(help))
+}
+
+/// Converts values to a type. Values without a place in its order are missing. -0.0 becomes 0.0.
+fn comparable(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StepError> {
+    let values = cast(values, data_type).map_err(StepError::pipeline)?;
+    Ok(match values.as_primitive_opt::<Float64Type>() {
+        Some(doubles) => {
+            let doubles = doubles
+                .unary_opt::<_, Float64Type>(|value| (!value.is_nan()).then_some(value + 0.0));
+            Arc::new(doubles)
+        }
+        None => values,
+    })
+}
+
+fn kind_of(data_type: &DataType) -> &'static str {
+    match data_type {
+        DataType::Boolean => "booleans",
+        DataType::Date32 => "dates",
+        DataType::Timestamp(..) => "timestamps",
+        _ if data_type.is_integer() => "integers",
+        _ if data_type.is_floating() => "numbers",
+        _ => "texts",
+    }
+}
+
+/// Returns whether a text looks like `31.12.2019`, `12/31/19` or `1-2-2019 10:00`.
+fn is_day_first(text: &str) -> bool {
+    let mut parts = text.splitn(3, ['.', '/', '-']);
+    let mut digits = |most: usize| {
+        let part = parts.next().unwrap_or_default();
+        let count = part.bytes().take_while(u8::is_ascii_digit).count();
+        (count > 0 && count <= most).then_some((count, part.len()))
+    };
+    let (Some(first), Some(second), Some(year)) = (digits(2), digits(2), digits(4)) else {
+        return false;
+    };
+    first.0 == first.1 && second.0 == second.1 && matches!(year.0, 2 | 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_day_first;
+
+    #[test]
+    fn dates_that_begin_with_the_day_or_the_month_are_recognized() {
+        for text in ["31.12.2019", "12/31/19", "1-2-2019 10:00", "1/2/99"] {
+            assert!(is_day_first(text), "{text}");
+        }
+        for text in [
+            "2019-12-31",
+            "2019/1/2",
+            "20191231",
+            "1.2",
+            "1.2.3",
+            "a-1-2019",
+            "",
+            "-1.5",
+        ] {
+            assert!(!is_day_first(text), "{text}");
+        }
+    }
+}

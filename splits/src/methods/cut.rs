@@ -1,0 +1,126 @@
+//! The split in the order of a column, for example by time: the largest values are the test part. Nothing is random.
+
+use serde::{Deserialize, Serialize};
+
+use super::groups::Groups;
+use crate::error::SplitError;
+use crate::keys::{Split, SplitOrder};
+use crate::part_sizes::PartSizes;
+use crate::size::SplitSize;
+
+/// The part of the rows whose value equals the value at the cut. It matters only if a size determines the cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutTies {
+    /// All go to the test part.
+    #[default]
+    Test,
+    /// All go to the train part.
+    Train,
+    /// They are divided in table order, so that the test part has exactly its size.
+    Divide,
+}
+
+/// Where the rows are cut.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CutPoint {
+    /// Rows with at least this rank are the test part.
+    Rank(u32),
+    /// A number of rows, or of groups if groups are kept together. At most one of the sizes should be given.
+    Size {
+        /// Fraction or number of test rows.
+        test_size: Option<SplitSize>,
+        /// Fraction or number of train rows.
+        train_size: Option<SplitSize>,
+        /// The part of equal values at the cut.
+        ties: CutTies,
+    },
+}
+
+/// Cuts the rows in the order of their ranks: the largest ranks are the test part.
+///
+/// Equal values have equal ranks, and a larger value has a larger rank. Ranks may have gaps. With `groups`, one code per
+/// row, a group has the largest rank of its rows. So no train row is at or after the cut.
+///
+/// With [`CutTies::Divide`] and without groups, the parts are those of `train_test_split(sorted, shuffle=False)`, where
+/// `sorted` are the rows in a stable order of their values. Otherwise, equal ranks are never in both parts, and the test
+/// part is larger ([`CutTies::Test`]) or smaller ([`CutTies::Train`]) if a tie is at the cut.
+///
+/// ```
+/// use prep_splits::{CutPoint, CutTies, SplitOrder, SplitSize, cut};
+///
+/// let years = [2019, 2021, 2020, 2021];
+/// let half = CutPoint::Size { test_size: Some(SplitSize::Rows(1)), train_size: None, ties: CutTies::Test };
+/// let parts = cut(&years, None, half, SplitOrder::File)?;
+/// assert_eq!((parts.train, parts.test), (vec![0, 2], vec![1, 3]));
+/// # Ok::<(), prep_splits::SplitError>(())
+/// ```
+///
+/// # Errors
+/// Invalid sizes, as in [`PartSizes::new`]; [`SplitError::EmptyPart`] if all rows are on one side of a rank;
+/// [`SplitError::Tie`] if a tie leaves a part empty; [`SplitError::KeysLength`] and [`SplitError::SparseKeys`] for the
+/// groups.
+pub fn cut(
+    ranks: &[u32],
+    groups: Option<&[u32]>,
+    point: CutPoint,
+    order: SplitOrder,
+) -> Result<Split, SplitError> {
+    let rows = ranks.len();
+    if let Some(codes) = groups.filter(|codes| codes.len() != rows) {
+        let keys = codes.len();
+        return Err(SplitError::KeysLength { keys, rows });
+    }
+    let count = u32::try_from(rows).map_err(|_| SplitError::TooManyRows { rows })?;
+    let Some(codes) = groups else {
+        return Ok(cut_ranks(ranks, count, point)?.ordered(order));
+    };
+    let groups = Groups::new(codes)?;
+    let mut largest = vec![0; groups.len() as usize];
+    for (code, rank) in codes.iter().zip(ranks) {
+        if let Some(slot) = largest.get_mut(*code as usize) {
+            *slot = (*rank).max(*slot);
+        }
+    }
+    let keys = cut_ranks(&largest, groups.len(), point)?;
+    Ok(groups.rows_of_split(&keys, order))
+}
+
+/// Cuts `count` rows or groups. Both parts are in the order of the ranks.
+fn cut_ranks(ranks: &[u32], count: u32, point: CutPoint) -> Result<Split, SplitError> {
+    let rank = |item: &u32| ranks.get(*item as usize).copied().unwrap_or_default();
+    let mut sorted: Vec<u32> = (0..count).collect();
+    sorted.sort_by_key(rank);
+    let (first, by_rank) = match point {
+        CutPoint::Rank(least) => (sorted.partition_point(|item| rank(item) < least), true),
+        CutPoint::Size {
+            test_size,
+            train_size,
+            ties,
+        } => {
+            let first = PartSizes::new(count, test_size, train_size)?.train as usize;
+            let at_cut = sorted.get(first).map(rank).unwrap_or_default();
+            let is_tie = first > 0 && sorted.get(first - 1).map(rank) == Some(at_cut);
+            let first = match ties {
+                CutTies::Test if is_tie => sorted.partition_point(|item| rank(item) < at_cut),
+                CutTies::Train if is_tie => sorted.partition_point(|item| rank(item) <= at_cut),
+                _ => first,
+            };
+            (first, false)
+        }
+    };
+    let test = sorted.split_off(first);
+    let part = match (sorted.is_empty(), test.is_empty()) {
+        (true, _) => "train",
+        (_, true) => "test",
+        _ => {
+            let train = sorted;
+            return Ok(Split { train, test });
+        }
+    };
+    let rows = count;
+    Err(match by_rank {
+        true => SplitError::EmptyPart { part, rows },
+        false => SplitError::Tie { part, rows },
+    })
+}
