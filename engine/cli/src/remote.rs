@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use prep_remote::{
-    Address, CloudCredentials, Link, LinkConfig, LinkWarning, SigningKey, TrustedSigner,
+    Address, CloudCredentials, Link, LinkWarning, Remote, SigningKey, TrustedSigner,
 };
 
 use crate::error::CliError;
@@ -123,17 +123,13 @@ impl CliSession {
         let trusted: Vec<TrustedSigner> = trusted.collect::<Result<_, _>>()?;
         let same_as = settings.same_as.iter();
         let same_as = same_as.map(|(address, _)| Address::parse(address));
-        let config = LinkConfig {
-            address: Address::parse(url)?,
-            credentials: settings.credentials(&self.places),
-            key: settings.signing(&self.places)?,
-            trusted,
-            same_as: same_as.collect::<Result<_, _>>()?,
-            mirror: settings.has_mirror(),
-        };
+        let same_as: Vec<Address> = same_as.collect::<Result<_, _>>()?;
+        let address = Address::parse(url)?;
+        let key = settings.signing(&self.places)?;
+        let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted)?;
         // If the remote is an option of the command line, it is not printed.
         if args.remote.is_none() {
-            let shown = config.address.without_secrets();
+            let shown = remote.name();
             self.printer
                 .message(format!("remote: {shown} (set in {by})"));
         }
@@ -146,7 +142,8 @@ impl CliSession {
             printer.warning(parts.join("; "));
         });
         let mut session = self.clone();
-        session.settings.remote = Some(Link::new(config, warn)?);
+        let link = Link::with_remote(remote.same_as(&same_as), settings.has_mirror(), warn)?;
+        session.settings.remote = Some(link);
         Ok(session)
     }
 }

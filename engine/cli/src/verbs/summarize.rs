@@ -321,8 +321,7 @@ pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
 /// Returns a CSV with a row per experiment and set. The values are not rounded.
 pub fn csv_by_set(experiments: &[Experiment]) -> String {
     let mut text = "experiment,set,competitions,seeds,padded".to_owned();
-    for metric in &METRICS {
-        let name = metric.name;
+    for (name, _) in &METRICS {
         let _ = write!(text, ",{name},{name}_standard_error");
     }
     text.push('\n');
@@ -419,7 +418,7 @@ pub fn json(experiments: &[Experiment]) -> Value {
                 "metrics": metrics(figures),
                 "seeds": figures.by_seed.iter().map(|seed| {
                     let values = METRICS.iter().zip(seed);
-                    let values = values.map(|(metric, value)| (metric.name.to_owned(), json!(value)));
+                    let values = values.map(|((name, _), value)| ((*name).to_owned(), json!(value)));
                     Value::Object(values.collect())
                 }).collect::<Vec<_>>(),
             }),

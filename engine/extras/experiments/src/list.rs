@@ -6,11 +6,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use prep_formats::json::{JsonValue, WriteOptions};
-use serde_json::Value;
-
 use crate::report;
 use crate::report::ExperimentsError;
+use prep_formats::json::{JsonValue, WriteOptions};
 
 /// A line of the list. It has the same keys as in upstream, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,13 +59,9 @@ impl Default for ListPlaces {
 /// # Errors
 /// Returns an error if the directory or its `metadata.json` cannot be read, or if the metadata are malformed.
 pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, ExperimentsError> {
-    let metadata = match path.is_dir() {
-        true => path.join("metadata.json"),
-        false => path.to_owned(),
-    };
-    let directory = match path.is_dir() {
-        true => path,
-        false => path.parent().unwrap_or(Path::new("")),
+    let (directory, metadata) = match path.is_dir() {
+        true => (path, path.join("metadata.json")),
+        false => (path.parent().unwrap_or(Path::new("")), path.to_owned()),
     };
     let runs = match path.is_dir() && !metadata.exists() {
         true => subdirectories(directory)?,
@@ -95,7 +89,10 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, Experim
 fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     let text = report::read(metadata)?;
     match report::parse_json(&text, metadata)?.get("runs") {
-        Some(Value::Object(runs)) => Ok(runs.keys().cloned().collect()),
+        Some(JsonValue::Object(runs)) => {
+            let names = runs.keys().map(|name| name.to_string_lossy().into_owned());
+            Ok(names.collect())
+        }
         _ => Err(ExperimentsError::new(
             metadata,
             "has no `runs`; expected the metadata.json of a run group",

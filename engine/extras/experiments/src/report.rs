@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use prep_formats::json::{self, JsonObject, JsonValue, WriteOptions};
 
 /// One graded submission, or a run without a submission.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -69,9 +69,9 @@ fn reading(path: &Path) -> impl Fn(std::io::Error) -> ExperimentsError {
     }
 }
 
-/// Parses a JSON file.
-pub(crate) fn parse_json(text: &str, path: &Path) -> Result<Value, ExperimentsError> {
-    serde_json::from_str(text).map_err(|source| ExperimentsError {
+/// Parses a JSON file as Python does, including `NaN` and infinities.
+pub(crate) fn parse_json(text: &str, path: &Path) -> Result<JsonValue, ExperimentsError> {
+    json::parse(text.as_bytes()).map_err(|source| ExperimentsError {
         source: Some(source.into()),
         ..ExperimentsError::new(path, "is not JSON")
     })
@@ -83,16 +83,17 @@ pub(crate) fn parse_json(text: &str, path: &Path) -> Result<Value, ExperimentsEr
 /// Returns an error if the text is not a report. The error names `path`.
 pub fn parse(text: &str, path: &Path) -> Result<Vec<GradedRun>, ExperimentsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let value = parse_json(&without_nan(text), path)?;
+    let value = parse_json(text, path)?;
     let wrong =
         |problem: &str| ExperimentsError::new(path, &format!("is not a grading report: {problem}"));
-    let entries = match &value {
-        Value::Object(map) if map.contains_key("competition_id") => std::slice::from_ref(&value),
-        Value::Object(map) => match map.get("competition_reports") {
-            Some(Value::Array(entries)) => entries,
-            _ => return Err(wrong("it has no list `competition_reports`")),
-        },
-        _ => return Err(wrong("it is not a JSON object")),
+    let report = value.as_object();
+    let report = report.ok_or_else(|| wrong("it is not a JSON object"))?;
+    let entries = match report.get("competition_id") {
+        Some(_) => std::slice::from_ref(&value),
+        None => report
+            .get("competition_reports")
+            .and_then(JsonValue::as_list)
+            .ok_or_else(|| wrong("it has no list `competition_reports`"))?,
     };
     let mut runs = entries
         .iter()
@@ -105,82 +106,47 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<GradedRun>, ExperimentsError
     Ok(runs)
 }
 
-fn parse_run(entry: &Value) -> Result<GradedRun, String> {
-    let Value::Object(entry) = entry else {
-        return Err("it is not a JSON object".to_owned());
-    };
-    let competition = match entry.get("competition_id") {
-        Some(Value::String(id)) => id.clone(),
-        _ => return Err("it has no `competition_id`".to_owned()),
+fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
+    let entry = entry.as_object().ok_or("it is not a JSON object")?;
+    let text = |key| {
+        entry
+            .get(key)
+            .and_then(JsonValue::as_str)
+            .map(str::to_owned)
     };
     Ok(GradedRun {
-        competition,
-        score: entry.get("score").and_then(Value::as_f64),
+        competition: text("competition_id").ok_or("it has no `competition_id`")?,
+        score: match entry.get("score") {
+            Some(JsonValue::Float(score)) => Some(*score).filter(|score| score.is_finite()),
+            Some(JsonValue::Int(score)) => Some(*score as f64),
+            _ => None,
+        },
         gold: flag(entry, "gold_medal")?,
         silver: flag(entry, "silver_medal")?,
         bronze: flag(entry, "bronze_medal")?,
         above_median: flag(entry, "above_median")?,
         exists: flag(entry, "submission_exists")?,
         valid: flag(entry, "valid_submission")?,
-        submission: text(entry, "submission_path"),
-        created_at: text(entry, "created_at"),
-        variant: text(entry, "variant"),
+        submission: text("submission_path"),
+        created_at: text("created_at"),
+        variant: text("variant"),
     })
 }
 
-fn text(entry: &Map<String, Value>, key: &str) -> Option<String> {
-    entry.get(key).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn flag(entry: &Map<String, Value>, key: &str) -> Result<bool, String> {
+fn flag(entry: &JsonObject, key: &str) -> Result<bool, String> {
     match entry.get(key) {
-        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(JsonValue::Bool(flag)) => Ok(*flag),
         // Some harnesses write numbers instead of booleans.
-        Some(Value::Number(number)) if number.as_f64() == Some(0.0) => Ok(false),
-        Some(Value::Number(number)) if number.as_f64() == Some(1.0) => Ok(true),
-        Some(other) => Err(format!("`{key}` is {other}, expected true or false")),
+        Some(JsonValue::Int(0)) => Ok(false),
+        Some(JsonValue::Int(1)) => Ok(true),
+        Some(JsonValue::Float(number)) if [0.0, 1.0].contains(number) => Ok(*number == 1.0),
+        Some(other) => {
+            let json = other.to_json(&WriteOptions::default()).unwrap_or_default();
+            let json = String::from_utf8_lossy(&json);
+            Err(format!("`{key}` is {json}, expected true or false"))
+        }
         None => Err(format!("it has no `{key}`")),
     }
-}
-
-/// Replaces `NaN` and infinities, which Python writes but JSON does not allow, with `null`. Strings do not change.
-fn without_nan(text: &str) -> String {
-    const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['"', 'N', 'I', '-']) {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let length = if from.starts_with('"') {
-            string_length(from)
-        } else if let Some(word) = WORDS.iter().find(|word| from.starts_with(**word)) {
-            out.push_str("null");
-            rest = from.get(word.len()..).unwrap_or_default();
-            continue;
-        } else {
-            1
-        };
-        let (taken, after) = from.split_at(length);
-        out.push_str(taken);
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Returns the length of the string at the start of `text`, including its quotes. If the closing quote is missing,
-/// returns the length of `text`.
-fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 /// A line of the table.
@@ -215,12 +181,9 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
             run_group: run_group.trim().to_owned(),
         };
         if groups.contains(&group) {
-            let Group {
-                experiment,
-                run_group,
-            } = group;
             let problem = format!(
-                "the run group `{run_group}` of `{experiment}` is listed twice, but a run group is only one seed"
+                "the run group `{}` of `{}` is listed twice, but a run group is only one seed",
+                group.run_group, group.experiment
             );
             return Err(ExperimentsError::in_line(path, line, &problem));
         }
@@ -349,18 +312,6 @@ impl ExperimentsError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pythons_nan_and_infinity_become_null() {
-        for (text, expected) in [
-            (r#"{"a": NaN}"#, r#"{"a": null}"#),
-            (r#"[Infinity, -Infinity, -1]"#, "[null, null, -1]"),
-            (r#"{"NaN": "a \" NaN"}"#, r#"{"NaN": "a \" NaN"}"#),
-            (r#""no end NaN"#, r#""no end NaN"#),
-        ] {
-            assert_eq!(without_nan(text), expected);
-        }
-    }
 
     const ENTRY: &str = r#""gold_medal": true, "silver_medal": false, "bronze_medal": false, "above_median": true, "submission_exists": true, "valid_submission": true"#;
 

@@ -85,13 +85,8 @@ pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) 
         // Uses the runs of the first set that contains this competition and has complete seeds.
         let used_runs = seeds_by_set.iter().find_map(|(set, seeds)| {
             let at = set.competitions.iter().position(|one| one == id)?;
-            let seeds = &seeds.as_ref().ok()?.seeds;
-            Some(
-                seeds
-                    .iter()
-                    .filter_map(|seed| seed.get(at))
-                    .collect::<Vec<_>>(),
-            )
+            let seeds = seeds.as_ref().ok()?.seeds.iter();
+            Some(seeds.filter_map(|seed| seed.get(at)).collect::<Vec<_>>())
         });
         let all = || runs.iter().filter(|run| run.competition == id).collect();
         competition(id, &used_runs.unwrap_or_else(all))
@@ -110,18 +105,22 @@ pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) 
 }
 
 fn summarise_set(set: &Set, seeds: &Seeds) -> SetSummary {
-    let by_seed: Vec<Vec<f64>> = seeds
-        .seeds
-        .iter()
-        .map(|seed| METRICS.iter().map(|metric| metric.evaluate(seed)).collect())
-        .collect();
-    let estimates = METRICS.iter().enumerate().map(|(at, metric)| {
-        let values: Vec<f64> = by_seed
-            .iter()
-            .filter_map(|seed| seed.get(at).copied())
-            .collect();
-        (metric.name, estimate(&values))
+    let values = METRICS.map(|(_, counts)| -> Vec<f64> {
+        let seeds = seeds.seeds.iter();
+        let value = |seed: &Vec<GradedRun>| {
+            let count = seed.iter().filter(|run| counts(run)).count();
+            count as f64 / seed.len() as f64 * 100.0
+        };
+        seeds.map(value).collect()
     });
+    let estimates = METRICS.iter().zip(&values);
+    let estimates = estimates.map(|((name, _), values)| (*name, estimate(values)));
+    let of_seed = |seed| {
+        values
+            .iter()
+            .filter_map(|values| values.get(seed).copied())
+            .collect()
+    };
     SetSummary {
         set: set.name.clone(),
         competitions: set.competitions.len(),
@@ -129,7 +128,7 @@ fn summarise_set(set: &Set, seeds: &Seeds) -> SetSummary {
         padded: seeds.padded,
         left_out: seeds.left_out.clone(),
         estimates: estimates.collect(),
-        by_seed,
+        by_seed: (0..seeds.seeds.len()).map(of_seed).collect(),
     }
 }
 
@@ -268,37 +267,20 @@ fn list_names(names: &[&str]) -> String {
     }
 }
 
-/// A metric: the percentage of a seed's runs with a property.
-#[derive(Debug, Clone, Copy)]
-pub struct SeedMetric {
-    /// Upstream's name of the metric, which is a key in results.
-    pub name: &'static str,
-    /// Returns whether a run has the property.
-    pub counts: fn(&GradedRun) -> bool,
-}
+/// A metric: upstream's name, which is a key in results, and whether a run has the property that it counts. Its value is the
+/// percentage of such runs in a seed.
+pub type SeedMetric = (&'static str, fn(&GradedRun) -> bool);
 
 /// All metrics, in the order of upstream's script.
 pub const METRICS: [SeedMetric; 7] = [
-    metric("submission_exists_percentage", |run| run.exists),
-    metric("valid_submissions_percentage", |run| run.valid),
-    metric("above_median_percentage", |run| run.above_median),
-    metric("gold_medal_percentage", |run| run.gold),
-    metric("silver_medal_percentage", |run| run.silver),
-    metric("bronze_medal_percentage", |run| run.bronze),
-    metric("any_medal_percentage", GradedRun::any_medal),
+    ("submission_exists_percentage", |run| run.exists),
+    ("valid_submissions_percentage", |run| run.valid),
+    ("above_median_percentage", |run| run.above_median),
+    ("gold_medal_percentage", |run| run.gold),
+    ("silver_medal_percentage", |run| run.silver),
+    ("bronze_medal_percentage", |run| run.bronze),
+    ("any_medal_percentage", GradedRun::any_medal),
 ];
-
-const fn metric(name: &'static str, counts: fn(&GradedRun) -> bool) -> SeedMetric {
-    SeedMetric { name, counts }
-}
-
-impl SeedMetric {
-    /// Returns the percentage of runs with the property.
-    pub fn evaluate(&self, seed: &[GradedRun]) -> f64 {
-        let count = seed.iter().filter(|run| (self.counts)(run)).count();
-        count as f64 / seed.len() as f64 * 100.0
-    }
-}
 
 /// A mean over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -8,7 +8,7 @@
 //! answers-elsewhere  answers of test items in other public files, and in files of the items
 //! rows               test items in train tables
 //! near               texts of test items that are almost equal to a training text
-//! neighbours         test rows that are windows of a sequence in train
+//! neighbours         test rows whose answers result from training rows or other rows
 //! sample             a sample submission that correlates with the answers
 //! order              answers that agree with their neighbours in the order of rows, ids or files
 //! size               sizes of files and images that predict the answer
@@ -38,6 +38,8 @@ mod whole_groups;
 mod world;
 
 use std::collections::BTreeMap;
+
+use prep_failure::units;
 
 pub use detectors::NAMES;
 pub use finding::{LeakFinding, LeakLevel, LeaksError};
@@ -94,14 +96,8 @@ pub fn find(
     places::add(&world, &mut findings);
     let unread = world.public.unread;
     if !unread.is_empty() {
-        let what = match unread.len() {
-            1 => {
-                "1 file was not examined, or only in part, because of its size or format".to_owned()
-            }
-            count => format!(
-                "{count} files were not examined, or only in part, because of their size or format"
-            ),
-        };
+        let files = units::count(unread.len() as u64, "file");
+        let what = format!("{files} not examined, or only in part, because of size or format");
         findings.push(LeakFinding::new(LeakLevel::Note, "unread", what).evidence(unread));
     }
     // Add declared leaks, which no detector can find.

@@ -26,23 +26,16 @@ pub(crate) fn add(world: &World, findings: &mut [LeakFinding]) {
         let kind = kind(&file.path, named);
         let first = file.path.split_once('/').map_or("", |(first, _)| first);
         let first = if first.contains(named) { "ID" } else { first };
-        directories
-            .entry(kind)
-            .or_default()
-            .insert(first.to_owned());
+        let places = directories.entry(kind).or_default();
+        places.insert(first.to_owned());
     }
+    directories.retain(|kind, first| kind.starts_with("ID.") && first.len() <= MAX_NAMED);
     for (kind, first) in directories {
         let paths = first.iter().filter(|first| !first.is_empty());
-        let paths = paths.map(|first| format!("{first}/.../{kind}"));
-        let paths: Vec<String> = paths.take(MAX_NAMED).collect();
-        if !kind.starts_with("ID.") || paths.is_empty() || first.len() > MAX_NAMED {
-            continue;
-        }
-        for finding in &mut findings {
+        let paths: Vec<String> = paths.map(|first| format!("`{first}/.../{kind}`")).collect();
+        for finding in findings.iter_mut().filter(|_| !paths.is_empty()) {
             let quoted = format!("`{kind}`");
-            finding.what = finding
-                .what
-                .replace(&quoted, &format!("`{}`", paths.join("` or `")));
+            finding.what = finding.what.replace(&quoted, &paths.join(" or "));
         }
     }
 }

@@ -101,12 +101,7 @@ pub(crate) fn counts<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> HashM
 
 /// Returns the fraction of the most frequent value.
 pub(crate) fn majority<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> f64 {
-    let counts = counts(values);
-    let total: usize = counts.values().sum();
-    match counts.values().max() {
-        Some(most) => *most as f64 / total as f64,
-        None => 0.0,
-    }
+    purity(values.into_iter().map(|value| ((), value)))
 }
 
 /// Returns the fraction of rows whose label is the most frequent one of their group.
@@ -122,13 +117,6 @@ pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = 
         .filter_map(|labels| labels.values().max())
         .sum();
     right as f64 / total.max(1) as f64
-}
-
-/// Returns the edges between bins with about the same number of sorted values.
-pub(crate) fn edges(sorted: &[f64], bins: usize) -> Vec<f64> {
-    (1..bins)
-        .filter_map(|bin| sorted.get(bin * sorted.len() / bins).copied())
-        .collect()
 }
 
 /// Returns the values that are not infinite or NaN.
@@ -202,8 +190,6 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// Returns Pearson's correlation, or 0 if one of the inputs is constant.
 pub(crate) fn correlation(a: &[f64], b: &[f64]) -> f64 {
-    let count = a.len().min(b.len()) as f64;
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
     let (mean_a, mean_b) = (mean(a), mean(b));
     let (mut ab, mut aa, mut bb) = (0.0, 0.0, 0.0);
     for (a, b) in a.iter().zip(b) {

@@ -76,10 +76,15 @@ pub(crate) fn integer(bytes: &[u8], at: usize, length: usize, is_big: bool) -> O
     })
 }
 
+/// Returns the last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// Returns the file name with every word that contains a digit replaced by `#`: `#-anatomical-structure.json`. Adjacent
 /// replaced words become one `#`.
 pub(crate) fn pattern(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     let (stem, end) = match name.rsplit_once('.') {
         Some((stem, end)) => {
             let end = end.to_ascii_lowercase();
@@ -127,14 +132,8 @@ pub(crate) fn is_train(path: &str) -> bool {
 
 /// Returns an id without directories and suffix.
 pub(crate) fn stem(id: &str) -> &str {
-    let name = id.rsplit('/').next().unwrap_or(id);
+    let name = file_name(id);
     name.split('.').next().unwrap_or(name)
-}
-
-/// Returns the suffix of a name: `.json`.
-pub(crate) fn ending(pattern: &str) -> &str {
-    let at = pattern.rfind('.').unwrap_or(pattern.len());
-    pattern.get(at..).unwrap_or_default()
 }
 
 /// The kind of a file, by the suffix of its name.
@@ -179,7 +178,7 @@ const SUFFIXES: [(ContentKind, &[&str]); 9] = [
 
 impl ContentKind {
     pub(crate) fn from_path(path: &str) -> ContentKind {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = file_name(path);
         let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
         let suffix = suffix.to_ascii_lowercase();
         let known = SUFFIXES.iter().find(|(_, all)| all.contains(&&*suffix));

@@ -11,8 +11,8 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
 use crate::statistics::Tests;
 use crate::table::{CellTexts, ColumnTable};
+use crate::whole_groups;
 use crate::world::{AnswerColumn, World};
-use crate::{MIN_ITEMS, whole_groups};
 
 /// Maximum number of answer columns that are measured.
 const MAX_LABELS: usize = 6;
@@ -21,24 +21,11 @@ const MAX_LABELS: usize = 6;
 pub(crate) struct View<'a> {
     pub world: &'a World,
     pub facts: &'a ItemFacts,
-    /// Indices of the chosen test items.
-    pub chosen: &'a [usize],
     /// Whether the baseline has features from the content of the items' files.
     pub has_content_features: bool,
     labels: Vec<(AnswerColumn, Targets)>,
     /// The baseline of each label, once a detector needs it.
     baselines: Vec<OnceCell<Option<Prediction>>>,
-}
-
-/// Test items that are related to a training item.
-pub(crate) struct Related<'a> {
-    pub detector: &'static str,
-    /// Describes the relation, after the number of test items: `test rows are almost equal to a training row`.
-    pub what: &'a str,
-    /// The row of the training item for each chosen test item.
-    pub rows: &'a [Option<usize>],
-    /// Minimum fraction of the remaining variance that the answers of the training items explain beyond the baseline.
-    pub min_gain: f64,
 }
 
 /// Minimum number of test items that are related to a training item.
@@ -65,7 +52,6 @@ impl<'a> View<'a> {
         View {
             world,
             facts,
-            chosen: &world.chosen,
             has_content_features: has_features,
             baselines: labels.iter().map(|_| OnceCell::new()).collect(),
             labels,
@@ -78,7 +64,11 @@ impl<'a> View<'a> {
 
     /// Returns the values of a fact for the chosen items.
     pub(crate) fn cells<'b>(&self, values: &'b FactValues) -> Vec<Option<&'b str>> {
-        self.chosen.iter().map(|item| values.get(*item)).collect()
+        self.world
+            .chosen
+            .iter()
+            .map(|item| values.get(*item))
+            .collect()
     }
 
     /// Returns the answer of the chosen item with this index.
@@ -86,12 +76,8 @@ impl<'a> View<'a> {
         label.values.get(place).unwrap_or_default()
     }
 
-    pub(crate) fn answers<'b>(&self, label: &'b AnswerColumn) -> Vec<&'b str> {
-        label.values.iter().collect()
-    }
-
     pub(crate) fn id(&self, place: usize) -> &str {
-        let item = self.chosen.get(place);
+        let item = self.world.chosen.get(place);
         item.and_then(|item| self.world.ids.get(*item))
             .map_or("", String::as_str)
     }
@@ -110,11 +96,6 @@ impl<'a> View<'a> {
             }
         }
         examples
-    }
-
-    /// Returns whether there are too few test items for statistics.
-    pub(crate) fn has_few_items(&self) -> bool {
-        self.world.ids.len() < MIN_ITEMS
     }
 
     /// Returns the training table and its answers as numbers.
@@ -141,24 +122,32 @@ impl<'a> View<'a> {
         measured
     }
 
-    /// Reports test items that are related to a training item, if its answers explain enough.
-    pub(crate) fn related(&self, related: &Related<'_>, tests: &mut Tests) -> Option<LeakFinding> {
-        let count = related.rows.iter().flatten().count();
+    /// Reports test items that are related to a training item, if its answers explain at least `min_gain` of the variance
+    /// that the baseline leaves. `what` describes the relation, after the number of test items. `rows` has the row of the
+    /// training item for each chosen test item.
+    pub(crate) fn related(
+        &self,
+        detector: &'static str,
+        what: &str,
+        rows: &[Option<usize>],
+        min_gain: f64,
+        tests: &mut Tests,
+    ) -> Option<LeakFinding> {
+        let count = rows.iter().flatten().count();
         if count < MIN_RELATED {
             return None;
         }
         let (label, targets) = self.targets().next()?;
         let (train, answers) = self.training(label, targets)?;
         let answer = |row: &Option<usize>| answers.get((*row)?).cloned();
-        let prediction = related.rows.iter().map(answer).collect();
+        let prediction = rows.iter().map(answer).collect();
         let measured = self.measure(label, targets, &prediction, tests);
-        if measured.beyond < related.min_gain {
+        if measured.beyond < min_gain {
             return None;
         }
         let what = format!(
-            "{count} of {} {}, and the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
-            self.chosen.len(),
-            related.what,
+            "{count} of {} {what}, and the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
+            self.world.chosen.len(),
             100.0 * measured.beyond,
             label.name
         );
@@ -168,9 +157,9 @@ impl<'a> View<'a> {
             let id = ids.and_then(|ids| ids.get(row)).map(str::to_owned);
             Some(id.unwrap_or_else(|| format!("row {} of train", row + 1)))
         };
-        let names: Vec<Option<String>> = related.rows.iter().map(name).collect();
+        let names: Vec<Option<String>> = rows.iter().map(name).collect();
         let cells: Vec<Option<&str>> = names.iter().map(Option::as_deref).collect();
-        let finding = LeakFinding::new(LeakLevel::Risk, related.detector, what);
+        let finding = LeakFinding::new(LeakLevel::Risk, detector, what);
         let finding = finding.evidence(self.examples(label, &cells));
         Some(finding.p_value(measured.p))
     }

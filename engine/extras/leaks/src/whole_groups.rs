@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use crate::facts::{Channel, ItemFacts, ids};
 use crate::model::{Folds, Targets, by_nearest, by_value, gain, is_sorted};
 use crate::statistics::correlation;
-use crate::table::{CellTexts, is_missing};
+use crate::table::is_missing;
 use crate::text::numbers_or_nan;
 use crate::world::{RowOfItem, World, rows_of_items};
 
@@ -52,38 +52,29 @@ pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Divis
             let row_of = rows_of_items(items);
             for (_, own, other) in shown.table.shared_columns(key, train) {
                 let other: Vec<&str> = other.iter().collect();
-                add(cells(world, own, &row_of), &other);
+                add(world.cells(own, &row_of), &other);
             }
         }
     }
-    for shown in world
-        .public
-        .tables
-        .iter()
-        .filter(|one| !world.is_sample(&one.path))
-    {
-        let Some(key) = world.key_of(&shown.table).filter(|_| shown.items.is_none()) else {
+    let tables_of_both = world.public.tables.iter();
+    let tables_of_both =
+        tables_of_both.filter(|one| one.items.is_none() && !world.is_sample(&one.path));
+    for shown in tables_of_both {
+        let Some(key) = world.key_of(&shown.table) else {
             continue;
         };
-        let row_of: RowOfItem = world
-            .items_of(&shown.table, key)
-            .into_iter()
-            .map(|(row, item)| (item, row))
-            .collect();
+        let rows = world.items_of(&shown.table, key).into_iter();
+        let row_of: RowOfItem = rows.map(|(row, item)| (item, row)).collect();
         let of_items: HashSet<usize> = row_of.values().copied().collect();
         for (_, column) in shown.table.columns_except(key) {
             let others = column.iter().enumerate();
             let others = others.filter(|(row, _)| !of_items.contains(row));
             let others: Vec<&str> = others.map(|(_, cell)| cell).collect();
-            add(cells(world, column, &row_of), &others);
+            add(world.cells(column, &row_of), &others);
         }
     }
-    let test: Vec<&str> = world
-        .chosen
-        .iter()
-        .filter_map(|item| world.ids.get(*item))
-        .map(String::as_str)
-        .collect();
+    let test = world.chosen.iter().filter_map(|item| world.ids.get(*item));
+    let test: Vec<&str> = test.map(String::as_str).collect();
     let train: Vec<&str> = match tables.and_then(|train| world.train_ids(train)) {
         Some(ids) => ids.iter().collect(),
         None => world.public.trained.stems().collect(),
@@ -98,18 +89,11 @@ pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Divis
         let is_group = matches!(key.0, Channel::Name | Channel::Metadata);
         if let Some(own) = facts.all.get(key).filter(|_| is_group) {
             let train: Vec<&str> = values.iter().map(|(_, value)| *value).collect();
-            add(
-                world.chosen.iter().map(|item| own.get(*item)).collect(),
-                &train,
-            );
+            let test = world.chosen.iter().map(|item| own.get(*item));
+            add(test.collect(), &train);
         }
     }
     found
-}
-
-fn cells<'a>(world: &World, column: &'a CellTexts, row_of: &RowOfItem) -> Division<'a> {
-    let cell = |item| column.get(*row_of.get(item)?);
-    world.chosen.iter().map(cell).collect()
 }
 
 /// Returns a word of an id.

@@ -60,6 +60,18 @@ impl fmt::Debug for CloudCredentials {
     }
 }
 
+/// Builds a store of a cloud. The builders of the library have no common trait.
+macro_rules! cloud_store {
+    ($builder:expr) => {{
+        let builder = $builder.with_retry(retry_config());
+        builder.clone().build().and_then(|store| {
+            let typed = DebugCredentials(Arc::clone(store.credentials()));
+            let store = builder.with_credentials(Arc::new(typed)).build()?;
+            Ok(Arc::new(store) as Arc<dyn ObjectStore>)
+        })
+    }};
+}
+
 /// The address of a remote.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address(Url);
@@ -152,35 +164,18 @@ impl Address {
                     ));
                 }
                 let options = client_options().with_allow_http(endpoint.is_some());
-                let builder = builder
-                    .with_client_options(options)
-                    .with_retry(retry_config());
-                let store = builder.clone().build().map_err(unusable)?;
-                let typed = DebugCredentials(Arc::clone(store.credentials()));
-                let builder = builder.with_credentials(Arc::new(typed));
-                Arc::new(builder.build().map_err(unusable)?)
+                cloud_store!(builder.with_client_options(options)).map_err(unusable)?
             }
             ObjectStoreScheme::GoogleCloudStorage => {
                 let builder = GoogleCloudStorageBuilder::new().with_url(url);
-                let builder = credentials
-                    .configure(builder, GoogleCloudStorageBuilder::with_config)
-                    .with_client_options(client_options())
-                    .with_retry(retry_config());
-                let store = builder.clone().build().map_err(unusable)?;
-                let typed = DebugCredentials(Arc::clone(store.credentials()));
-                let builder = builder.with_credentials(Arc::new(typed));
-                Arc::new(builder.build().map_err(unusable)?)
+                let builder =
+                    credentials.configure(builder, GoogleCloudStorageBuilder::with_config);
+                cloud_store!(builder.with_client_options(client_options())).map_err(unusable)?
             }
             ObjectStoreScheme::MicrosoftAzure => {
                 let builder = MicrosoftAzureBuilder::new().with_url(url);
-                let builder = credentials
-                    .configure(builder, MicrosoftAzureBuilder::with_config)
-                    .with_client_options(client_options())
-                    .with_retry(retry_config());
-                let store = builder.clone().build().map_err(unusable)?;
-                let typed = DebugCredentials(Arc::clone(store.credentials()));
-                let builder = builder.with_credentials(Arc::new(typed));
-                Arc::new(builder.build().map_err(unusable)?)
+                let builder = credentials.configure(builder, MicrosoftAzureBuilder::with_config);
+                cloud_store!(builder.with_client_options(client_options())).map_err(unusable)?
             }
             ObjectStoreScheme::Http => {
                 if plain(&self.0) && !is_here(&self.0) {

@@ -58,6 +58,13 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
+    pub(crate) fn failed(remote: &str, cause: impl Into<String>) -> RemoteError {
+        RemoteError::Failed {
+            remote: remote.to_owned(),
+            cause: cause.into(),
+        }
+    }
+
     /// Returns an action that may help, if there is a specific one.
     pub fn remedy(&self) -> Option<Remedy> {
         let words = match self {
@@ -73,11 +80,6 @@ impl RemoteError {
             | RemoteError::Failed { .. } => return None,
         };
         Some(words.into())
-    }
-
-    /// Returns the kind of the error. Each kind is reported only once.
-    pub(crate) fn kind(&self) -> std::mem::Discriminant<RemoteError> {
-        std::mem::discriminant(self)
     }
 
     /// Returns whether the problem may be temporary.
@@ -241,41 +243,34 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
         error,
         Library::NotImplemented { .. } | Library::NotSupported { .. }
     );
-    if answer.has_code(&CLOCK_CODES) {
-        return RemoteError::Clock { remote };
-    }
-    if answer.has_code(&NO_BUCKET_CODES) {
-        return RemoteError::NoBucket { remote };
-    }
-    if parts.has_no_credentials || answer.has_code(&CREDENTIAL_CODES) {
-        return RemoteError::Refused { remote };
-    }
-    if is_denied || answer.status == Some(401) || answer.status == Some(403) {
-        return match writing && !matches!(error, Library::Unauthenticated { .. }) {
-            true => RemoteError::ReadOnly { remote },
-            false => RemoteError::Refused { remote },
-        };
-    }
-    if writing && answer.is_full() {
-        return RemoteError::Full { remote };
-    }
-    if writing && (is_not_done || answer.status == Some(405)) {
-        return RemoteError::ReadOnly { remote };
-    }
-    if answer.has_code(&OVERLOAD_CODES) || matches!(answer.status, Some(408 | 429 | 503 | 504)) {
-        return RemoteError::Overloaded { remote };
-    }
-    if let Some(status) = answer.status {
-        let cause = match status {
-            // Some servers that cannot write do not report the reason.
-            500 if writing => {
-                "it responded to a write with HTTP status 500; its disk may be full".to_owned()
+    match answer.status {
+        _ if answer.has_code(&CLOCK_CODES) => RemoteError::Clock { remote },
+        _ if answer.has_code(&NO_BUCKET_CODES) => RemoteError::NoBucket { remote },
+        _ if parts.has_no_credentials || answer.has_code(&CREDENTIAL_CODES) => {
+            RemoteError::Refused { remote }
+        }
+        status if is_denied || matches!(status, Some(401 | 403)) => {
+            match writing && !matches!(error, Library::Unauthenticated { .. }) {
+                true => RemoteError::ReadOnly { remote },
+                false => RemoteError::Refused { remote },
             }
-            status => format!("it responded with HTTP status {status}"),
-        };
-        return RemoteError::Failed { remote, cause };
+        }
+        _ if writing && answer.is_full() => RemoteError::Full { remote },
+        status if writing && (is_not_done || status == Some(405)) => {
+            RemoteError::ReadOnly { remote }
+        }
+        _ if answer.has_code(&OVERLOAD_CODES) => RemoteError::Overloaded { remote },
+        Some(408 | 429 | 503 | 504) => RemoteError::Overloaded { remote },
+        // Some servers that cannot write do not report the reason.
+        Some(500) if writing => {
+            let cause = "it responded to a write with HTTP status 500; its disk may be full";
+            RemoteError::failed(&remote, cause)
+        }
+        Some(status) => {
+            RemoteError::failed(&remote, format!("it responded with HTTP status {status}"))
+        }
+        None => from_io_error(remote, &parts, writing),
     }
-    from_io_error(remote, &parts, writing)
 }
 
 /// Returns the meaning of an error without a response: an error of the operating system or of the connection.
@@ -311,10 +306,7 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
                 | HttpErrorKind::Unknown,
             ),
         ) => RemoteError::Unreachable { remote },
-        _ => RemoteError::Failed {
-            remote,
-            cause: "unknown response".to_owned(),
-        },
+        _ => RemoteError::failed(&remote, "unknown response"),
     }
 }
 

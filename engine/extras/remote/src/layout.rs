@@ -56,34 +56,14 @@ pub(crate) fn entry(key: &Digest) -> String {
 /// Returns the file name of a source's record. Slashes would become directories in a file system, so they are replaced
 /// with `+`. A `+` or `~` in the name is escaped, so that different names have different files.
 pub(crate) fn source(name: &str) -> String {
-    let mut file = String::with_capacity(name.len());
-    for letter in name.chars() {
-        match letter {
-            '/' => file.push('+'),
-            '+' => file.push_str("~p"),
-            '~' => file.push_str("~t"),
-            other => file.push(other),
-        }
-    }
+    let file = name.replace('~', "~t").replace('+', "~p").replace('/', "+");
     format!("{SOURCES}/{file}")
 }
 
 /// Returns the name of the source whose record has this file name. `None` for other files.
 pub(crate) fn source_of(file: &str) -> Option<String> {
-    let mut name = String::with_capacity(file.len());
-    let mut letters = file.chars();
-    while let Some(letter) = letters.next() {
-        name.push(match letter {
-            '+' => '/',
-            '~' => match letters.next()? {
-                'p' => '+',
-                't' => '~',
-                _ => return None,
-            },
-            other => other,
-        });
-    }
-    Some(name)
+    let name = file.replace('+', "/").replace("~p", "+").replace("~t", "~");
+    (source(&name).strip_prefix(SOURCES)?.strip_prefix('/') == Some(file)).then_some(name)
 }
 
 /// Returns the competition of a source with the name `ID` or `ID/SOURCE/FILE`.

@@ -62,7 +62,7 @@ pub use address::{Address, CloudCredentials};
 pub use error::RemoteError;
 pub use key::{KeyError, PublicKey, SigningKey};
 pub use layout::Area;
-pub use link::{Link, LinkConfig, LinkWarning, WarningSink};
+pub use link::{Link, LinkWarning, WarningSink};
 pub use mirror::MirroredBundle;
 pub use remote::{PutOutcome, Remote, RemoteSource};
 pub use tier::{MirroredSource, RemoteContent};

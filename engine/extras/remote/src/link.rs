@@ -18,13 +18,11 @@ use prep_cache::{Content, Digest, Store, unix_seconds};
 use prep_core::Remedy;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::address::{Address, CloudCredentials};
 use crate::error::RemoteError;
-use crate::key::SigningKey;
 use crate::layout::Area;
 use crate::remote::{Remote, RemoteSource};
 use crate::send::Queue;
-use crate::trust::{Rejection, TrustedSigner};
+use crate::trust::Rejection;
 
 /// A message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,15 +31,6 @@ pub struct LinkWarning {
     pub message: String,
     /// Actions that help.
     pub remedies: Vec<Remedy>,
-}
-
-impl From<String> for LinkWarning {
-    fn from(message: String) -> LinkWarning {
-        LinkWarning {
-            message,
-            remedies: Vec::new(),
-        }
-    }
 }
 
 /// Receives messages for the user. It is called from several threads.
@@ -56,23 +45,6 @@ const MAX_SEEN: usize = 1 << 20;
 const RUNTIME_THREADS: usize = 2;
 /// Keep-alive of the thread for blocking work. It is ten years, so that the thread never ends.
 const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-
-/// Settings of a link.
-#[derive(Debug)]
-pub struct LinkConfig {
-    /// The remote's address.
-    pub address: Address,
-    /// Credentials of the store.
-    pub credentials: CloudCredentials,
-    /// The key that signs results that are sent. Without a key, no result is sent.
-    pub key: Option<SigningKey>,
-    /// Keys whose results are trusted, in addition to `key`.
-    pub trusted: Vec<TrustedSigner>,
-    /// Further addresses of the same remote.
-    pub same_as: Vec<Address>,
-    /// Whether downloaded bundles are sent to the mirror.
-    pub mirror: bool,
-}
 
 /// Whether the remote can be used at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,53 +67,33 @@ pub(crate) struct Inner {
     reads: Mutex<Availability>,
     writes: Mutex<Availability>,
     /// Objects that the remote does not have, or that are damaged in it.
-    absent: Mutex<BoundedSet<Digest>>,
+    absent: Mutex<HashSet<Digest>>,
     /// Objects that are damaged in the remote. They are sent again if this machine has them.
     damaged: Mutex<HashSet<Digest>>,
     /// Objects that are known to be in the right area of the remote.
-    pub(crate) present: Mutex<BoundedSet<(Area, Digest)>>,
+    pub(crate) present: Mutex<HashSet<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
     /// The cache that stores the serial numbers of records that were read.
     memory: OnceLock<Store>,
 }
 
-/// A bounded set of objects. It is cleared when it is full, and the remote is then queried again.
-pub(crate) struct BoundedSet<T>(HashSet<T>);
-
-impl<T> Default for BoundedSet<T> {
-    fn default() -> BoundedSet<T> {
-        BoundedSet(HashSet::new())
+/// Adds an object to a set. A full set is cleared, and the remote is then queried again.
+fn insert<T: Eq + Hash>(set: &Mutex<HashSet<T>>, object: T) {
+    let mut set = set.lock();
+    if set.len() >= MAX_SEEN {
+        *set = HashSet::new();
     }
+    set.insert(object);
 }
 
-impl<T: Eq + Hash> BoundedSet<T> {
-    pub(crate) fn contains(&self, object: &T) -> bool {
-        self.0.contains(object)
-    }
-
-    fn insert(&mut self, object: T) {
-        if self.0.len() >= MAX_SEEN {
-            self.0 = HashSet::new();
-        }
-        self.0.insert(object);
-    }
-
-    fn remove(&mut self, object: &T) {
-        self.0.remove(object);
-    }
-}
-
-/// The subject of a message. Each subject is reported once.
+/// The subject of a message: the kind of an error or rejection, or the message itself. Each subject is reported once.
 #[derive(PartialEq, Eq, Hash)]
 enum Topic {
     Error(Discriminant<RemoteError>),
     Rejected(Discriminant<Rejection>),
-    Dropped,
-    NoKey,
     Damaged,
-    Hidden,
-    Other(String),
+    Message(String),
 }
 
 impl Drop for Inner {
@@ -160,24 +112,7 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Creates a link without a request.
-    ///
-    /// # Errors
-    /// If the address cannot be used, or no threads can be started.
-    pub fn new(config: LinkConfig, sink: WarningSink) -> Result<Link, RemoteError> {
-        let LinkConfig {
-            address,
-            credentials,
-            key,
-            trusted,
-            same_as,
-            mirror,
-        } = config;
-        let remote = Remote::open(&address, &credentials, key, &trusted)?;
-        Link::with_remote(remote.same_as(&same_as), mirror, sink)
-    }
-
-    /// Creates a link to a remote that is already open.
+    /// Creates a link to a remote, without a request. If `mirror` is true, downloaded bundles are sent to the mirror.
     ///
     /// # Errors
     /// If no threads can be started.
@@ -194,9 +129,9 @@ impl Link {
                 .enable_all()
                 .build()
         });
-        let runtime = started.map_err(|error| RemoteError::Failed {
-            remote: remote.name().to_owned(),
-            cause: format!("no threads can be started: {}", error.kind()),
+        let runtime = started.map_err(|error| {
+            let cause = format!("no threads can be started: {}", error.kind());
+            RemoteError::failed(remote.name(), cause)
         })?;
         // This starts the thread for blocking work now, so that it is available even if the system runs out of threads
         // later.
@@ -275,10 +210,8 @@ impl Inner {
             let _ = sender.send(work.await);
         });
         receiver.recv().unwrap_or_else(|_| {
-            Err(RemoteError::Failed {
-                remote: self.remote.name().to_owned(),
-                cause: "the link to it is closed".to_owned(),
-            })
+            let cause = "the link to it is closed";
+            Err(RemoteError::failed(self.remote.name(), cause))
         })
     }
 
@@ -328,60 +261,56 @@ impl Inner {
             ),
             (false, false) => ("the run continues without it", None),
         };
-        self.report_once(Topic::Error(error.kind()), || LinkWarning {
-            message: format!("{error}; {consequence}"),
-            remedies: error.remedy().into_iter().chain(later).collect(),
-        });
+        let remedies = error.remedy().into_iter().chain(later);
+        let topic = Topic::Error(std::mem::discriminant(error));
+        self.report_once(topic, format!("{error}; {consequence}"), remedies);
     }
 
     /// Reports that a record is not trusted.
     pub(crate) fn report_rejection(&self, what: &str, rejected: &Rejection) {
-        let topic = Topic::Rejected(std::mem::discriminant(rejected));
-        self.report_once(topic, || {
-            let remedy = match rejected {
-                Rejection::UntrustedKey(_)
-                | Rejection::OutOfScope { .. }
-                | Rejection::Expired(_) => Some(Remedy::TrustKey),
-                Rejection::OtherRemote(_) => Some(Remedy::NameSameRemote),
-                Rejection::Outdated { .. } => Some(Remedy::SendAgain),
-                _ => None,
-            };
-            let message = format!(
-                "{what} in the remote {} is ignored: {rejected} (further records of this kind are not reported)",
-                self.remote.name()
-            );
-            LinkWarning {
-                message,
-                remedies: remedy.into_iter().collect(),
+        let remedy = match rejected {
+            Rejection::UntrustedKey(_) | Rejection::OutOfScope { .. } | Rejection::Expired(_) => {
+                Some(Remedy::TrustKey)
             }
-        });
+            Rejection::OtherRemote(_) => Some(Remedy::NameSameRemote),
+            Rejection::Outdated { .. } => Some(Remedy::SendAgain),
+            _ => None,
+        };
+        let message = format!(
+            "{what} in the remote {} is ignored: {rejected} (further records of this kind are not reported)",
+            self.remote.name()
+        );
+        let topic = Topic::Rejected(std::mem::discriminant(rejected));
+        self.report_once(topic, message, remedy);
     }
 
     pub(crate) fn report_dropped(&self) {
-        self.report_once(Topic::Dropped, || LinkWarning {
-            message: format!(
-                "the remote {} is slower than the run: some results stay on this machine",
-                self.remote.name()
-            ),
-            remedies: vec![Remedy::SendLater],
-        });
+        let remote = self.remote.name();
+        let message = format!(
+            "the remote {remote} is slower than the run: some results stay on this machine"
+        );
+        self.report(message, Some(Remedy::SendLater));
     }
 
     pub(crate) fn report_no_key(&self) {
-        self.report_once(Topic::NoKey, || LinkWarning {
-            message: "results are not sent to the remote, because there is no signing key"
-                .to_owned(),
-            remedies: vec![Remedy::ChooseKey],
-        });
+        let message = "results are not sent to the remote, because there is no signing key";
+        self.report(message.to_owned(), Some(Remedy::ChooseKey));
     }
 
-    pub(crate) fn report_other(&self, message: String) {
-        self.report_once(Topic::Other(message.clone()), || message.into());
+    /// Reports a message, unless it was reported before.
+    pub(crate) fn report(&self, message: String, remedy: Option<Remedy>) {
+        self.report_once(Topic::Message(message.clone()), message, remedy);
     }
 
-    fn report_once(&self, topic: Topic, warning: impl FnOnce() -> LinkWarning) {
+    fn report_once(
+        &self,
+        topic: Topic,
+        message: String,
+        remedies: impl IntoIterator<Item = Remedy>,
+    ) {
         if self.reported.lock().insert(topic) {
-            (self.sink)(&warning());
+            let remedies = remedies.into_iter().collect();
+            (self.sink)(&LinkWarning { message, remedies });
         }
     }
 
@@ -457,12 +386,11 @@ impl Inner {
     /// Records that the remote does not have an object. Also reports if the credentials cannot read the private area.
     pub(crate) fn record_absent(&self, object: Digest) {
         if self.remote.denies_private_reads() {
-            self.report_once(Topic::Hidden, || {
-                LinkWarning::from(format!(
-                    "the credentials do not permit reading `private/` in the remote {}; objects in it are treated as missing",
-                    self.remote.name()
-                ))
-            });
+            let message = format!(
+                "the credentials do not permit reading `private/` in the remote {}; objects in it are treated as missing",
+                self.remote.name()
+            );
+            self.report(message, None);
         }
         self.mark_absent(object);
     }
@@ -473,20 +401,19 @@ impl Inner {
             present.remove(&(area, object));
         }
         drop(present);
-        self.absent.lock().insert(object);
+        insert(&self.absent, object);
     }
 
     /// Records that an object is damaged in the remote, and reports it.
     pub(crate) fn mark_damaged(&self, object: Digest) {
         self.mark_absent(object);
         self.damaged.lock().insert(object);
-        self.report_once(Topic::Damaged, || {
-            LinkWarning::from(format!(
-                "the object {} in the remote {} is damaged; it is computed on this machine and sent again (further damaged objects are not reported)",
-                object.short(),
-                self.remote.name()
-            ))
-        });
+        let message = format!(
+            "the object {} in the remote {} is damaged; it is computed on this machine and sent again (further damaged objects are not reported)",
+            object.short(),
+            self.remote.name()
+        );
+        self.report_once(Topic::Damaged, message, None);
     }
 
     /// Records that a bundle is damaged in the mirror. The caller reports it.
@@ -500,7 +427,7 @@ impl Inner {
 
     /// Records that an object is in this area.
     pub(crate) fn mark_present(&self, area: Area, object: Digest) {
-        self.present.lock().insert((area, object));
+        insert(&self.present, (area, object));
     }
 
     /// Records that an object or bundle was sent. This repairs a damaged copy.
@@ -520,6 +447,8 @@ fn is_usable(state: &mut Availability) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::Address;
+    use crate::key::SigningKey;
     use object_store::memory::InMemory;
     use object_store::{ObjectStore, ObjectStoreExt};
 

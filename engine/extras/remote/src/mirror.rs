@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 use crate::error::RemoteError;
 use crate::hashes;
 use crate::hashes::{BLOCK_BYTES, BlockHashes, REGION_BYTES, RegionHashes};
-use crate::layout::{REQUEST_BYTES, combine};
+use crate::layout::{self, REQUEST_BYTES, combine};
 use crate::link::{Inner, Link};
 
 /// Maximum number of requests ahead of the reader, and maximum number of their bytes.
@@ -150,9 +150,10 @@ impl BundleReader {
             ReadError::Damaged => {
                 self.link.mark_bundle_damaged(self.digest);
                 let (digest, remote) = (self.digest.short(), self.link.remote.name());
-                self.link.report_other(format!(
+                let message = format!(
                     "the bundle {digest} in the mirror {remote} is damaged; it is downloaded from its source instead"
-                ));
+                );
+                self.link.report(message, None);
             }
         }
     }
@@ -164,7 +165,8 @@ impl BundleReader {
     }
 
     async fn list(&self, place: Range<u64>) -> Result<Bytes, ReadError> {
-        let list = self.link.remote.hashes(&self.digest, place).await?;
+        let name = layout::hashes(&self.digest);
+        let list = self.link.remote.part(&name, place).await?;
         list.ok_or(ReadError::Absent)
     }
 
@@ -213,11 +215,8 @@ impl BundleReader {
     /// Fetches and verifies a range that starts and ends at the boundaries of blocks.
     async fn fetch(&self, range: Range<u64>) -> Result<Bytes, ReadError> {
         let bytes = async {
-            let got = self
-                .link
-                .remote
-                .bundle_range(&self.digest, range.clone())
-                .await?;
+            let name = layout::bundle(&self.digest);
+            let got = self.link.remote.part(&name, range.clone()).await?;
             got.ok_or(ReadError::Absent)
         };
         let regions = range.start / REGION_BYTES..range.end.div_ceil(REGION_BYTES);

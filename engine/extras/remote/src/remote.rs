@@ -99,7 +99,6 @@ impl Remote {
     ///
     /// # Errors
     /// If the address cannot be used.
-    /// If the address cannot be used.
     pub fn open(
         address: &Address,
         credentials: &CloudCredentials,
@@ -344,10 +343,8 @@ impl Remote {
         }
         let key = self.key.as_ref();
         let key = key.ok_or_else(|| RemoteError::NoKey { remote: remote() })?;
-        trust::seal(key, name, record).map_err(|error| RemoteError::Failed {
-            remote: remote(),
-            cause: error.to_string(),
-        })
+        let sealed = trust::seal(key, name, record);
+        sealed.map_err(|error| RemoteError::failed(&self.name, error.to_string()))
     }
 
     async fn record<T: DeserializeOwned>(
@@ -442,22 +439,11 @@ impl Remote {
         }
     }
 
+    /// Returns the length of a file, or `None` if it does not exist.
     pub(crate) async fn length(&self, name: &str) -> Result<Option<u64>, RemoteError> {
         let path = self.path(name);
         let head = self.in_time(self.store.head(&path)).await?;
         Ok(self.none_if_missing(name, head)?.map(|meta| meta.size))
-    }
-
-    /// Returns the length of an object, or `None` if it does not exist.
-    ///
-    /// # Errors
-    /// If the remote cannot be read.
-    pub async fn object_length(
-        &self,
-        area: Area,
-        digest: &Digest,
-    ) -> Result<Option<u64>, RemoteError> {
-        self.length(&layout::object(area, digest)).await
     }
 
     /// Copies an object from the private area to the public area, within the remote.
@@ -468,14 +454,6 @@ impl Remote {
         let [from, to] = [Area::Private, Area::Open].map(|area| layout::object(area, digest));
         let copied = self.store.copy(&self.path(&from), &self.path(&to)).await;
         copied.map_err(|error| self.write_error(&error))
-    }
-
-    /// Returns the length of a bundle in the mirror, or `None` if it does not exist.
-    ///
-    /// # Errors
-    /// If the remote cannot be read.
-    pub(crate) async fn bundle_length(&self, digest: &Digest) -> Result<Option<u64>, RemoteError> {
-        self.length(&layout::bundle(digest)).await
     }
 
     /// Opens an object. Returns its length and its bytes as they arrive, which are not verified.
@@ -500,25 +478,12 @@ impl Remote {
         Ok(None)
     }
 
-    /// Reads a range of a bundle's hash list. The bytes are not verified.
-    pub(crate) async fn hashes(
+    /// Reads a range of a file. The bytes are not verified.
+    pub(crate) async fn part(
         &self,
-        digest: &Digest,
+        name: &str,
         range: Range<u64>,
     ) -> Result<Option<Bytes>, RemoteError> {
-        self.part(&layout::hashes(digest), range).await
-    }
-
-    /// Reads a range of a bundle. The bytes are not verified.
-    pub(crate) async fn bundle_range(
-        &self,
-        digest: &Digest,
-        range: Range<u64>,
-    ) -> Result<Option<Bytes>, RemoteError> {
-        self.part(&layout::bundle(digest), range).await
-    }
-
-    async fn part(&self, name: &str, range: Range<u64>) -> Result<Option<Bytes>, RemoteError> {
         if range.is_empty() {
             return Ok(Some(Bytes::new()));
         }

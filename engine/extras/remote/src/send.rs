@@ -217,13 +217,11 @@ impl Remote {
     }
 
     fn unreadable(&self, digest: &Digest) -> RemoteError {
-        RemoteError::Failed {
-            remote: self.name.clone(),
-            cause: format!(
-                "the file of {} on this machine cannot be read or has changed; it was not sent",
-                digest.short()
-            ),
-        }
+        let object = digest.short();
+        let cause = format!(
+            "the file of {object} on this machine cannot be read or has changed; it was not sent"
+        );
+        RemoteError::failed(&self.name, cause)
     }
 }
 

@@ -35,15 +35,6 @@ struct LinkTier {
     expected: Mutex<HashMap<Digest, u64>>,
 }
 
-impl LinkTier {
-    fn limit(&self, object: &Digest) -> LengthLimit {
-        match self.expected.lock().get(object) {
-            Some(length) => LengthLimit::Exactly(*length),
-            None => LengthLimit::FreeSpace(self.store.free_space()),
-        }
-    }
-}
-
 impl fmt::Debug for LinkTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.link.fmt(f)
@@ -98,11 +89,15 @@ impl Tier for LinkTier {
         }
         let (sender, mut receiver) = tokio::sync::mpsc::channel(MAX_QUEUED_CHUNKS);
         let (remote, digest) = (inner.remote.clone(), *object);
-        let limit = self.limit(object);
+        let expected = self.expected.lock().get(object).copied();
+        let free = expected
+            .is_none()
+            .then(|| self.store.free_space())
+            .flatten();
         inner.spawn(async move {
             // If the receiver was dropped, it does not need the remaining bytes.
             let _ = sender
-                .send(receive(&remote, &digest, limit, &sender).await)
+                .send(receive(&remote, &digest, expected, free, &sender).await)
                 .await;
         });
         loop {
@@ -121,12 +116,13 @@ impl Tier for LinkTier {
                 }
                 Some(Chunk::NoRoom(length)) => {
                     inner.mark_absent(*object);
-                    inner.report_other(format!(
+                    let message = format!(
                         "the object {} in the remote {} is too large ({}) for the free disk space; it is not fetched",
                         object.short(),
                         inner.remote.name(),
                         prep_core::units::bytes(length)
-                    ));
+                    );
+                    inner.report(message, None);
                     return Ok(false);
                 }
                 Some(Chunk::Absent) | None => {
@@ -160,20 +156,13 @@ enum Chunk {
     Failed(RemoteError),
 }
 
-/// The limit on the number of bytes that are fetched of an object.
-#[derive(Clone, Copy)]
-enum LengthLimit {
-    /// The exact length of the object, from a trusted entry.
-    Exactly(u64),
-    /// The entry contains no lengths. The announced length must not exceed the free space, if that is known.
-    FreeSpace(Option<u64>),
-}
-
-/// Fetches an object, at most `limit` bytes. Returns the message about its end.
+/// Fetches an object. `expected` is its length in a trusted entry. If it is unknown, the announced length must not exceed the
+/// free space. Returns the message about its end.
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,
-    limit: LengthLimit,
+    expected: Option<u64>,
+    free: Option<u64>,
     sender: &Sender<Chunk>,
 ) -> Chunk {
     let (length, mut pieces) = match remote.object(digest).await {
@@ -181,10 +170,10 @@ async fn receive(
         Ok(None) => return Chunk::Absent,
         Err(error) => return Chunk::Failed(error),
     };
-    match limit {
-        LengthLimit::Exactly(expected) if expected != length => return Chunk::WrongLength,
-        LengthLimit::FreeSpace(Some(free)) if length > free => return Chunk::NoRoom(length),
-        LengthLimit::Exactly(_) | LengthLimit::FreeSpace(_) => {}
+    match expected {
+        Some(expected) if expected != length => return Chunk::WrongLength,
+        None if free.is_some_and(|free| length > free) => return Chunk::NoRoom(length),
+        _ => {}
     }
     let mut left = length;
     while let Some(piece) = pieces.next().await {
@@ -255,22 +244,17 @@ impl MirroredSource {
     }
 
     /// Returns the content that the remote records for this source, if it matches the published checksums.
-    fn remote_content(&self) -> Option<&Content> {
-        self.remote_answer
-            .get_or_init(|| self.query_remote())
-            .as_ref()
-    }
-
     fn query_remote(&self) -> Option<Content> {
         let inner = self.link.inner();
         let (link, name) = (inner.clone(), self.name.clone());
         let known = inner.ask(async move { link.source(&name).await })??;
         let fits = self.is_published(&known.content);
         if !fits {
-            inner.report_other(format!(
+            let message = format!(
                 "the bundle of `{}` in the mirror does not have the published checksum; it is not used",
                 self.name
-            ));
+            );
+            inner.report(message, None);
         }
         fits.then_some(known.content)
     }
@@ -294,7 +278,8 @@ impl MirroredSource {
         }
         let stated = self.stated.as_ref();
         let stated = stated.filter(|content| self.is_published(content));
-        let content = stated.or_else(|| self.remote_content()).cloned();
+        let recorded = || self.remote_answer.get_or_init(|| self.query_remote());
+        let content = stated.or_else(|| recorded().as_ref()).cloned();
         Ok(content.filter(|content| !context.outside.is_lost(&content.digest)))
     }
 

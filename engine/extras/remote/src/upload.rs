@@ -11,7 +11,7 @@ use prep_cache::{Content, Digest, Offer, Store, StoreError};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::error::RemoteError;
-use crate::layout::Area;
+use crate::layout::{self, Area};
 use crate::link::{Inner, Link};
 use crate::remote::PutOutcome;
 use crate::send::Job;
@@ -171,19 +171,16 @@ async fn result(
         PutOutcome::New | PutOutcome::Same => {}
         PutOutcome::Rejected(rejected) => inner.report_rejection("a result", rejected),
         PutOutcome::Different(theirs) => {
-            let differs = offer.entry.outputs.iter().find(|(name, digest)| {
-                theirs
-                    .outputs
-                    .get(*name)
-                    .is_none_or(|other| other != *digest)
-            });
-            let (ours, other) = differs.map_or((String::new(), String::new()), |(name, ours)| {
-                let other = theirs.outputs.get(name).map(Digest::short);
-                (ours.short(), other.unwrap_or_default())
-            });
-            inner.report_other(format!(
-                "`{competition}/{step}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {other}; report this as a bug"
-            ));
+            let outputs = offer.entry.outputs.iter();
+            let mut outputs = outputs.map(|(name, ours)| (Some(ours), theirs.outputs.get(name)));
+            let differs = outputs.find(|(ours, theirs)| ours != theirs);
+            let (ours, theirs) = differs.unwrap_or_default();
+            let [ours, theirs] =
+                [ours, theirs].map(|output| output.map(Digest::short).unwrap_or_default());
+            let message = format!(
+                "`{competition}/{step}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {theirs}; report this as a bug"
+            );
+            inner.report(message, None);
         }
     }
     Ok(SendOutcome::Recorded(put))
@@ -249,7 +246,7 @@ async fn in_remote(
 ) -> Result<ObjectLocation, RemoteError> {
     let remote = &inner.remote;
     let is_in = |area| async move {
-        let length = remote.object_length(area, &digest).await?;
+        let length = remote.length(&layout::object(area, &digest)).await?;
         Ok::<_, RemoteError>(length.is_some())
     };
     let exists = match area {
@@ -297,7 +294,10 @@ async fn source(
             true
         }
         _ if is_mirrored || !inner.mirror => is_mirrored,
-        _ => inner.remote.bundle_length(&content.digest).await? == Some(content.bytes),
+        _ => {
+            let name = layout::bundle(&content.digest);
+            inner.remote.length(&name).await? == Some(content.bytes)
+        }
     };
     let mut content = content.clone();
     if let Some(known) = same {

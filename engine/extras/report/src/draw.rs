@@ -80,11 +80,8 @@ impl Canvas {
     }
 
     fn dashes(&mut self, from: Point, to: Point, color: &str) {
-        self.lines(
-            &[from, to],
-            color,
-            "stroke-width=\"2\" stroke-dasharray=\"4 2\"",
-        );
+        let style = "stroke-width=\"2\" stroke-dasharray=\"4 2\"";
+        self.lines(&[from, to], color, style);
     }
 
     fn circle(&mut self, (x, y): Point, radius: u32, paint: &str) {
@@ -164,28 +161,22 @@ impl Scale {
     fn ticks(&self) -> Vec<f64> {
         let raw = (self.high - self.low) / 4.0;
         let power = 10_f64.powf(raw.log10().floor());
-        let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|one| one * power);
-        let step = steps
-            .into_iter()
-            .find(|step| *step >= raw * 0.999)
-            .unwrap_or(raw);
+        let mut steps = [1.0, 2.0, 2.5, 5.0, 10.0]
+            .map(|one| one * power)
+            .into_iter();
+        let step = steps.find(|step| *step >= raw * 0.999).unwrap_or(raw);
         if !step.is_finite() || step <= 0.0 {
             return vec![self.low];
         }
         let first = (self.low / step - 1e-9).ceil();
-        let count = ((self.high - self.low) / step + 1e-9).floor();
-        let mut ticks = Vec::new();
-        let mut at = 0.0;
-        while at <= count {
-            let value = (first + at) * step;
-            if value <= self.high + step * 1e-6 {
-                ticks.push(value);
-            }
-            at += 1.0;
-        }
-        ticks
+        let ticks = (0..=MAX_TICKS).map(|at| (first + f64::from(at)) * step);
+        let ticks = ticks.take_while(|value| *value <= self.high + step * 1e-6);
+        ticks.collect()
     }
 }
+
+/// Maximum number of steps of a scale.
+const MAX_TICKS: u8 = 10;
 
 /// Returns the largest of some values, or 0.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
@@ -299,12 +290,8 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
     let description = described.collect::<Vec<_>>().join("; ");
     picture(title, &description, HEIGHT, |canvas| {
         canvas.grid(&x, &y, number);
-        canvas.text(
-            (WIDTH / 2.0, bottom + 26.0),
-            "middle",
-            10,
-            "width × height, pixels",
-        );
+        let units = "width × height, pixels";
+        canvas.text((WIDTH / 2.0, bottom + 26.0), "middle", 10, units);
         for (at, (_, sizes)) in groups.iter().enumerate() {
             let mut seen: Vec<ImageSize> = Vec::new();
             for size in sizes {
@@ -313,10 +300,8 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
                     continue;
                 }
                 seen.push(*size);
-                let (x, y) = (
-                    x.to_pixel(size.width.into()),
-                    y.to_pixel(size.height.into()),
-                );
+                let x = x.to_pixel(size.width.into());
+                let y = y.to_pixel(size.height.into());
                 match at {
                     0 => canvas.dot((x, y), 4, TRAIN),
                     1 => {
@@ -402,17 +387,11 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
         let (mut free, mut row) = (f64::NEG_INFINITY, 0.0);
         for (name, value, color) in lines {
             let place = x.to_pixel(value);
-            canvas.dashes(
-                (place, y.to_pixel(0.0)),
-                (place, LABELS_HEIGHT - 6.0),
-                color,
-            );
+            let top = (place, LABELS_HEIGHT - 6.0);
+            canvas.dashes((place, y.to_pixel(0.0)), top, color);
             // Names that would overlap are in separate rows.
-            row = if place - free < 40.0 {
-                (row + 1.0) % 4.0
-            } else {
-                0.0
-            };
+            let is_near = place - free < 40.0;
+            row = if is_near { (row + 1.0) % 4.0 } else { 0.0 };
             free = place;
             let anchor = if place > 320.0 { "end" } else { "middle" };
             canvas.text((place, 5.0 + row * 9.0), anchor, 9, name);
@@ -425,17 +404,18 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
 
 fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usize) -> String {
     let thresholds = leaderboard.thresholds();
-    let better = match leaderboard.is_lower_better() {
-        true => "lower",
-        false => "higher",
-    };
-    let mut text = format!(
-        "{} teams, {better} is better. Gold from {}, silver from {}, bronze from {}; the median is {}.",
-        leaderboard.teams(),
-        number(thresholds.gold),
-        number(thresholds.silver),
-        number(thresholds.bronze),
-        number(thresholds.median),
+    let is_lower = leaderboard.is_lower_better();
+    let better = if is_lower { "lower" } else { "higher" };
+    let mut text = format!("{} teams, {better} is better.", leaderboard.teams());
+    let [gold, silver, bronze, median] = [
+        thresholds.gold,
+        thresholds.silver,
+        thresholds.bronze,
+        thresholds.median,
+    ]
+    .map(number);
+    text += &format!(
+        " Gold from {gold}, silver from {silver}, bronze from {bronze}; the median is {median}."
     );
     if outside > 0 {
         text += &format!(" {outside} teams with worse scores are not drawn.");
@@ -465,12 +445,8 @@ pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) ->
         for tick in x.ticks() {
             let at = x.to_pixel(tick);
             canvas.line((at, 4.0), (at, bottom), GRID);
-            canvas.text(
-                (at, bottom + 12.0),
-                "middle",
-                10,
-                &format!("{} %", number(tick)),
-            );
+            let label = format!("{} %", number(tick));
+            canvas.text((at, bottom + 12.0), "middle", 10, &label);
         }
         canvas.line((NAMES_WIDTH, bottom), (right, bottom), INK);
         let mut y = 4.0 + ROW_HEIGHT / 2.0;

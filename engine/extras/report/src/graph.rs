@@ -67,7 +67,9 @@ impl Drawing {
             layers[*layer].push(node);
         }
         let mut place = vec![0.0; self.nodes.len()];
-        set_positions(&layers, &mut place);
+        for layer in &layers {
+            set_positions(layer, &mut place);
+        }
         for _ in 0..SWEEPS {
             for layer in &mut layers {
                 self.sort_layer(layer, &mut place, |edge| (edge.1, edge.0));
@@ -87,38 +89,28 @@ impl Drawing {
         side: fn(&(usize, usize)) -> (usize, usize),
     ) {
         let mean = |node: usize| {
-            let places: Vec<f64> = self
-                .edges
-                .iter()
-                .map(side)
-                .filter(|(own, _)| *own == node)
-                .map(|(_, other)| place[other])
-                .collect();
+            let sides = self.edges.iter().map(side);
+            let others = sides.filter(|(own, _)| *own == node);
+            let places: Vec<f64> = others.map(|(_, other)| place[other]).collect();
             #[allow(clippy::cast_precision_loss)] // there are only a few edges
-            let count = places.len() as f64;
-            if places.is_empty() {
-                place[node]
-            } else {
-                places.iter().sum::<f64>() / count
-            }
+            let mean = places.iter().sum::<f64>() / places.len() as f64;
+            if places.is_empty() { place[node] } else { mean }
         };
         let mut keyed: Vec<(f64, usize)> = layer.iter().map(|node| (mean(*node), *node)).collect();
         keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (slot, (_, node)) in layer.iter_mut().zip(keyed) {
             *slot = node;
         }
-        set_positions(&[layer.to_vec()], place);
+        set_positions(layer, place);
     }
 }
 
-/// Sets the positions of nodes within their layers. The middle of a layer is 0.
-fn set_positions(layers: &[Vec<usize>], place: &mut [f64]) {
-    for layer in layers {
-        for (position, node) in layer.iter().enumerate() {
-            #[allow(clippy::cast_precision_loss)]
-            let centred = position as f64 - (layer.len() as f64 - 1.0) / 2.0;
-            place[*node] = centred;
-        }
+/// Sets the positions of nodes within their layer. Its middle is 0.
+fn set_positions(layer: &[usize], place: &mut [f64]) {
+    for (position, node) in layer.iter().enumerate() {
+        #[allow(clippy::cast_precision_loss)]
+        let centred = position as f64 - (layer.len() as f64 - 1.0) / 2.0;
+        place[*node] = centred;
     }
 }
 
@@ -276,12 +268,8 @@ pub fn dot(title: &str, drawing: &Drawing) -> String {
 }
 
 fn quote(text: &str) -> String {
-    format!(
-        "\"{}\"",
-        text.replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('\n', "\\n")
-    )
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", text.replace('\n', "\\n"))
 }
 
 #[cfg(test)]

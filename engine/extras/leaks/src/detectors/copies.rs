@@ -9,7 +9,7 @@
 //! only if their answers agree more often than by chance, and more often than with the most frequent answer.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::sketch::ContentDigest;
@@ -21,12 +21,13 @@ use crate::world::{AnswerColumn, PublicTableFile, World};
 pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (test, key, items) in world.test_tables() {
+        let test: TestTable<'_> = (test, key, items);
         for train in train_tables(world, test) {
-            found.extend(same_rows(world, train, (test, key, items), tests));
-            found.extend(near_texts(world, train, (test, key, items), tests));
+            found.extend(same_rows(world, train, test, tests));
+            found.extend(near_cells(world, train, test, tests));
         }
     }
-    found.extend(near_text_files(world, tests));
+    found.extend(near_files(world, tests));
     found.extend(equal_files(world));
     found
 }
@@ -90,24 +91,16 @@ impl Copies<'_> {
 /// A table of test items: the file, its column of ids, and the item of each row.
 type TestTable<'a> = (&'a PublicTableFile, usize, &'a [Option<usize>]);
 
-/// Returns the tables that have the columns of the test table and a column of the answers.
+/// Returns the tables that have most columns of the test table and a column of the answers.
 fn train_tables<'a>(
     world: &'a World,
-    test: &'a PublicTableFile,
+    (test, key, _): TestTable<'a>,
 ) -> impl Iterator<Item = &'a PublicTableFile> {
-    world.public.tables.iter().filter(move |table| {
-        let names = table.table.names.iter();
-        let names: HashSet<&str> = names.map(String::as_str).collect();
-        let labelled = world
-            .labels
-            .iter()
-            .any(|label| names.contains(label.name.as_str()));
-        let shared = test
-            .table
-            .names
-            .iter()
-            .filter(|name| names.contains(name.as_str()));
-        table.items.is_none() && labelled && shared.count() * 2 >= test.table.names.len()
+    world.public.tables.iter().filter(move |train| {
+        let mut labels = world.labels.iter();
+        let is_labelled = labels.any(|label| train.table.column(&label.name).is_some());
+        let shared = test.table.shared_columns(key, &train.table).count();
+        train.items.is_none() && is_labelled && shared * 2 >= test.table.names.len() - 1
     })
 }
 
@@ -166,8 +159,37 @@ fn normal(cell: Option<&str>) -> String {
     }
 }
 
+/// Texts of one part, with the item or the answer of each text.
+type TextsOf<'a, T> = Vec<(&'a str, T)>;
+
+/// Finds test texts that are almost equal to a training text.
+fn near_texts<'a>(
+    what: String,
+    test: &TextsOf<'a, usize>,
+    train: &TextsOf<'a, &'a str>,
+    label: &'a AnswerColumn,
+) -> Option<Copies<'a>> {
+    let own = runs_of(test.iter().map(|(text, _)| *text));
+    let texts = own.iter().flatten().count();
+    if texts < MIN_COPIES || texts * 2 < own.len() {
+        return None;
+    }
+    let pairs = pairs(&own, &runs_of(train.iter().map(|(text, _)| *text))).into_iter();
+    let pairs = pairs.filter_map(|(at, near)| {
+        let (_, item) = *test.get(at)?;
+        Some((item, label.values.get(item)?, train.get(near)?.1))
+    });
+    Some(Copies {
+        detector: "near",
+        what,
+        compared: own.len(),
+        pairs: pairs.collect(),
+        is_weak: false,
+    })
+}
+
 /// Compares the texts in the columns of two tables.
-fn near_texts(
+fn near_cells(
     world: &World,
     train: &PublicTableFile,
     (test, key, items): TestTable<'_>,
@@ -180,65 +202,34 @@ fn near_texts(
     };
     let shared = test.table.shared_columns(key, &train.table);
     let near = shared.filter_map(|(name, own, other)| {
-        let own = runs_of(own.iter());
-        let texts = own.iter().flatten().count();
-        if texts < MIN_COPIES || texts * 2 < own.len() {
-            return None;
-        }
-        let pairs = pairs(&own, &runs_of(other.iter())).into_iter();
-        let pairs = pairs.filter_map(|(at, near)| {
-            let item = (*items.get(at)?)?;
-            Some((item, label.values.get(item)?, answers.get(near)?))
-        });
-        let copies = Copies {
-            detector: "near",
-            what: format!(
-                "test rows have a `{name}` that is almost equal to a text of {}",
-                train.path
-            ),
-            compared: own.len(),
-            pairs: pairs.collect(),
-            is_weak: false,
-        };
-        copies.finding(world, label, tests)
+        let own = own.iter().zip(items);
+        let own = own
+            .filter_map(|(text, item)| Some((text, (*item)?)))
+            .collect();
+        let other = other.iter().zip(answers.iter()).collect();
+        let path = &train.path;
+        let what = format!("test rows have a `{name}` that is almost equal to a text of {path}");
+        near_texts(what, &own, &other, label)?.finding(world, label, tests)
     });
     near.collect()
 }
 
 /// Compares texts in files of test items with those in files of training items.
-fn near_text_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
+fn near_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
     let label = world.labels.first()?;
     let train = world.train_table(label)?;
     let answers = train.column(&label.name)?;
     let row_of: HashMap<&str, usize> = world.train_ids(train)?.iter().map(stem).zip(0..).collect();
-    let (mut own, mut items) = (Vec::new(), Vec::new());
-    let (mut other, mut known) = (Vec::new(), Vec::new());
+    let (mut own, mut other) = (Vec::new(), Vec::new());
     for (path, text) in &world.public.texts {
         if let Some(item) = world.item_of_path(path) {
-            own.push(text.as_str());
-            items.push(item);
+            own.push((text.as_str(), item));
         } else if let Some(answer) = row_of.get(stem(path)).and_then(|row| answers.get(*row)) {
-            other.push(text.as_str());
-            known.push(answer);
+            other.push((text.as_str(), answer));
         }
     }
-    let own = runs_of(own);
-    if own.iter().flatten().count() < MIN_COPIES {
-        return None;
-    }
-    let pairs = pairs(&own, &runs_of(other)).into_iter();
-    let pairs = pairs.filter_map(|(at, near)| {
-        let item = *items.get(at)?;
-        Some((item, label.values.get(item)?, *known.get(near)?))
-    });
-    let copies = Copies {
-        detector: "near",
-        what: "texts of test items are almost equal to a text of the training part".to_owned(),
-        compared: own.len(),
-        pairs: pairs.collect(),
-        is_weak: false,
-    };
-    copies.finding(world, label, tests)
+    let what = "texts of test items are almost equal to a text of the training part";
+    near_texts(what.to_owned(), &own, &other, label)?.finding(world, label, tests)
 }
 
 /// Number of words in a run.
@@ -301,7 +292,9 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
             .take(MAX_CANDIDATES)
             .filter_map(|(text, _)| {
                 let other = other.get(**text)?.as_ref()?;
-                Some((number_of_common(runs, other), Reverse(**text), other.len()))
+                // Runs are sorted.
+                let both = runs.iter().filter(|run| other.binary_search(run).is_ok());
+                Some((both.count(), Reverse(**text), other.len()))
             });
         let Some((both, Reverse(near), length)) = both.max() else {
             continue;
@@ -315,12 +308,6 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
     found
 }
 
-/// Returns the number of elements that two sorted lists have in common.
-fn number_of_common(one: &[u64], other: &[u64]) -> usize {
-    let common = one.iter().filter(|run| other.binary_search(run).is_ok());
-    common.count()
-}
-
 /// Minimum length in bytes. Shorter files are often equal by chance.
 const MIN_FILE_BYTES: u64 = 64;
 
@@ -332,30 +319,28 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
             trained.insert(file.content, &file.path);
         }
     }
-    // A content that several items share does not belong to a single item.
+    // The test items of each content.
     let mut by_content: BTreeMap<ContentDigest, BTreeSet<usize>> = BTreeMap::new();
-    let mut copies: Vec<(usize, String)> = Vec::new();
-    let mut files = 0_usize;
+    let (mut copies, mut files) = (Vec::new(), 0_usize);
     for file in &world.public.files {
         let Some(item) = world.item_of_path(&file.path) else {
             continue;
         };
         files += 1;
-        by_content.entry(file.content).or_default().insert(item);
         if let Some(other) = trained.get(&file.content) {
-            copies.push((item, format!("{} = {other}", file.path)));
+            by_content.entry(file.content).or_default().insert(item);
+            copies.push(format!("{} = {other}", file.path));
         }
     }
-    let items: BTreeSet<usize> = copies.iter().map(|(item, _)| *item).collect();
+    let items: BTreeSet<&usize> = by_content.values().flatten().collect();
     let share = items.len() as f64 / world.ids.len().max(1) as f64;
     if items.is_empty() {
         return None;
     }
     // A content that all items have, for example a header, is not counted.
-    let counted = by_content.iter().filter(|(content, items)| {
-        trained.contains_key(*content) && items.len() * 10 <= world.ids.len().max(10)
-    });
-    let contents = counted.count();
+    let most = world.ids.len().max(10);
+    let contents = by_content.values().filter(|items| items.len() * 10 <= most);
+    let contents = contents.count();
     let is_strong = items.len() >= 10 && share >= 0.01 && contents >= 5;
     let what = format!(
         "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items)",
@@ -363,7 +348,6 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
         world.ids.len(),
         100.0 * share
     );
-    let examples = copies.into_iter().map(|(_, example)| example);
     let level = LeakLevel::Risk.if_strong(is_strong);
-    Some(LeakFinding::new(level, "equal-files", what).evidence(examples))
+    Some(LeakFinding::new(level, "equal-files", what).evidence(copies))
 }

@@ -10,6 +10,7 @@
 
 use std::collections::HashSet;
 
+use crate::MIN_ITEMS;
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
@@ -117,7 +118,8 @@ fn exact_relation(
         }
         return None;
     }
-    let numbers = finite(pairs)?;
+    let numbers = pairs.iter().map(|(cell, _)| number(cell));
+    let numbers = numbers.collect::<Option<Vec<f64>>>()?;
     let parse = |answer: &&str| answer.trim().parse().unwrap_or(f64::NAN);
     let truth: Vec<f64> = answers.iter().map(parse).collect();
     if truth.iter().any(|one| !one.is_finite()) {
@@ -144,10 +146,6 @@ pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
     // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
     let is_input = is_word && (0.1..0.9).contains(&equal);
     different <= 20.max(5 * classes) && !is_input
-}
-
-fn finite(pairs: &[CellAndAnswer<'_>]) -> Option<Vec<f64>> {
-    pairs.iter().map(|(cell, _)| number(cell)).collect()
 }
 
 pub(super) fn same(word: &str, value: &str) -> bool {
@@ -196,7 +194,10 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
 /// Maximum probability by chance, over all values that are compared.
 const MAX_CHANCE: f64 = 1e-4;
 
-/// The probability of a particular number with at least four digits, or a particular text with at least six characters.
+/// Minimum number of digits of a number that hardly occurs by chance.
+const MIN_DIGITS: usize = 4;
+
+/// The probability of a particular number with that many digits, or a particular text with at least six characters.
 const DISTINCTIVE_CHANCE: f64 = 1e-4;
 
 /// Maximum number of columns that are compared in pairs.
@@ -240,14 +241,16 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
     let sources: Vec<PublicValue<'_>> = sources.collect();
     let mut found = Vec::new();
     for label in &view.world.labels {
-        let label = label.of_items(view.chosen);
+        let label = label.of_items(&view.world.chosen);
         let search = VerbatimSearch {
             view,
             label: &label,
+            answers: label.values.iter().collect(),
             sources: &sources,
         };
         // With many items, other detectors find single values, even if only most of them are the answers.
-        let single = view.has_few_items().then(|| search.single()).flatten();
+        let has_few_items = view.world.ids.len() < MIN_ITEMS;
+        let single = has_few_items.then(|| search.single()).flatten();
         found.extend(single.or_else(|| search.pairs()));
     }
     found
@@ -256,41 +259,32 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
 struct VerbatimSearch<'a> {
     view: &'a View<'a>,
     label: &'a AnswerColumn,
+    answers: Vec<&'a str>,
     sources: &'a [PublicValue<'a>],
 }
 
 impl VerbatimSearch<'_> {
-    fn answers(&self) -> Vec<&str> {
-        self.label.values.iter().collect()
-    }
-
-    /// Returns the logarithm of the probability that a value is the answer for all items by chance.
-    fn chance(&self) -> f64 {
-        let answers = self.answers();
+    /// Returns whether the answers of all items can be a coincidence if `count` values are compared.
+    fn may_be_chance(&self, count: usize) -> bool {
+        let answers = &self.answers;
         let frequencies = counts(answers.iter().copied());
         let log = |answer: &&str| {
             let share = frequencies.get(answer).copied().unwrap_or(1) as f64 / answers.len() as f64;
-            match is_distinctive(answer) {
+            match is_distinctive(answer, MIN_DIGITS) {
                 true => share.min(DISTINCTIVE_CHANCE).ln(),
                 false => share.ln(),
             }
         };
-        answers.iter().map(log).sum()
-    }
-
-    /// Returns whether the answers of all items can be a coincidence if `count` values are compared.
-    fn may_be_chance(&self, count: usize) -> bool {
-        let items = self.view.chosen.len();
-        items < 3 || self.chance() + (count.max(1) as f64).ln() > MAX_CHANCE.ln()
+        let chance: f64 = answers.iter().map(log).sum();
+        answers.len() < 3 || chance + (count.max(1) as f64).ln() > MAX_CHANCE.ln()
     }
 
     fn single(&self) -> Option<LeakFinding> {
         if self.may_be_chance(self.sources.len()) {
             return None;
         }
-        let answers = self.answers();
         let is_answer = |source: &&PublicValue<'_>| {
-            let mut pairs = source.cells.iter().zip(&answers);
+            let mut pairs = source.cells.iter().zip(&self.answers);
             pairs.all(|(cell, answer)| same(cell.trim(), answer)) && !self.is_rewritten(source)
         };
         let source = self.sources.iter().find(is_answer)?;
@@ -298,7 +292,7 @@ impl VerbatimSearch<'_> {
             "{} is `{}` of all {} test items",
             source.name,
             self.label.name,
-            answers.len()
+            self.answers.len()
         );
         Some(self.finding(source.channel, what, &source.cells))
     }
@@ -333,14 +327,16 @@ impl VerbatimSearch<'_> {
             .filter(is_column)
             .take(MAX_COLUMNS)
             .collect();
-        let (answers, count) = (self.answers(), columns.len() * columns.len());
-        let are_distinctive = answers.iter().all(|answer| is_distinctive(answer));
+        let (answers, count) = (&self.answers, columns.len() * columns.len());
+        let are_distinctive = answers
+            .iter()
+            .all(|answer| is_distinctive(answer, MIN_DIGITS));
         if !are_distinctive || self.may_be_chance(count * (SEPARATORS.len() + 2)) {
             return None;
         }
         for one in &columns {
             for other in columns.iter().filter(|other| !std::ptr::eq(**other, *one)) {
-                if let Some(how) = combination(&one.cells, &other.cells, &answers) {
+                if let Some(how) = combination(&one.cells, &other.cells, answers) {
                     let what = format!(
                         "{} {how} {} is `{}` of all {} test items",
                         one.name,
@@ -422,10 +418,10 @@ fn rounding_error(number: &str) -> f64 {
     0.6 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
 }
 
-/// Returns whether an answer hardly occurs by chance.
-fn is_distinctive(answer: &str) -> bool {
+/// Returns whether an answer hardly occurs by chance: a long text, or a number with this number of digits.
+pub(super) fn is_distinctive(answer: &str, min_digits: usize) -> bool {
     match answer.trim().parse::<f64>() {
-        Ok(_) => answer.chars().filter(char::is_ascii_digit).count() >= 4,
+        Ok(_) => answer.chars().filter(char::is_ascii_digit).count() >= min_digits,
         Err(_) => answer.chars().count() >= 6,
     }
 }

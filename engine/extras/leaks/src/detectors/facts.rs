@@ -164,25 +164,26 @@ pub(crate) fn best(
     measured.min_by(|one, other| one.gain.p.total_cmp(&other.gain.p))
 }
 
-/// Beginnings of the names of facts that are often similar for items of the same class.
-const SIMILAR_FORMS: [&str; 4] = [
-    "the spelling",
-    "the separators",
-    "the quotation marks and dashes",
-    "the first letter",
+/// Beginnings of the names of facts about cells that are similar for items of the same owner or kind, and their required
+/// gain. Without a leak, texts of the same kind often begin or quote in the same way.
+const SIMILAR_FORMS: [(&str, f64); 6] = [
+    ("the last punctuation mark", 0.25),
+    ("how often", 0.2),
+    ("the spelling", 0.15),
+    ("the separators", 0.15),
+    ("the quotation marks and dashes", 0.15),
+    ("the first letter", 0.15),
 ];
 
 /// Returns the minimum gain for a finding. It is above the gain that data without a leak reach in this channel.
 fn required_gain(channel: Channel, name: &str) -> f64 {
-    match channel {
-        Channel::Missing => 0.13,
-        Channel::Form if name.starts_with("the last punctuation mark") => 0.25,
-        // Items of the same owner or kind are similar.
-        Channel::Form if name.starts_with("how often") => 0.2,
-        // Without a leak, texts of the same kind often begin or quote in the same way.
-        Channel::Form if SIMILAR_FORMS.iter().any(|start| name.starts_with(start)) => 0.15,
-        Channel::Size | Channel::Pixels => 0.2,
-        Channel::Name => 0.12,
+    let mut similar = SIMILAR_FORMS.iter();
+    let similar = similar.find(|(start, _)| channel == Channel::Form && name.starts_with(start));
+    match (channel, similar) {
+        (_, Some((_, gain))) => *gain,
+        (Channel::Missing, _) => 0.13,
+        (Channel::Size | Channel::Pixels, _) => 0.2,
+        (Channel::Name, _) => 0.12,
         _ => 0.1,
     }
 }
@@ -197,6 +198,7 @@ impl MeasuredFact<'_> {
     ) -> Option<(f64, LeakFinding)> {
         let (gain, cells, name) = (&best.gain, &self.cells, self.name);
         let channel = self.channel;
+        let answers: Vec<&str> = label.values.iter().collect();
         // Neighbours in an order may agree although the items are not sorted by their answers.
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
@@ -213,7 +215,7 @@ impl MeasuredFact<'_> {
         }
         let pure = match channel {
             Channel::Missing | Channel::Membership | Channel::Metadata | Channel::Name => {
-                pure_value(cells, &view.answers(label), &targets.folds)
+                pure_value(cells, &answers, &targets.folds)
             }
             _ => None,
         };
@@ -236,23 +238,22 @@ impl MeasuredFact<'_> {
             Some(pure) if gain.alone < 0.5 || channel == Channel::Missing => {
                 pure.description(name, &label.name)
             }
-            _ if let Some(right) = number_right(cells, &view.answers(label)) => format!(
+            _ if let Some(right) = number_right(cells, &answers) => format!(
                 "{name} determines `{}`: each value has the same answer for {right} of {} items",
                 label.name,
                 cells.len()
             ),
             _ => {
-                let is_beyond = (gain.beyond - gain.alone).abs() > 0.01;
-                let beyond = match is_beyond {
+                let beyond = match (gain.beyond - gain.alone).abs() > 0.01 {
                     true => format!(
                         " ({:.0} % of the variance that the intended features leave)",
                         100.0 * gain.beyond
                     ),
                     false => String::new(),
                 };
+                let share = 100.0 * gain.alone.max(0.0);
                 format!(
-                    "{name} explains {:.0} % of the variance of `{}`{beyond}",
-                    100.0 * gain.alone.max(0.0),
+                    "{name} explains {share:.0} % of the variance of `{}`{beyond}",
                     label.name
                 )
             }

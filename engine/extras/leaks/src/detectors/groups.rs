@@ -18,84 +18,70 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
 use crate::sketch::ContentDigest;
 use crate::statistics::{Tests, deviation, mean, normal_tail};
-use crate::text::is_train;
+use crate::text::{file_name, is_train, stem};
 use crate::view::View;
 use crate::world::World;
 
 const NAME: &str = "groups";
 
-/// The names of the public files with the same content, so that the files need not be compared with each other.
-#[derive(Default)]
-struct SameContent<'a> {
-    train: HashSet<&'a str>,
-    items: HashSet<&'a str>,
-}
+/// Minimum number of test items whose names in the bundle are hidden.
+const MIN_HIDDEN: usize = 20;
 
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
+/// Minimum number of groups.
+const MIN_GROUPS: usize = 10;
 
 /// Compares words in the bundle's names of test files with those of training files. The names in the prepared data hide
 /// these words.
 pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
-    let mut shown: HashMap<ContentDigest, SameContent<'_>> = HashMap::new();
+    // The new names of each content in both parts, so that the files need not be compared with each other.
+    let mut shown: HashMap<ContentDigest, [HashSet<&str>; 2]> = HashMap::new();
     for file in world.public.files.iter().filter(|file| file.bytes > 0) {
-        let same = shown.entry(file.content).or_default();
+        let [train, test] = shown.entry(file.content).or_default();
         if is_train(&file.path) {
-            same.train.insert(file_name(&file.path));
+            train.insert(file_name(&file.path));
         }
         if world.item_of_path(&file.path).is_some() {
-            same.items.insert(file_name(&file.path));
+            test.insert(file_name(&file.path));
         }
     }
-    let mut words: BTreeMap<(usize, usize), [Vec<String>; 2]> = BTreeMap::new();
+    // By number of words and place: the words of the names of training files, and of test files.
+    let mut words: BTreeMap<(usize, usize), [Vec<&str>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
-    for raw in &world.bundle {
-        let Some(same) = shown.get(&raw.content) else {
+    for file in &world.bundle {
+        let name = file_name(&file.path);
+        let Some([train, test]) = shown.get(&file.content) else {
             continue;
         };
-        let name = file_name(&raw.path);
-        let side = match same.train.contains(name) {
-            true => 0,
-            // If several files have the same content, the new name of this file is ambiguous.
-            false if same.items.iter().any(|other| *other != name) => 1,
-            false => continue,
-        };
-        hidden += usize::from(side == 1);
-        let stem = name.split('.').next().unwrap_or_default();
-        let parts: Vec<&str> = stem.split(['_', '-']).collect();
+        let is_trained = train.contains(name);
+        // If several files have the same content, the new name of this file is ambiguous.
+        if !is_trained && test.iter().all(|other| *other == name) {
+            continue;
+        }
+        hidden += usize::from(!is_trained);
+        let parts: Vec<&str> = stem(name).split(['_', '-']).collect();
         for (place, part) in parts.iter().enumerate() {
-            let sides = words.entry((parts.len(), place)).or_default();
-            if let Some(words) = sides.get_mut(side) {
-                words.push((*part).to_owned());
-            }
+            let [train, test] = words.entry((parts.len(), place)).or_default();
+            if is_trained { train } else { test }.push(part);
         }
     }
-    if hidden < 20 {
-        return None;
-    }
-    for ((_, place), [train, test]) in &words {
-        let different: BTreeSet<&String> = train.iter().chain(test).collect();
-        let is_name = |word: &&&String| word.len() >= 4 && word.chars().any(|c| c.is_ascii_digit());
-        let named = different.iter().filter(is_name).count();
-        let groups = different.len();
-        let is_group = groups >= 10 && groups * 2 <= train.len() + test.len() && named * 2 > groups;
-        if !is_group || test.len() * 2 < hidden {
-            continue;
-        }
-        let trained: BTreeSet<&String> = train.iter().collect();
-        let both: Vec<&String> = test.iter().filter(|word| trained.contains(word)).collect();
-        if both.len() * 10 >= test.len() {
-            let what = format!(
-                "{:.0} % of test files share word {} of their name in the bundle with training files ({groups} such words); their new names hide it",
-                100.0 * both.len() as f64 / test.len() as f64,
-                place + 1
-            );
-            let finding = LeakFinding::new(LeakLevel::Risk, NAME, what);
-            return Some(finding.evidence(both.into_iter().cloned()));
-        }
-    }
-    None
+    words.iter().find_map(|((_, place), [train, test])| {
+        let different: BTreeSet<&&str> = train.iter().chain(test).collect();
+        let is_name = |word: &&&&str| word.len() >= 4 && word.chars().any(|c| c.is_ascii_digit());
+        let (groups, named) = (different.len(), different.iter().filter(is_name).count());
+        let is_group = groups >= MIN_GROUPS
+            && groups * 2 <= train.len() + test.len()
+            && named * 2 > groups
+            && hidden >= MIN_HIDDEN
+            && test.len() * 2 >= hidden;
+        let both: Vec<&str> = test.iter().copied().filter(|word| train.contains(word)).collect();
+        let what = format!(
+            "{:.0} % of test files share word {} of their name in the bundle with training files ({groups} such words); their new names hide it",
+            100.0 * both.len() as f64 / test.len() as f64,
+            place + 1
+        );
+        let finding = LeakFinding::new(LeakLevel::Risk, NAME, what).evidence(both.iter().copied());
+        (is_group && both.len() * 10 >= test.len()).then_some(finding)
+    })
 }
 
 /// Maximum number of members of a family. Larger ones are classes or sites.
@@ -118,7 +104,9 @@ pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFi
     let world = view.world;
     let (train, rows) = view.training(label, targets)?;
     let trained = world.train_ids(train)?;
-    let test: Vec<&str> = (0..view.chosen.len()).map(|place| view.id(place)).collect();
+    let test: Vec<&str> = (0..view.world.chosen.len())
+        .map(|place| view.id(place))
+        .collect();
     let count = ids::parts(test.first()?).len();
     let is_uniform = |id: &&str| ids::parts(id).len() == count;
     let both = test.iter().copied();
@@ -167,7 +155,7 @@ pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFi
             let names = names.filter_map(|one| both.clone().nth(*one));
             names.collect::<Vec<_>>().join(", ")
         });
-        let finding = LeakFinding::new(LeakLevel::Risk, "groups", what).evidence(examples);
+        let finding = LeakFinding::new(LeakLevel::Risk, NAME, what).evidence(examples);
         best = Some(finding.p_value(p));
     }
     best

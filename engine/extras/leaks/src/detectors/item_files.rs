@@ -6,12 +6,16 @@
 
 use std::collections::BTreeMap;
 
+use super::exact::is_distinctive;
 use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::text::pattern;
 use crate::world::{AnswerColumn, World};
 
 const NAME: &str = "answers-elsewhere";
+
+/// Minimum number of digits of a number that hardly occurs by chance in a text.
+const MIN_DIGITS: usize = 6;
 
 /// Maximum number of items' files of each kind that are searched.
 const MAX_FILES: usize = 200;
@@ -26,23 +30,18 @@ pub(crate) fn find(world: &World) -> Vec<LeakFinding> {
 }
 
 /// Searches an item's files for its answers and, for comparison, for the answers of a different item.
-fn in_files_of_items(world: &World, label: &AnswerColumn) -> Option<LeakFinding> {
-    let mut by_item: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakFinding> {
+    let mut by_item: BTreeMap<usize, Vec<&'a str>> = BTreeMap::new();
     for (item, value) in &label.rows {
-        if is_distinctive(value) {
+        if is_distinctive(value, MIN_DIGITS) {
             by_item.entry(*item).or_default().push(value);
         }
     }
-    // By kind of file: the number of answers that were found and searched for, of the item itself and of different
-    // items.
-    let mut kinds: BTreeMap<String, [usize; 4]> = BTreeMap::new();
-    let mut examples: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, AnswersInFiles> = BTreeMap::new();
     let mut examined = 0;
     for (path, text) in &world.public.texts {
-        let Some(item) = world.item_of_path(path) else {
-            continue;
-        };
-        let Some(own) = by_item.get(&item) else {
+        let item = world.item_of_path(path);
+        let Some((item, own)) = item.and_then(|item| Some((item, by_item.get(&item)?))) else {
             continue;
         };
         examined += 1;
@@ -50,49 +49,49 @@ fn in_files_of_items(world: &World, label: &AnswerColumn) -> Option<LeakFinding>
             break;
         }
         let next = by_item.range(item + 1..).next();
-        let others = next.or_else(|| by_item.iter().next());
-        let others = others.filter(|(other, _)| **other != item);
-        let others: &[&str] = others.map_or(&[], |(_, values)| values.as_slice());
+        let other = next.or_else(|| by_item.iter().next());
+        let other = other.filter(|(other, _)| **other != item);
         let haystack = Haystack::new(text);
-        let count = |values: &[&str]| {
-            let searched = values.iter().take(MAX_ANSWERS);
-            let found = searched.clone().filter(|value| haystack.contains(value));
-            (found.count(), searched.count())
+        let found = |values: &[&'a str]| -> Vec<&'a str> {
+            let searched = values.iter().copied().take(MAX_ANSWERS);
+            searched.filter(|value| haystack.contains(value)).collect()
         };
-        let ((found, searched), (found_other, searched_other)) = (count(own), count(others));
-        let kind = pattern(path);
-        let sums = kinds.entry(kind.clone()).or_default().iter_mut();
-        for (sum, one) in sums.zip([found, searched, found_other, searched_other]) {
-            *sum += one;
+        let kind = kinds.entry(pattern(path)).or_default();
+        let found_own = found(own);
+        kind.own[0] += found_own.len();
+        kind.own[1] += own.len().min(MAX_ANSWERS);
+        if let Some((_, values)) = other {
+            kind.others[0] += found(values).len();
+            kind.others[1] += values.len().min(MAX_ANSWERS);
         }
-        if let Some(value) = own.iter().find(|value| haystack.contains(value)) {
-            let examples = examples.entry(kind).or_default();
-            examples.push(format!("{path}: {value}"));
-        }
+        let example = found_own.first().map(|value| format!("{path}: {value}"));
+        kind.examples.extend(example);
     }
-    for (kind, [found, searched, found_other, searched_other]) in kinds {
-        let share = found as f64 / searched.max(1) as f64;
-        let chance = found_other as f64 / searched_other.max(1) as f64;
-        if found >= 20 && share >= 0.5 && share >= 3.0 * chance {
-            let what = format!(
-                "files `{kind}` of test items contain {:.0} % of their answers in `{}` (answers of different items: {:.0} %)",
-                100.0 * share,
-                label.name,
-                100.0 * chance
-            );
-            let examples = examples.remove(&kind).unwrap_or_default();
-            return Some(LeakFinding::new(LeakLevel::Leak, NAME, what).evidence(examples));
-        }
-    }
-    None
+    kinds.into_iter().find_map(|(kind, answers)| {
+        let [share, chance] = [answers.own, answers.others]
+            .map(|[found, searched]| found as f64 / searched.max(1) as f64);
+        let is_found = answers.own[0] >= MIN_FOUND && share >= 0.5 && share >= 3.0 * chance;
+        let what = format!(
+            "files `{kind}` of test items contain {:.0} % of their answers in `{}` (answers of different items: {:.0} %)",
+            100.0 * share,
+            label.name,
+            100.0 * chance
+        );
+        let finding = LeakFinding::new(LeakLevel::Leak, NAME, what);
+        is_found.then(|| finding.evidence(answers.examples))
+    })
 }
 
-/// Returns whether an answer hardly occurs by chance: a long word, or a number with many digits.
-fn is_distinctive(value: &str) -> bool {
-    match value.parse::<f64>() {
-        Ok(_) => value.chars().filter(char::is_ascii_digit).count() >= 6,
-        Err(_) => value.chars().count() >= 6,
-    }
+/// Minimum number of answers that are found in files of the same kind.
+const MIN_FOUND: usize = 20;
+
+/// The number of answers that were found in files of the same kind, and that were searched for.
+#[derive(Default)]
+struct AnswersInFiles {
+    own: [usize; 2],
+    /// Answers of different items.
+    others: [usize; 2],
+    examples: Vec<String>,
 }
 
 /// A text that is searched for answers.

@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::facts::ids;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, value_from_train};
-use crate::statistics::Tests;
+use crate::model::{Prediction, nearest_from_train, value_from_train};
+use crate::statistics::{Tests, finite};
 use crate::table::{ColumnTable, is_missing};
 use crate::text::{number, numbers_or_nan, stem};
 use crate::view::View;
@@ -33,9 +33,16 @@ struct ItemRelation<'a> {
     what: String,
     test: Vec<Option<&'a str>>,
     train: Vec<&'a str>,
-    /// Whether an item of one part names an item of the other part.
-    is_link: bool,
+    kind: RelationKind,
 }
+
+/// The detector that reports a relation of equal values, and how a finding describes it.
+type RelationKind = (&'static str, &'static str);
+
+const NEAREST: RelationKind = ("neighbours", "nearest to");
+const GROUP: RelationKind = ("groups", "with the same");
+/// An item of one part names an item of the other part.
+const LINK: RelationKind = ("neighbours", "with the");
 
 pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -43,23 +50,15 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         let Some((train, rows)) = view.training(label, targets) else {
             continue;
         };
-        let relations = relations(view, train);
-        if relations.is_empty() {
-            continue;
-        }
-        let base = view.baseline(label, targets);
-        for relation in &relations {
-            let near = by_number(relation, targets, &rows, base);
-            let group = by_group(relation, view, targets, &rows, base);
-            let same = match relation.is_link {
-                true => ("neighbours", "with the", group),
-                false => ("groups", "with the same", group),
-            };
-            for (detector, how, result) in [("neighbours", "nearest to", near), same] {
-                let Some((measured, kin)) = result else {
+        for relation in relations(view, train) {
+            let nearest = by_number(&relation, &rows);
+            let same = by_group(&relation, view.world.ids.len(), &rows);
+            let predictions = [(NEAREST, nearest), (relation.kind, same)];
+            for ((detector, how), prediction) in predictions {
+                let Some((prediction, kin)) = prediction else {
                     continue;
                 };
-                tests.record(measured.p);
+                let measured = view.measure(label, targets, &prediction, tests);
                 if measured.beyond < MIN_VARIANCE {
                     continue;
                 }
@@ -68,7 +67,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
                     relation.what,
                     100.0 * measured.beyond,
                     label.name,
-                    view.chosen.len()
+                    view.world.chosen.len()
                 );
                 let finding = LeakFinding::new(LeakLevel::Risk, detector, what)
                     .evidence(view.examples(label, &relation.test))
@@ -82,52 +81,37 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-fn by_number(
-    relation: &ItemRelation<'_>,
-    targets: &Targets,
-    rows: &[Vec<f64>],
-    base: Option<&Prediction>,
-) -> Option<(Gain, usize)> {
+/// Predicts the answers from the training items with the nearest numbers. Also returns the number of test items with a
+/// number.
+fn by_number(relation: &ItemRelation<'_>, rows: &[Vec<f64>]) -> Option<(Prediction, usize)> {
     let test = numbers_or_nan(&relation.test);
     let train = relation.train.iter();
-    let train = train.map(|cell| number(cell).unwrap_or(f64::NAN));
-    let train: Vec<f64> = train.collect();
-    let finite = |numbers: &[f64]| numbers.iter().filter(|one| one.is_finite()).count();
+    let train: Vec<f64> = train.map(|cell| number(cell).unwrap_or(f64::NAN)).collect();
     let different: HashSet<u64> = train.iter().map(|one| one.to_bits()).collect();
     let is_fine = different.len() * 2 >= train.len()
-        && finite(&test) * 10 >= test.len() * 9
-        && finite(&train) * 10 >= train.len() * 9;
-    if !is_fine || train.len() < 2 * MIN_ITEMS {
-        return None;
-    }
-    let prediction = nearest_from_train(&test, &train, rows);
-    Some((gain(targets, base, &prediction), finite(&test)))
+        && finite(&test).len() * 10 >= test.len() * 9
+        && finite(&train).len() * 10 >= train.len() * 9
+        && train.len() >= 2 * MIN_ITEMS;
+    is_fine.then(|| (nearest_from_train(&test, &train, rows), finite(&test).len()))
 }
 
+/// Predicts the answers from the training items of the same group, if there are groups. Also returns the number of test
+/// items in them. `items` is the number of all test items.
 fn by_group(
     relation: &ItemRelation<'_>,
-    view: &View<'_>,
-    targets: &Targets,
+    items: usize,
     rows: &[Vec<f64>],
-    base: Option<&Prediction>,
-) -> Option<(Gain, usize)> {
+) -> Option<(Prediction, usize)> {
     let known = relation.train.iter().copied();
     let known: HashSet<&str> = known.filter(|cell| !is_missing(cell)).collect();
     let test = relation.test.iter();
     let test = test.map(|cell| cell.filter(|cell| known.contains(cell)));
     let test: Vec<Option<&str>> = test.collect();
     let kin = test.iter().flatten().count();
-    let all: HashSet<&str> = known
-        .iter()
-        .chain(relation.test.iter().flatten())
-        .copied()
-        .collect();
-    let items = relation.train.len() + view.world.ids.len();
-    if kin < MIN_ITEMS || all.len() * MIN_CATEGORY_ITEMS <= items {
-        return None;
-    }
-    let prediction = value_from_train(&test, &relation.train, rows);
-    Some((gain(targets, base, &prediction), kin))
+    let all: HashSet<&&str> = known.iter().chain(relation.test.iter().flatten()).collect();
+    let is_category = all.len() * MIN_CATEGORY_ITEMS <= relation.train.len() + items;
+    let is_group = kin >= MIN_ITEMS && !is_category;
+    is_group.then(|| (value_from_train(&test, &relation.train, rows), kin))
 }
 
 /// Returns the times and metadata of files in both parts.
@@ -145,12 +129,11 @@ fn trained<'a>(view: &View<'a>, train: &ColumnTable) -> Vec<ItemRelation<'a>> {
                 *cell = value;
             }
         }
-        let what = key.1.clone();
         Some(ItemRelation {
-            what,
+            what: key.1.clone(),
             test,
             train,
-            is_link: false,
+            kind: GROUP,
         })
     });
     both.collect()
@@ -161,7 +144,7 @@ fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a
     let world = view.world;
     let mut relations = trained(view, train);
     relations.extend(links(view, train));
-    let ids = view.chosen.iter().map(|item| world.ids.get(*item));
+    let ids = view.world.chosen.iter().map(|item| world.ids.get(*item));
     let ids: Vec<&'a str> = ids.map(|id| id.map_or("", String::as_str)).collect();
     if let Some(trained) = world.train_ids(train) {
         let parts: Vec<Vec<&'a str>> = ids.iter().map(|id| ids::parts(id)).collect();
@@ -174,7 +157,7 @@ fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a
                     what: format!("word {} of ids", place + 1),
                     test: parts.iter().map(word).collect(),
                     train: others.iter().map(|one| word(one).unwrap_or("")).collect(),
-                    is_link: false,
+                    kind: GROUP,
                 });
             }
         }
@@ -182,12 +165,11 @@ fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a
     for (shown, key, items) in world.test_tables() {
         let row_of = rows_of_items(items);
         for (name, own, other) in shown.table.shared_columns(key, train) {
-            let cell = |item| own.get(*row_of.get(item)?);
             relations.push(ItemRelation {
                 what: format!("`{name}`"),
-                test: view.chosen.iter().map(cell).collect(),
+                test: world.cells(own, &row_of),
                 train: other.iter().collect(),
-                is_link: false,
+                kind: GROUP,
             });
         }
     }
@@ -210,16 +192,13 @@ fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
     for (shown, key, items) in world.test_tables() {
         let row_of = rows_of_items(items);
         for (name, cells) in shown.table.columns_except(key) {
-            let cell = |item| {
-                cells
-                    .get(*row_of.get(item)?)
-                    .filter(|cell| known.contains(cell))
-            };
+            let test = world.cells(cells, &row_of).into_iter();
+            let test = test.map(|cell| cell.filter(|cell| known.contains(cell)));
             found.push(ItemRelation {
                 what: format!("id in `{name}` of {}", shown.path),
-                test: view.chosen.iter().map(cell).collect(),
+                test: test.collect(),
                 train: ids.iter().collect(),
-                is_link: true,
+                kind: LINK,
             });
         }
     }

@@ -10,7 +10,6 @@ mod near_files;
 mod near_rows;
 mod other_rows;
 mod shown_before;
-mod windows;
 
 use crate::facts::ItemFacts;
 use crate::finding::{LeakFinding, LeakLevel};
@@ -46,7 +45,6 @@ pub const NAMES: &[&str] = &[
 pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = item_files::find(world);
     found.extend(copies::find(world, tests));
-    found.extend(windows::find(world));
     let facts = crate::facts::collect::collect(world, seen);
     let view = View::new(world, &facts);
     found.extend(shown_before::find(&view, tests));
@@ -64,15 +62,14 @@ pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<Leak
     }
     found.extend(copies);
     found.extend(groups::find_hidden_names(world));
+    // A finding about cells of a column adds nothing if the values of the column are reported.
     let columns = found.iter().filter(|one| one.detector == "column");
-    let columns: Vec<LeakFinding> = columns.cloned().collect();
-    found.retain(|one| !columns.iter().any(|column| is_of_column(one, column)));
+    let columns = columns.filter_map(|one| one.what.split('`').nth(1));
+    let columns: Vec<String> = columns.map(|name| format!("`{name}`")).collect();
+    found.retain(|one| {
+        let mut columns = columns.iter();
+        one.detector != "cells" || !columns.any(|name| one.what.contains(name))
+    });
     found.extend(verbatim);
     found
-}
-
-/// Returns whether a finding about cells concerns a column that is already reported because of its values.
-fn is_of_column(one: &LeakFinding, column: &LeakFinding) -> bool {
-    let name = column.what.split('`').nth(1).unwrap_or_default();
-    one.detector == "cells" && one.what.contains(&format!("`{name}`"))
 }

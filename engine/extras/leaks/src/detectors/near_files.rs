@@ -27,7 +27,7 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::sketch::{ContentDigest, Medium, Sketched};
 use crate::statistics::{SplitMix, Tests, nearest, tail_of_binomial};
 use crate::text::stem;
-use crate::view::{Related, View};
+use crate::view::View;
 use crate::world::World;
 
 const NAME: &str = "near-files";
@@ -79,9 +79,10 @@ fn find_near(
     rotated: bool,
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
+    let gallery = &world.public.gallery;
     let (test, train) = (
-        world.public.gallery.test.of_medium(medium),
-        world.public.gallery.train.of_medium(medium),
+        gallery.test.of_medium(medium),
+        gallery.train.of_medium(medium),
     );
     if test.len() < MIN_FILES || train.len() < MIN_FILES {
         return None;
@@ -114,15 +115,13 @@ fn find_near(
     let others: BTreeSet<&str> = near.iter().map(|near| near.train.path.as_str()).collect();
     let is_strong = items.len() >= 10 && others.len() >= 5 && share >= 2.0 * CHANCE;
     let level = LeakLevel::Risk.if_strong(is_strong);
-    let examined =
-        match world.public.gallery.test.is_sample() || world.public.gallery.train.is_sample() {
-            true => format!(
-                "; an even sample of {} test files and {} training files was examined",
-                test.len(),
-                train.len()
-            ),
-            false => String::new(),
-        };
+    let (compared, trained) = (test.len(), train.len());
+    let examined = match gallery.test.is_sample() || gallery.train.is_sample() {
+        true => format!(
+            "; an even sample of {compared} test files and {trained} training files was examined"
+        ),
+        false => String::new(),
+    };
     let how = match rotated {
         true => ", rotated, mirrored or inverted",
         false => "",
@@ -226,8 +225,8 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
             }
         }
     }
-    let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
-    let mut rows: Vec<Option<usize>> = vec![None; view.chosen.len()];
+    let place_of: HashMap<usize, usize> = view.world.chosen.iter().copied().zip(0..).collect();
+    let mut rows: Vec<Option<usize>> = vec![None; view.world.chosen.len()];
     for file in world.public.gallery.test.of_medium(medium) {
         let place = world.item_of_path(&file.path);
         let place = place.and_then(|item| place_of.get(&item));
@@ -240,16 +239,9 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
             *cell = row;
         }
     }
-    let related = Related {
-        detector: NAME,
-        what: &format!(
-            "{} of test items share a section with a training file",
-            medium.name()
-        ),
-        rows: &rows,
-        min_gain: 0.05,
-    };
-    view.related(&related, tests)
+    let media = medium.name();
+    let what = format!("{media} of test items share a section with a training file");
+    view.related(NAME, &what, &rows, 0.05, tests)
 }
 
 /// Returns the training file that shares the most fingerprints with the same shift.

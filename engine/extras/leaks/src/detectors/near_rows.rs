@@ -9,8 +9,8 @@ use std::collections::HashSet;
 
 use crate::finding::LeakFinding;
 use crate::statistics::{Tests, deviation, finite, mean, nearest};
-use crate::table::CellTexts;
-use crate::view::{Related, View};
+use crate::table::{CellTexts, numbers};
+use crate::view::View;
 use crate::world::rows_of_items;
 
 /// Minimum number of numeric columns.
@@ -64,7 +64,7 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
     };
     let (test, known) = (transposed(&test), transposed(&known));
     let row_of = rows_of_items(items);
-    let chosen = view.chosen.iter();
+    let chosen = view.world.chosen.iter();
     let nearest = chosen.map(|item| {
         let own = test.get(*row_of.get(item)?)?;
         nearest(known.len(), |row, _| {
@@ -82,25 +82,20 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
         (first * 4.0 <= twentieth && first <= 0.05 * usual).then_some(row)
     };
     let near: Vec<Option<usize>> = nearest.iter().map(near).collect();
-    let related = Related {
-        detector: "near",
-        what: match scaled {
-            true => "test rows are almost equal to a training row, apart from a common factor",
-            false => "test rows are almost equal to a training row",
-        },
-        rows: &near,
-        min_gain: 0.03,
+    let what = match scaled {
+        true => "test rows are almost equal to a training row, apart from a common factor",
+        false => "test rows are almost equal to a training row",
     };
-    view.related(&related, tests)
+    view.related("near", what, &near, 0.03, tests)
 }
 
 /// Returns the numbers of a column. `None` if it has too few numbers or too few different ones.
 fn varied(cells: &CellTexts) -> Option<Vec<f64>> {
-    let parse = |cell: &str| cell.trim().parse().unwrap_or(f64::NAN);
-    let numbers: Vec<f64> = cells.iter().map(parse).collect();
-    let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();
-    let is_varied = different.len() * 3 >= numbers.len();
-    (is_varied && finite(&numbers).len() * 10 >= numbers.len() * 9).then_some(numbers)
+    let is_varied = |numbers: &Vec<f64>| {
+        let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();
+        different.len() * 3 >= numbers.len()
+    };
+    numbers(cells).filter(is_varied)
 }
 
 /// Divides each row by its Euclidean norm. Missing cells are ignored.

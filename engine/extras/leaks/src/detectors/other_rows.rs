@@ -106,10 +106,6 @@ impl<'a> RowsOfBothParts<'a> {
         Some(rows)
     }
 
-    fn is_answer(&self, number: f64, answer: f64) -> bool {
-        (number - answer).abs() <= 0.6 * self.step + 1e-9 * answer.abs()
-    }
-
     /// Rounds a number to a multiple of the step.
     fn rounded(&self, number: f64) -> i64 {
         (number / self.step).round() as i64
@@ -150,49 +146,55 @@ impl<'a> RowsOfBothParts<'a> {
         None
     }
 
+    /// Compares revealed answers with the answers of test items. `revealed` has a row, its revealed answer, and the error of
+    /// that in steps.
+    fn compare(
+        &self,
+        what: String,
+        revealed: impl Iterator<Item = (usize, f64, f64)>,
+    ) -> Option<(String, usize, f64)> {
+        let is_hit = |(row, value, error): &(usize, f64, f64)| {
+            let answer = self.answers.get(*row);
+            answer.is_some_and(|(answer, is_test)| {
+                let most = error * self.step + 1e-9 * answer.abs();
+                *is_test && (value - answer).abs() <= most
+            })
+        };
+        let hits = revealed.filter(is_hit).count();
+        self.enough(hits, 0.0).then_some((what, hits, 0.0))
+    }
+
     /// Finds a column whose differences between consecutive rows are the answers, in the order of a different column,
     /// per group or for all rows.
     fn added_up(&self) -> Option<(String, usize, f64)> {
         let none = ("", vec![""; self.answers.len()]);
         for (group, groups) in std::iter::once(&none).chain(&self.groups) {
+            let each = match *group {
+                "" => String::new(),
+                group => format!(" for each `{group}`"),
+            };
+            let group_of = |row: &usize| groups.get(*row).copied().unwrap_or("");
             for (order, places) in &self.numbers {
                 let mut rows: Vec<usize> = (0..self.answers.len()).collect();
-                let key = |row: &usize| {
-                    (
-                        groups.get(*row).copied().unwrap_or(""),
-                        places.get(*row).copied().unwrap_or(f64::NAN),
-                    )
-                };
                 rows.sort_by(|one, other| {
-                    let (one, other) = (key(one), key(other));
-                    one.0.cmp(other.0).then(one.1.total_cmp(&other.1))
+                    let [first, second] = [one, other].map(|row| value_of(places, *row));
+                    let by_group = group_of(one).cmp(group_of(other));
+                    by_group.then(first.total_cmp(&second))
                 });
+                let pairs = rows.iter().zip(rows.iter().skip(1));
+                let pairs = pairs.filter(|(before, behind)| group_of(before) == group_of(behind));
                 for (name, numbers) in &self.numbers {
-                    let mut hits = [0_usize; 2];
-                    for pair in rows.windows(2) {
-                        let [before, behind] = pair else { continue };
-                        if key(before).0 != key(behind).0 {
-                            continue;
-                        }
-                        let number = |row: &usize| numbers.get(*row).copied().unwrap_or(f64::NAN);
-                        let step = number(behind) - number(before);
-                        for (hits, row) in hits.iter_mut().zip([behind, before]) {
-                            let answer = self.answers.get(*row);
-                            let is_hit = answer.is_some_and(|(answer, is_test)| {
-                                *is_test && self.is_answer(step, *answer)
-                            });
-                            *hits += usize::from(is_hit);
-                        }
-                    }
-                    let hits = hits.into_iter().max().unwrap_or(0);
-                    if self.enough(hits, 0.0) {
-                        let each = match *group {
-                            "" => String::new(),
-                            group => format!(" for each `{group}`"),
-                        };
-                        let what =
-                            format!("the steps of `{name}` in the order of `{order}`{each} are");
-                        return Some((what, hits, 0.0));
+                    let what = format!("the steps of `{name}` in the order of `{order}`{each} are");
+                    let steps = pairs.clone().map(|(before, behind)| {
+                        let step = value_of(numbers, *behind) - value_of(numbers, *before);
+                        (*before, *behind, step)
+                    });
+                    let of_behind = steps.clone().map(|(_, row, step)| (row, step, 0.6));
+                    let of_before = steps.map(|(row, _, step)| (row, step, 0.6));
+                    let found = self.compare(what.clone(), of_behind);
+                    let found = found.or_else(|| self.compare(what, of_before));
+                    if found.is_some() {
+                        return found;
                     }
                 }
             }
@@ -207,39 +209,44 @@ impl<'a> RowsOfBothParts<'a> {
             for (row, name) in groups.iter().enumerate() {
                 members.entry(name).or_default().push(row);
             }
-            for (name, numbers) in &self.numbers {
-                let mut hits = [0_usize; 2];
-                for rows in members.values() {
-                    let answer =
-                        |row: &usize| self.answers.get(*row).copied().unwrap_or((f64::NAN, false));
-                    let (own, known): (Vec<usize>, Vec<usize>) =
-                        rows.iter().partition(|row| answer(row).1);
-                    let [item] = own.as_slice() else { continue };
-                    let value = numbers.get(*item).copied().unwrap_or(f64::NAN);
-                    let rest: f64 = known.iter().map(|row| answer(row).0).sum();
-                    let count = rows.len() as f64;
-                    if known.is_empty() {
-                        continue;
-                    }
-                    let revealed = [value * count - rest, value - rest];
-                    // A mean is rounded, so the error of the sum is the rounding error times the number of members.
-                    for ((hits, revealed), error) in hits.iter_mut().zip(revealed).zip([count, 1.0])
-                    {
-                        let is_hit = (revealed - answer(item).0).abs() <= error * self.step;
-                        *hits += usize::from(is_hit);
-                    }
+            // Test items that are the only one of their group, with its size and the sum of its known answers.
+            let single = members.values().filter_map(|rows| {
+                let answers = rows
+                    .iter()
+                    .filter_map(|row| Some((row, self.answers.get(*row)?)));
+                let (own, known): (Vec<_>, Vec<_>) = answers.partition(|(_, answer)| answer.1);
+                let rest: f64 = known.iter().map(|(_, answer)| answer.0).sum();
+                match own.as_slice() {
+                    [(item, _)] if !known.is_empty() => Some((**item, rows.len() as f64, rest)),
+                    _ => None,
                 }
-                let hits = hits.into_iter().max().unwrap_or(0);
-                if self.enough(hits, 0.0) {
-                    let what = format!(
-                        "`{name}`, less the answers of the training part for the same `{group}`, shows"
-                    );
-                    return Some((what, hits, 0.0));
+            });
+            let single: Vec<(usize, f64, f64)> = single.collect();
+            for (name, numbers) in &self.numbers {
+                let what = format!(
+                    "`{name}`, less the answers of the training part for the same `{group}`, shows"
+                );
+                // A mean is rounded, so the error of the sum is the rounding error times the number of members.
+                let of_means = single.iter().map(|(item, count, rest)| {
+                    (*item, value_of(numbers, *item) * count - rest, *count)
+                });
+                let of_sums = single.iter();
+                let of_sums =
+                    of_sums.map(|(item, _, rest)| (*item, value_of(numbers, *item) - rest, 1.0));
+                let found = self.compare(what.clone(), of_means);
+                let found = found.or_else(|| self.compare(what, of_sums));
+                if found.is_some() {
+                    return found;
                 }
             }
         }
         None
     }
+}
+
+/// Returns the number in a row, or NaN.
+fn value_of(numbers: &[f64], row: usize) -> f64 {
+    numbers.get(row).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 //! has no test part, or only a stub, nothing is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::facts;
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::Tests;
-use crate::text::{ContentKind, ending, is_test, is_train, pattern};
+use crate::text::{ContentKind, is_test, is_train, pattern};
 use crate::view::View;
 use crate::world::{PublicFile, World};
 
@@ -26,16 +27,16 @@ const MAX_NAMES: usize = 20;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let world = view.world;
-    let own: Vec<&PublicFile> = parts(&world.bundle, is_test);
-    let train: Vec<&PublicFile> = parts(&world.bundle, |path| is_train(path) && !is_test(path));
-    let shown: Vec<&PublicFile> = world
-        .public
-        .files
-        .iter()
-        .filter(|file| is_test(&file.path) || world.item_of_path(&file.path).is_some())
-        .filter(|file| !is_train(&file.path) || is_test(&file.path))
-        .filter(|file| !world.is_sample(&file.path))
-        .collect();
+    let bundle = world.bundle.iter();
+    let (own, train): (Vec<&PublicFile>, Vec<&PublicFile>) = bundle
+        .filter(|file| is_test(&file.path) || is_train(&file.path))
+        .partition(|file| is_test(&file.path));
+    let shown = world.public.files.iter().filter(|file| {
+        let path = &file.path;
+        let is_item = !is_train(path) && world.item_of_path(path).is_some();
+        (is_test(path) || is_item) && !world.is_sample(path)
+    });
+    let shown: Vec<&PublicFile> = shown.collect();
     if own.is_empty() || shown.is_empty() {
         return Vec::new();
     }
@@ -73,10 +74,6 @@ fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
     !is_measurable
 }
 
-fn parts(files: &[PublicFile], belongs: impl Fn(&str) -> bool) -> Vec<&PublicFile> {
-    files.iter().filter(|file| belongs(&file.path)).collect()
-}
-
 fn patterns<'a>(files: &[&'a PublicFile]) -> BTreeMap<String, Vec<&'a PublicFile>> {
     let mut patterns: BTreeMap<String, Vec<&PublicFile>> = BTreeMap::new();
     for file in files {
@@ -107,7 +104,10 @@ fn kinds(
         if own.contains_key(kind) || !train.contains_key(kind) {
             continue;
         }
-        let mut same_end = own.keys().filter(|other| ending(other) == ending(kind));
+        let extension = |kind: &str| Path::new(kind).extension().map(ToOwned::to_owned);
+        let mut same_end = own
+            .keys()
+            .filter(|other| extension(other) == extension(kind));
         if same_end.any(|other| !shown.contains_key(other)) {
             continue;
         }
@@ -128,7 +128,48 @@ fn kinds(
     found
 }
 
-/// Compares names inside files. Tables are compared file by file, other formats by format.
+/// Files are compared by format, and tables and documents by format and name. The names of other files differ.
+type FileGroup = (ContentKind, String);
+
+/// The names in a group of files.
+#[derive(Default)]
+struct NamesOfFiles<'a> {
+    /// Number of files with names.
+    files: u64,
+    /// For each name, the number of files that contain it.
+    files_of: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> NamesOfFiles<'a> {
+    fn by_group(files: &[&'a PublicFile]) -> BTreeMap<FileGroup, NamesOfFiles<'a>> {
+        let mut groups: BTreeMap<FileGroup, NamesOfFiles<'a>> = BTreeMap::new();
+        for file in files.iter().filter(|file| !file.names.is_empty()) {
+            let kind = ContentKind::from_path(&file.path);
+            let pattern = if kind.is_text() {
+                pattern(&file.path)
+            } else {
+                String::new()
+            };
+            let group = groups.entry((kind, pattern)).or_default();
+            group.files += 1;
+            for name in &file.names {
+                *group.files_of.entry(name.as_str()).or_default() += 1;
+            }
+        }
+        groups
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.files_of.contains_key(name)
+    }
+
+    /// Returns whether a name in this number of files is an id. Ids differ between files, so they are not compared.
+    fn is_id(&self, files: u64) -> bool {
+        self.files >= MIN_ID_FILES && files * 10 < self.files
+    }
+}
+
+/// Compares names inside files.
 fn names(
     view: &View<'_>,
     tests: &mut Tests,
@@ -136,42 +177,15 @@ fn names(
     train: &[&PublicFile],
     shown: &[&PublicFile],
 ) -> Vec<LeakFinding> {
-    let group = |file: &PublicFile| {
-        let kind = ContentKind::from_path(&file.path);
-        // Files of records and variables are compared by format, because their names differ.
-        match kind.is_text() {
-            true => (kind, pattern(&file.path)),
-            false => (kind, String::new()),
-        }
-    };
-    let groups = |files: &[&PublicFile]| {
-        let mut groups: BTreeMap<(ContentKind, String), BTreeSet<String>> = BTreeMap::new();
-        for file in files.iter().filter(|file| !file.names.is_empty()) {
-            let names = groups.entry(group(file)).or_default();
-            names.extend(file.names.iter().cloned());
-        }
-        groups
-    };
-    let (own, shown_names) = (groups(own), groups(shown));
-    // Names that are ids differ between files, so they are omitted.
-    let mut of_group: BTreeMap<(ContentKind, String), u64> = BTreeMap::new();
-    let mut of_name: BTreeMap<((ContentKind, String), &String), u64> = BTreeMap::new();
-    for file in shown {
-        *of_group.entry(group(file)).or_default() += u64::from(!file.names.is_empty());
-        for name in &file.names {
-            *of_name.entry((group(file), name)).or_default() += 1;
-        }
-    }
-    let is_id = |group: &(ContentKind, String), name: &String| {
-        let files = of_group.get(group).copied().unwrap_or(0);
-        let there = of_name.get(&(group.clone(), name)).copied().unwrap_or(0);
-        files >= MIN_ID_FILES && there * 10 < files
-    };
-    let trained: BTreeSet<&String> = train.iter().flat_map(|file| &file.names).collect();
+    let (own, shown_names) = (NamesOfFiles::by_group(own), NamesOfFiles::by_group(shown));
+    let trained = train.iter().flat_map(|file| &file.names);
+    let trained: BTreeSet<&str> = trained.map(String::as_str).collect();
     let mut found = Vec::new();
     for (group, names) in shown_names {
         // A stub has completely different names, or a single name.
-        let is_stub = |before: &BTreeSet<String>| before.is_disjoint(&names) || before.len() < 2;
+        let is_stub = |before: &NamesOfFiles<'_>| {
+            before.files_of.len() < 2 || !before.files_of.keys().any(|name| names.has(name))
+        };
         let Some(before) = own.get(&group).filter(|before| !is_stub(before)) else {
             continue;
         };
@@ -179,14 +193,14 @@ fn names(
         let is_empty = |name: &str| {
             name.rsplit_once('.').is_some_and(|(parent, _)| {
                 let prefix = format!("{parent}.");
-                before.contains(parent) && !before.iter().any(|one| one.starts_with(&prefix))
+                let mut names = before.files_of.keys();
+                before.has(parent) && !names.any(|one| one.starts_with(&prefix))
             })
         };
-        let new: Vec<String> = names
-            .difference(before)
-            .filter(|name| trained.contains(name) && !is_id(&group, name) && !is_empty(name))
-            .cloned()
-            .collect();
+        let new = names.files_of.iter().filter(|(name, files)| {
+            !before.has(name) && trained.contains(*name) && !names.is_id(**files) && !is_empty(name)
+        });
+        let new: Vec<String> = new.map(|(name, _)| (*name).to_owned()).collect();
         if new.is_empty() {
             continue;
         }

@@ -136,12 +136,12 @@ fn typographic(cell: &str) -> String {
     found.collect()
 }
 
-/// Returns the pattern of a number or date: each digit is replaced with `9`, and a leading sign is removed. `None` for
+/// Returns the pattern of a number or date: each digit is replaced with `9`, and a leading minus is removed. `None` for
 /// words.
 fn shape(text: &str) -> Option<String> {
     number(text)?;
     let mut shape = String::new();
-    for letter in text.trim_start_matches(['-', '+']).chars() {
+    for letter in text.trim_start_matches('-').chars() {
         let letter = match letter {
             letter if letter.is_ascii_digit() => '9',
             letter if letter.is_alphabetic() => 'a',
@@ -178,21 +178,15 @@ fn unusual(cell: &str) -> String {
     found.join(", ")
 }
 
-/// Describes how a short cell is spelled.
+/// Describes how a short cell is spelled. The pattern of a number is described by [`shape`].
 fn spelling(text: &str) -> &'static str {
     let has = |test: fn(char) -> bool| text.chars().any(test);
+    let digits = text.trim_start_matches(['+', '-']);
     match text.parse::<f64>() {
-        Ok(_) if text.contains(['e', 'E']) => "a number with an exponent",
-        Ok(_) if text.starts_with('+') => "a number with a plus sign",
-        Ok(_) if text.len() > 1 && text.starts_with('0') && !text.starts_with("0.") => {
+        Ok(_) if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.") => {
             "a number with leading zeros"
         }
-        Ok(_) if text.ends_with('.') => "a number that ends with a decimal point",
-        Ok(_) if text.starts_with('.') || text.starts_with("-.") => {
-            "a number that begins with a decimal point"
-        }
-        Ok(_) if text.contains('.') => "a decimal number",
-        Ok(_) => "an integer",
+        Ok(_) => "a number",
         _ if !has(char::is_alphabetic) => "without letters",
         _ if !has(char::is_uppercase) => "lower case",
         _ if !has(char::is_lowercase) => "upper case",
@@ -291,7 +285,7 @@ mod tests {
     #[test]
     fn spellings_and_unusual_characters_are_detected() {
         assert_eq!(spelling("007"), "a number with leading zeros");
-        assert_eq!(spelling("1e5"), "a number with an exponent");
+        assert_eq!(shape("+1e5").as_deref(), Some("+9a9"));
         assert_eq!(spelling("Red"), "capitalised");
         assert_eq!(unusual("p\u{430}per"), "two alphabets in a word");
         assert_eq!(unusual("plain"), "");

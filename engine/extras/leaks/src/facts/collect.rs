@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use prep_contents::Format;
+
 use super::{Channel, ItemFacts, cells, documents, ids, lines, tables};
 use crate::table::CellTexts;
 use crate::text::ContentKind;
@@ -40,15 +42,13 @@ pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
 /// not contain them.
 fn quotes(world: &World, facts: &mut ItemFacts) {
     for (shown, _, items) in world.test_tables() {
-        let delimiter = match shown.path.to_ascii_lowercase().rsplit('.').next() {
-            Some("csv") => b',',
-            Some("tsv") => b'\t',
-            _ => continue,
+        let Some(Format::Csv(delimiter)) = Format::from_path(&shown.path) else {
+            continue;
         };
         // Texts are sorted by path.
         let texts = &world.public.texts;
-        let place = texts.partition_point(|(path, _)| *path < shown.path);
-        let text = texts.get(place).filter(|(path, _)| *path == shown.path);
+        let place = texts.binary_search_by(|(path, _)| path.cmp(&shown.path));
+        let text = place.ok().and_then(|place| texts.get(place));
         let Some((_, text)) = text else { continue };
         let rows = cells::quotes(text, delimiter);
         for (row, item) in rows.iter().zip(items) {

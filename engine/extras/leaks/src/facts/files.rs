@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Channel, ItemFacts, ids, lines, metadata, records};
+use super::{Channel, ItemFacts, ids, lines, metadata};
 use crate::series::byte_features;
 use crate::sketch::{picture_features, sound_features};
-use crate::text::{ContentKind, pattern, stem};
+use crate::text::{ContentKind, file_name, pattern, stem};
 
 /// Number of seconds in a day.
 const DAY_SECONDS: f64 = 86_400.0;
@@ -60,12 +60,9 @@ impl<'a> ItemFile<'a> {
     /// Adds the parts of the path other than the id.
     pub(crate) fn add_path(&mut self) {
         let (id, kind) = (self.id, self.kind());
-        let (directories, name) = match self.path.rsplit_once('/') {
-            Some((directories, name)) => (directories.split('/').collect(), name),
-            None => (Vec::new(), self.path),
-        };
-        for (depth, directory) in directories.into_iter().enumerate() {
-            if !directory.contains(id) {
+        let (directories, name) = self.path.rsplit_once('/').unwrap_or(("", self.path));
+        for (depth, directory) in directories.split('/').enumerate() {
+            if !directory.is_empty() && !directory.contains(id) {
                 let what = format!("directory {} of the paths of `{kind}`", depth + 1);
                 self.add(Channel::Name, &what, directory);
             }
@@ -113,7 +110,7 @@ impl<'a> ItemFile<'a> {
         self.add(Channel::Pixels, &what, &format!("{width} x {height}"));
     }
 
-    /// Adds the facts of the content: metadata, variables, and features of pictures, sounds and other data.
+    /// Adds the facts of the content: metadata, and features of pictures, sounds and other data.
     pub(crate) fn add_content(&mut self, content: &[u8]) {
         let kind = self.kind();
         for (name, value) in metadata::read(content) {
@@ -122,12 +119,9 @@ impl<'a> ItemFile<'a> {
         match ContentKind::from_path(self.path) {
             ContentKind::Picture => self.add_features(&kind, picture_features(content)),
             ContentKind::Sound => self.add_features(&kind, sound_features(content)),
-            ContentKind::Matlab => {
-                for (name, value) in records::variables_of_item(content) {
-                    self.add(Channel::Field, &format!("`{name}` of `{kind}`"), &value);
-                }
+            ContentKind::Array | ContentKind::Matlab => {
+                self.add_features(&kind, byte_features(content))
             }
-            ContentKind::Array => self.add_features(&kind, byte_features(content)),
             ContentKind::Read | ContentKind::Opaque => {
                 self.add_features(&kind, byte_features(content));
                 lines::collect_strings_of_item(&kind, content, self.item, self.facts);
@@ -145,7 +139,7 @@ impl<'a> ItemFile<'a> {
 
 /// Returns the pattern of a path, with `ID` in place of the item's id.
 pub(crate) fn kind(path: &str, id: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     match name.split_once(id) {
         Some((_, behind)) if !id.is_empty() => {
             let end = behind.rsplit_once('.').map_or("", |(_, end)| end);
@@ -162,7 +156,7 @@ const MAX_FILES: usize = 60_000;
 const MAX_VALUE: usize = 60;
 
 /// Values by the index of their file.
-type ByFile = Vec<(u32, Box<str>)>;
+type ByFile = Vec<(usize, Box<str>)>;
 
 /// Facts of training files, under the same names as the facts of test items.
 #[derive(Debug, Default)]
@@ -176,10 +170,8 @@ impl Trained {
     /// Adds a training file. `head` is its beginning.
     pub(crate) fn add(&mut self, path: &str, head: &[u8], time: Option<f64>) {
         let stem = stem(path);
-        let Ok(number) = u32::try_from(self.stems.len()) else {
-            return;
-        };
-        if self.stems.len() >= MAX_FILES {
+        let number = self.stems.len();
+        if number >= MAX_FILES {
             return;
         }
         let kind = kind(path, stem);
@@ -222,7 +214,7 @@ impl Trained {
         });
         varied.map(|(name, values)| {
             let named = values.iter().filter_map(|(number, value)| {
-                let stem = self.stems.get(usize::try_from(*number).ok()?)?;
+                let stem = self.stems.get(*number)?;
                 Some((stem.as_ref(), value.as_ref()))
             });
             (name, named.collect())

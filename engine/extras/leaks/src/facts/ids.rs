@@ -109,11 +109,6 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
         if let Some(last) = id.chars().last() {
             add("the last character of ids", &last);
         }
-        if let Some(first) = id.chars().next() {
-            add("the first character of ids", &first);
-        }
-        let number_of_digits = id.chars().filter(|c| c.is_ascii_digit()).count();
-        add("the number of digits in ids", &number_of_digits);
         if let Some(last) = id.chars().last().and_then(|c| c.to_digit(16)) {
             add("whether ids are even or odd", &(last % 2));
         }

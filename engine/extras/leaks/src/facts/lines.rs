@@ -145,10 +145,8 @@ fn below(path: &str, line: &str, item: usize, facts: &mut ItemFacts) {
 /// Adds the facts of a text that belongs to an item: the values of lines of the form `key: value`, and its words by
 /// position.
 pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut ItemFacts) {
-    let mark = match text.starts_with('\u{feff}') {
-        true => "there",
-        false => "none",
-    };
+    let has_mark = text.starts_with('\u{feff}');
+    let mark = if has_mark { "there" } else { "none" };
     let what = format!("the byte order mark of `{kind}`");
     facts.add(Channel::Form, &what, item, mark);
     // The byte order mark is not part of the first word.
@@ -210,21 +208,20 @@ pub(crate) fn collect_strings(
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
         // If texts are not separated by lengths, several of them look like one.
-        if let Some((item, rest)) = name_in(text, shortest, item_of) {
-            place += 1;
-            facts.mention(path, item);
-            let what = format!("the position in {path}");
-            facts.number(Channel::Order, &what, item, place as f64);
-            let what = format!("the text before the item's name in {path}");
-            facts.add(Channel::Field, &what, item, before);
-            if rest.is_empty() {
-                named = Some(item);
-            } else {
-                let what = format!("the text following the item's name in {path}");
-                facts.add(Channel::Field, &what, item, rest);
-                named = None;
+        let following = match name_in(text, shortest, item_of) {
+            Some((item, rest)) => {
+                place += 1;
+                facts.mention(path, item);
+                let what = format!("the position in {path}");
+                facts.number(Channel::Order, &what, item, place as f64);
+                let what = format!("the text before the item's name in {path}");
+                facts.add(Channel::Field, &what, item, before);
+                named = Some(item).filter(|_| rest.is_empty());
+                Some((item, rest)).filter(|_| !rest.is_empty())
             }
-        } else if let Some(item) = named.take() {
+            None => named.take().map(|item| (item, text)),
+        };
+        if let Some((item, text)) = following {
             let what = format!("the text following the item's name in {path}");
             facts.add(Channel::Field, &what, item, text);
         }

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use exif::Value;
 use prep_formats::npy::NpyHeader;
 
 use crate::text::integer;
@@ -98,14 +99,12 @@ pub(crate) fn read(file: &[u8]) -> Vec<(String, String)> {
     let Some(header) = NpyHeader::read(file).ok() else {
         return Vec::new();
     };
-    let version = file.get(6..8).unwrap_or_default();
     vec![
         ("the type of numbers".to_owned(), header.descr),
         (
             "the order of storage".to_owned(),
             header.fortran_order.to_string(),
         ),
-        ("the version".to_owned(), hex(version)),
     ]
 }
 
@@ -208,70 +207,30 @@ fn hex(bytes: &[u8]) -> String {
     bytes.join(" ")
 }
 
-/// Returns the tags of EXIF data, from the main directory and the directory with the camera's settings.
-fn exif(data: &[u8]) -> Vec<(String, String)> {
-    let is_big = data.starts_with(b"MM");
-    let number = |at, length| integer(data, at, length, is_big);
-    let mut found = Vec::new();
-    let mut left: Vec<usize> = number(4, 4).into_iter().collect();
-    let mut directories = 0;
-    while let Some(directory) = left.pop().filter(|_| directories < 8) {
-        directories += 1;
-        let count = number(directory, 2).unwrap_or(0).min(200);
-        for entry in 0..count {
-            let at = directory + 2 + 12 * entry;
-            let (Some(tag), Some(kind), Some(count)) =
-                (number(at, 2), number(at + 2, 2), number(at + 4, 4))
-            else {
-                break;
-            };
-            if matches!(tag, 0x8769 | 0x8825) {
-                left.extend(number(at + 8, 4));
-                continue;
-            }
-            let sizes = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8];
-            let size = sizes.get(kind).copied().unwrap_or(1);
-            let length = count.saturating_mul(size).min(4096);
-            let place = match length <= 4 {
-                true => at + 8,
-                false => number(at + 8, 4).unwrap_or(usize::MAX),
-            };
-            let Some(bytes) = data.get(place..place.saturating_add(length)) else {
-                continue;
-            };
-            let value = match kind {
-                2 => text(bytes),
-                3 | 4 => number(place, size).unwrap_or(0).to_string(),
-                5 | 10 => {
-                    let [above, below] = [place, place + 4].map(|at| number(at, 4).unwrap_or(1));
-                    (above as f64 / below.max(1) as f64).to_string()
-                }
-                _ => hex(bytes.get(..32).unwrap_or(bytes)),
-            };
-            let known = EXIF_TAGS.iter().find(|(number, _)| *number == tag);
-            let name = known.map_or(format!("tag {tag:#06x}"), |(_, name)| format!("`{name}`"));
-            found.push((format!("EXIF {name}"), value));
-        }
-    }
-    found
-}
+/// Maximum length of EXIF data that are read. Values may overlap, so their total length can be quadratic in it.
+const MAX_EXIF: usize = 1 << 14;
 
-const EXIF_TAGS: [(usize, &str); 14] = [
-    (0x010e, "ImageDescription"),
-    (0x010f, "Make"),
-    (0x0110, "Model"),
-    (0x0112, "Orientation"),
-    (0x0131, "Software"),
-    (0x0132, "DateTime"),
-    (0x013b, "Artist"),
-    (0x8298, "Copyright"),
-    (0x829a, "ExposureTime"),
-    (0x829d, "FNumber"),
-    (0x8827, "ISOSpeedRatings"),
-    (0x9003, "DateTimeOriginal"),
-    (0x9286, "UserComment"),
-    (0xa431, "BodySerialNumber"),
-];
+/// Returns the tags of EXIF data. If they are damaged, returns the tags before the damage.
+fn exif(data: &[u8]) -> Vec<(String, String)> {
+    let data = data.get(..MAX_EXIF).unwrap_or(data);
+    let read = exif::Reader::new()
+        .continue_on_error(true)
+        .read_raw(data.to_vec());
+    let read = read.or_else(|error| error.distill_partial_result(|_| ()));
+    let Ok(tags) = read else { return Vec::new() };
+    let tags = tags.fields().map(|field| {
+        let value = match &field.value {
+            Value::Ascii(lines) => text(&lines.concat()),
+            Value::Rational(parts) => {
+                let numbers = parts.iter().map(|part| part.to_f64().to_string());
+                numbers.collect::<Vec<_>>().join(" ")
+            }
+            _ => field.display_value().to_string(),
+        };
+        (format!("EXIF `{}`", field.tag), value)
+    });
+    tags.collect()
+}
 
 #[cfg(test)]
 mod tests {

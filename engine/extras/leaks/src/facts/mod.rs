@@ -1,7 +1,7 @@
 //! Facts: everything that the public files show about single items.
 //!
 //! A fact has a channel, a name, and a value for each item. The collectors in this directory find facts in the files,
-//! with one source file per channel or format. `detectors::answers::facts` measures which facts predict the answers.
+//! with one source file per channel or format. `detectors::facts` measures which facts predict the answers.
 
 pub(crate) mod cells;
 pub(crate) mod collect;
@@ -111,12 +111,11 @@ pub(crate) type ItemOf<'a> = &'a dyn Fn(&str) -> Option<usize>;
 /// The values of a fact by item. If an item has several values, the first one is used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FactValues {
-    by_item: BTreeMap<u32, Box<str>>,
+    by_item: BTreeMap<usize, Box<str>>,
 }
 
 impl FactValues {
     pub(crate) fn get(&self, item: usize) -> Option<&str> {
-        let item = u32::try_from(item).ok()?;
         self.by_item.get(&item).map(AsRef::as_ref)
     }
 
@@ -135,9 +134,6 @@ pub(crate) struct ItemFacts {
 
 impl ItemFacts {
     pub(crate) fn add(&mut self, channel: Channel, name: &str, item: usize, value: &str) {
-        let Ok(item) = u32::try_from(item) else {
-            return;
-        };
         let key = (channel, name.to_owned());
         if !self.all.contains_key(&key) && self.all.len() >= MAX_FACTS {
             return;

@@ -13,6 +13,9 @@ const MAX_JOINS: usize = 3;
 /// Maximum number of columns that together identify a row of another table.
 const MAX_KEYS: usize = 4;
 
+/// Minimum number of different keys.
+const MIN_KEYS: usize = 20;
+
 /// Minimum fraction of a key's cells that must occur in the other table.
 const MIN_FOUND_FRACTION: f64 = 0.8;
 
@@ -24,30 +27,31 @@ pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
             continue;
         }
         wide(world, shown, facts);
-        if let Some((key, items)) = &shown.items {
-            let rows = items.iter().enumerate();
-            let rows = rows.filter_map(|(row, item)| Some((row, (*item)?)));
-            let rows = rows.filter(|(_, item)| world.has_facts(*item));
-            let rows: Vec<(usize, usize)> = rows.collect();
-            long(shown, *key, &rows, facts);
-            let (first, counts) = first_rows(rows);
-            collect_test_table(&shown.path, &shown.table, *key, &first, facts);
-            order(shown, &first, &counts, facts);
-            joined.insert(number, first);
-            continue;
-        }
-        // The table contains items of both parts, or only some test items.
-        if let Some(key) = world.key_of(&shown.table) {
-            let rows = world.items_of(&shown.table, key);
-            long(shown, key, &rows, facts);
-            let (first, counts) = first_rows(rows);
-            fields(&shown.path, &shown.table, Some(key), &first, facts);
-            order(shown, &first, &counts, facts);
-            for item in first.keys() {
-                facts.mention(&shown.path, *item);
+        let (key, rows) = match &shown.items {
+            Some((key, items)) => {
+                let rows = items.iter().enumerate();
+                let rows = rows.filter_map(|(row, item)| Some((row, (*item)?)));
+                let rows = rows.filter(|(_, item)| world.has_facts(*item));
+                (*key, rows.collect())
             }
-            joined.insert(number, first);
+            // The table contains items of both parts, or only some test items.
+            None => match world.key_of(&shown.table) {
+                Some(key) => (key, world.items_of(&shown.table, key)),
+                None => continue,
+            },
+        };
+        long(shown, key, &rows, facts);
+        let (first, counts) = first_rows(rows);
+        order(shown, &first, &counts, facts);
+        if shown.items.is_some() {
+            collect_test_table(&shown.path, &shown.table, key, &first, facts);
+        } else {
+            fields(&shown.path, &shown.table, Some(key), &first, facts);
+            first
+                .keys()
+                .for_each(|item| facts.mention(&shown.path, *item));
         }
+        joined.insert(number, first);
     }
     let train_tables = world.train_tables();
     for _ in 0..MAX_JOINS {
@@ -278,10 +282,9 @@ fn join(
             continue;
         }
         let mut columns = shown.table.columns.iter().enumerate();
-        let match_of = columns.find_map(|(place, column)| {
-            let rows = unique(column)?;
-            let mut keys = keys.iter();
-            let found = keys.find_map(|(other, column)| {
+        let by_one = columns.find_map(|(place, column)| {
+            let there = unique(&[column])?;
+            let found = keys.iter().find_map(|(other, column)| {
                 let cells = world
                     .public
                     .tables
@@ -289,13 +292,19 @@ fn join(
                     .table
                     .columns
                     .get(*column)?;
-                by_cells(cells, joined.get(other)?, &rows)
+                matched(&[cells], joined.get(other)?, &there)
             });
             Some((Some(place), found?))
         });
-        let match_of = match_of.or_else(|| {
+        let match_of = by_one.or_else(|| {
             let rows = joined.iter().find_map(|(other, own)| {
-                by_columns(&world.public.tables.get(*other)?.table, own, &shown.table)
+                let table = &world.public.tables.get(*other)?.table;
+                let names = table.names.iter();
+                let pairs =
+                    names.filter_map(|name| Some((table.column(name)?, shown.table.column(name)?)));
+                let (here, there): (Vec<&CellTexts>, Vec<&CellTexts>) =
+                    pairs.take(MAX_KEYS).unzip();
+                matched(&here, own, &unique(&there).filter(|_| here.len() > 1)?)
             });
             Some((None, rows?))
         });
@@ -309,48 +318,26 @@ fn join(
     found
 }
 
-/// Returns the rows of another table by the cells of a column, if most items have a row and few items have the same.
-fn by_cells(
-    cells: &CellTexts,
+/// Returns the rows of another table by the keys of the items' rows, if most items have a row and few items have the same.
+fn matched(
+    here: &[&CellTexts],
     own: &RowOfItem,
-    rows: &HashMap<String, usize>,
+    there: &HashMap<String, usize>,
 ) -> Option<RowOfItem> {
-    let mut of_item = RowOfItem::new();
-    for (item, row) in own {
-        if let Some(there) = rows.get(&normal(cells.get(*row)?)) {
-            of_item.insert(*item, *there);
-        }
-    }
+    let of_item = own.iter();
+    let of_item = of_item.filter_map(|(item, row)| Some((*item, *there.get(&key(here, *row))?)));
+    let of_item: RowOfItem = of_item.collect();
     let different = of_item.values().collect::<HashSet<_>>().len();
     let is_key = of_item.len() as f64 >= MIN_FOUND_FRACTION * own.len() as f64
         && different * 4 >= of_item.len()
-        && different >= 20;
+        && different >= MIN_KEYS;
     is_key.then_some(of_item)
 }
 
-/// Returns the rows of another table by the columns that both tables have, if these columns together identify a row.
-fn by_columns(table: &ColumnTable, own: &RowOfItem, other: &ColumnTable) -> Option<RowOfItem> {
-    let names = table.names.iter();
-    let pairs = names.filter_map(|name| Some((table.column(name)?, other.column(name)?)));
-    let (here, there): (Vec<&CellTexts>, Vec<&CellTexts>) = pairs.take(MAX_KEYS).unzip();
-    if here.len() < 2 || other.rows() < 20 {
-        return None;
-    }
-    let joined = |columns: &[&CellTexts], row: usize| {
-        let cells = columns.iter().filter_map(|cells| cells.get(row));
-        cells.collect::<Vec<_>>().join("\u{1f}")
-    };
-    let rows = (0..other.rows()).map(|row| (joined(&there, row), row));
-    let rows: HashMap<String, usize> = rows.collect();
-    if rows.len() * 10 < other.rows() * 9 {
-        return None;
-    }
-    let found = own
-        .iter()
-        .filter_map(|(item, row)| Some((*item, *rows.get(&joined(&here, *row))?)));
-    let found: RowOfItem = found.collect();
-    (found.len() >= 20 && found.len() as f64 >= MIN_FOUND_FRACTION * own.len() as f64)
-        .then_some(found)
+/// Returns the cells of a row that together identify it.
+fn key(columns: &[&CellTexts], row: usize) -> String {
+    let cells = columns.iter().filter_map(|cells| cells.get(row));
+    cells.map(normal).collect::<Vec<_>>().join("\u{1f}")
 }
 
 /// Normalizes a cell for joins: paths are reduced to file names, and letters to lower case.
@@ -363,14 +350,15 @@ fn normal(cell: &str) -> String {
     stem.to_lowercase()
 }
 
-/// Returns the row of each cell if nearly all cells are unique. Measurements with many digits are keys, too, so rows
+/// Returns the row of each key if nearly all keys are unique. Measurements with many digits are keys, too, so rows
 /// that were copied without their ids are found.
-fn unique(column: &CellTexts) -> Option<HashMap<String, usize>> {
+fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
+    let count = columns.first()?.len();
     let mut rows = HashMap::new();
-    for (row, cell) in column.iter().enumerate() {
-        rows.entry(normal(cell)).or_insert(row);
+    for row in 0..count {
+        rows.entry(key(columns, row)).or_insert(row);
     }
-    (column.len() >= 20 && rows.len() * 10 >= column.len() * 9).then_some(rows)
+    (count >= MIN_KEYS && rows.len() * 10 >= count * 9).then_some(rows)
 }
 
 /// Adds lines of text files and cells of tables without ids that have as many rows as there are test items, or as a test
@@ -384,39 +372,37 @@ fn collect_aligned(world: &World, facts: &mut ItemFacts) {
             orders.push(order);
         }
     }
-    let tables: HashSet<&str> = world
-        .public
-        .tables
-        .iter()
-        .map(|shown| shown.path.as_str())
-        .collect();
-    let texts = world.common_texts();
-    for (path, text) in texts.filter(|(path, _)| !tables.contains(path)) {
-        let lines: Vec<&str> = text.lines().collect();
+    let mut add = |what: &str, path: &str, rows: &[&str], headers: usize| {
         for (number, order) in orders.iter().enumerate() {
-            // The first line may be a header.
-            let skip = lines.len().checked_sub(order.len());
-            let Some(skip) = skip.filter(|skip| *skip <= 1) else {
+            let skip = rows.len().checked_sub(order.len());
+            let Some(skip) = skip.filter(|skip| *skip <= headers) else {
                 continue;
             };
-            let what = aligned_name("the lines", path, number);
-            let rows = lines.get(skip..).unwrap_or_default();
-            add_aligned(world, &what, order, rows, facts);
+            let name = aligned_name(what, path, number);
+            let rows = order.iter().zip(rows.iter().skip(skip));
+            for (item, row) in rows.filter(|(item, _)| world.has_facts(**item)) {
+                facts.add(Channel::Aligned, &name, *item, row);
+            }
         }
+    };
+    let tables = world.public.tables.iter();
+    let paths: HashSet<&str> = tables.clone().map(|shown| shown.path.as_str()).collect();
+    for (path, text) in world
+        .common_texts()
+        .filter(|(path, _)| !paths.contains(path))
+    {
+        // The first line may be a header.
+        add("the lines", path, &text.lines().collect::<Vec<_>>(), 1);
     }
     let train_tables = world.train_tables();
-    for (number, shown) in world.public.tables.iter().enumerate() {
-        if shown.items.is_some() || world.is_sample(&shown.path) || train_tables.contains(&number) {
+    for (number, shown) in tables.enumerate() {
+        let is_described = shown.items.is_some() || world.is_sample(&shown.path);
+        if is_described || train_tables.contains(&number) || shown.table.is_sample() {
             continue;
         }
-        for (number, order) in orders.iter().enumerate() {
-            if shown.table.is_sample() || shown.table.rows() != order.len() {
-                continue;
-            }
-            for (column, cells) in shown.table.names.iter().zip(&shown.table.columns) {
-                let what = aligned_name(&format!("`{column}`"), &shown.path, number);
-                add_aligned(world, &what, order, cells.iter(), facts);
-            }
+        for (column, cells) in shown.table.names.iter().zip(&shown.table.columns) {
+            let rows: Vec<&str> = cells.iter().collect();
+            add(&format!("`{column}`"), &shown.path, &rows, 0);
         }
     }
 }
@@ -427,18 +413,4 @@ fn aligned_name(what: &str, path: &str, order: usize) -> String {
         _ => "the order of the test table",
     };
     format!("{what} in {path}, which has no ids, by {by},")
-}
-
-fn add_aligned(
-    world: &World,
-    what: &str,
-    order: &[usize],
-    rows: impl IntoIterator<Item = impl AsRef<str>>,
-    facts: &mut ItemFacts,
-) {
-    for (item, row) in order.iter().zip(rows) {
-        if world.has_facts(*item) {
-            facts.add(Channel::Aligned, what, *item, row.as_ref());
-        }
-    }
 }

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{FOLDS, Prediction, Targets, value_from_train};
-use crate::statistics::{SplitMix, edges, finite};
+use super::{Prediction, Targets, value_from_train};
+use crate::statistics::finite;
 use crate::table::{is_missing, is_mixed};
 use crate::text::number;
 
@@ -58,9 +58,7 @@ pub(crate) fn predict_from_intended(
     for column in 0..targets.width {
         let cell = |row: &&Vec<f64>| row.get(column).copied().unwrap_or(0.0);
         let truth: Vec<f64> = all.iter().map(cell).collect();
-        for number in 0..FOLDS {
-            let (wanted, known): (Vec<usize>, Vec<usize>) =
-                (0..tests).partition(|item| targets.folds.fold(*item) == number);
+        for (wanted, known) in targets.folds.splits(tests) {
             let known: Vec<usize> = known.into_iter().chain(trained.iter().copied()).collect();
             let predicted = fit_and_predict(&features, &truth, &known, &wanted);
             for (item, predicted) in wanted.iter().zip(predicted) {
@@ -153,7 +151,7 @@ fn meanings(
     features_of(&value_from_train(cells, &values, &rows), targets.width)
 }
 
-/// Returns features of the words of texts: the counts of frequent words, and random sums of the counts of other words.
+/// Returns features of the words of texts: the counts of frequent words, and sums of the counts of other words.
 /// They are coarse, but sufficient for trees to recognize a topic.
 fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     let mut counts: HashMap<String, usize> = HashMap::new();
@@ -172,37 +170,24 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     let mut frequent: Vec<(String, usize)> = counts.into_iter().collect();
     frequent.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(&other.0)));
     frequent.truncate(MAX_WORDS);
-    let mut random = SplitMix::new(0x0dd5);
-    let place: HashMap<String, usize> = frequent
-        .into_iter()
-        .map(|(word, _)| word)
-        .zip(0..)
-        .collect();
-    // The most frequent words are single features. The other ones are summed.
-    let (single, sums) = (40, 8);
-    let mut sign = |_| if random.below(2) == 0 { 1.0 } else { -1.0 };
-    let signs: Vec<Vec<f64>> = (0..place.len())
-        .map(|_| (0..sums).map(&mut sign).collect())
-        .collect();
-    let mut columns = vec![vec![0.0; texts.len()]; single.min(place.len()) + sums];
+    let words = frequent.into_iter().map(|(word, _)| word);
+    let place: HashMap<String, usize> = words.zip(0..).collect();
+    // The most frequent words are single features. Each of the other ones is added to a sum or subtracted from it.
+    let (single, sums) = (40.min(place.len()), 8);
+    let mut columns = vec![vec![0.0; texts.len()]; single + sums];
     for (item, text) in texts.iter().enumerate() {
         for word in text.map(split).unwrap_or_default() {
-            let Some(number) = place.get(&word) else {
-                continue;
+            let (column, step) = match place.get(&word) {
+                None => continue,
+                Some(number) if *number < single => (*number, 1.0),
+                Some(number) => (
+                    single + number % sums,
+                    if number / sums % 2 == 0 { 1.0 } else { -1.0 },
+                ),
             };
-            let mut bump = |column: usize, by: f64| {
-                let cells = columns.get_mut(column);
-                if let Some(cell) = cells.and_then(|cells| cells.get_mut(item)) {
-                    *cell += by;
-                }
-            };
-            if *number < single {
-                bump(*number, 1.0);
-            } else {
-                let signs = signs.get(*number).map(Vec::as_slice).unwrap_or_default();
-                for (sum, sign) in signs.iter().enumerate() {
-                    bump(single.min(place.len()) + sum, *sign);
-                }
+            let cells = columns.get_mut(column);
+            if let Some(cell) = cells.and_then(|cells| cells.get_mut(item)) {
+                *cell += step;
             }
         }
     }
@@ -213,7 +198,8 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
 fn binned(values: &[f64]) -> BinnedFeature {
     let mut sorted = finite(values);
     sorted.sort_by(f64::total_cmp);
-    let mut edges = edges(&sorted, BINS);
+    let edges = (1..BINS).filter_map(|bin| sorted.get(bin * sorted.len() / BINS).copied());
+    let mut edges: Vec<f64> = edges.collect();
     edges.dedup();
     let bin = |value: f64| u8::try_from(edges.partition_point(|edge| *edge <= value)).unwrap_or(0);
     let middle = sorted.get(sorted.len() / 2).map_or(0, |value| bin(*value));

@@ -50,6 +50,11 @@ impl Folds {
         }
     }
 
+    /// Returns, for each fold, the items in it and those of other folds.
+    pub(crate) fn splits(&self, items: usize) -> impl Iterator<Item = (Vec<usize>, Vec<usize>)> {
+        (0..FOLDS).map(move |fold| (0..items).partition(|item| self.fold(*item) == fold))
+    }
+
     /// Returns the number of groups, if items belong to groups.
     pub(crate) fn number_of_groups(&self) -> Option<usize> {
         (!self.groups.is_empty()).then_some(self.number_of_groups)

@@ -9,7 +9,7 @@ mod folds;
 mod targets;
 
 pub(crate) use baseline::{Intended, predict_from_intended};
-pub(crate) use folds::{FOLDS, Folds};
+pub(crate) use folds::Folds;
 pub(crate) use targets::{
     Targets, by_nearest, by_value, is_sorted, nearest_from_train, value_from_train,
 };
@@ -40,51 +40,34 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
     let mut differences = vec![0.0; count];
     let (mut total, mut left, mut left_alone, mut left_both) = (0.0, 0.0, 0.0, 0.0);
     for column in 0..targets.width {
-        let truth: Vec<f64> = targets
-            .test
-            .iter()
-            .map(|row| value_of(row, column))
-            .collect();
-        let features_of = |prediction: &Prediction| -> Vec<[f64; 2]> {
-            let features = |row: &Option<Vec<f64>>| match row {
-                Some(row) => [value_of(row, column), 0.0],
-                None => [0.0, 1.0],
+        let truth = targets.test.iter();
+        let truth: Vec<f64> = truth.map(|row| value_of(row, column)).collect();
+        let cell = |prediction: &Prediction, item: usize| {
+            let row = prediction.get(item).and_then(Option::as_ref);
+            row.map(|row| value_of(row, column))
+        };
+        let base = |item| baseline.and_then(|baseline| cell(baseline, item));
+        // Without a prediction for an item, a feature shows that it is missing.
+        let of_fact = |item| cell(fact, item).map_or([0.0, 1.0], |value| [value, 0.0]);
+        let errors = |has_base: bool, has_fact: bool| {
+            let features = |item| {
+                let base = base(item).filter(|_| has_base);
+                let fact = if has_fact { of_fact(item) } else { [0.0; 2] };
+                [1.0, base.unwrap_or(0.0), fact[0], fact[1]]
             };
-            prediction.iter().map(features).collect()
+            residuals(&truth, &targets.folds, features)
         };
-        let fact = features_of(fact);
-        let base: Vec<f64> = match baseline {
-            Some(baseline) => features_of(baseline).iter().map(|one| one[0]).collect(),
-            None => vec![0.0; count],
-        };
-        let folds = &targets.folds;
-        let none: Vec<f64> = residuals(&truth, folds, |_| vec![1.0]);
-        let of_base = match baseline {
-            Some(_) => residuals(&truth, folds, |item| vec![1.0, value_of(&base, item)]),
-            None => none.clone(),
-        };
-        let pair = |item: usize| fact.get(item).copied().unwrap_or([0.0, 1.0]);
-        let of_fact = residuals(&truth, folds, |item| {
-            let [value, missing] = pair(item);
-            vec![1.0, value, missing]
-        });
-        let of_both = match baseline {
-            Some(_) => residuals(&truth, folds, |item| {
-                let [value, missing] = pair(item);
-                vec![1.0, value_of(&base, item), value, missing]
-            }),
-            None => of_fact.clone(),
-        };
-        for item in 0..count {
+        let [none, of_base, of_fact, of_both] =
+            [(false, false), (true, false), (false, true), (true, true)]
+                .map(|(has_base, has_fact)| errors(has_base, has_fact));
+        for (item, difference) in differences.iter_mut().enumerate() {
             let square = |residuals: &[f64]| value_of(residuals, item).powi(2);
             total += square(&none);
             left_alone += square(&of_fact);
             let (base, both) = (square(&of_base), square(&of_both));
             left += base;
             left_both += both;
-            if let Some(difference) = differences.get_mut(item) {
-                *difference += base - both;
-            }
+            *difference += base - both;
         }
     }
     Gain {
@@ -100,65 +83,53 @@ fn value_of(values: &[f64], place: usize) -> f64 {
     values.get(place).copied().unwrap_or(0.0)
 }
 
-/// Returns the errors of a least-squares fit. The error of an item is that of the fit on the other folds.
-fn residuals(truth: &[f64], folds: &Folds, features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
-    let rows: Vec<Vec<f64>> = (0..truth.len()).map(features).collect();
-    let width = rows.first().map_or(0, Vec::len);
-    // Sums of products by fold. The last column contains the products with the truth.
-    let mut products = vec![vec![vec![0.0; width + 1]; width]; FOLDS];
-    for (item, (row, truth)) in rows.iter().zip(truth).enumerate() {
-        if let Some(own) = products.get_mut(folds.fold(item)) {
-            add_products(own, row, *truth);
-        }
-    }
-    let weights: Vec<Vec<f64>> = (0..FOLDS)
-        .map(|left_out| {
-            let mut system = vec![vec![0.0; width + 1]; width];
-            for (number, part) in products.iter().enumerate() {
-                if number != left_out {
-                    for (line, part) in system.iter_mut().zip(part) {
-                        for (sum, one) in line.iter_mut().zip(part) {
-                            *sum += one;
-                        }
-                    }
-                }
-            }
-            for (number, line) in system.iter_mut().enumerate() {
-                if let Some(diagonal) = line.get_mut(number) {
-                    *diagonal += 1e-6;
-                }
-            }
-            solved(system)
-        })
-        .collect();
-    let error = |(item, (row, truth)): (usize, (&Vec<f64>, &f64))| {
-        let weights = weights.get(folds.fold(item));
-        let weights = weights.map(Vec::as_slice).unwrap_or_default();
-        truth - row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>()
-    };
-    rows.iter().zip(truth).enumerate().map(error).collect()
-}
+/// Number of features of a least-squares fit: a constant, the baseline, the fact, and whether the fact is missing.
+const WIDTH: usize = 4;
 
-/// Adds the products of an item's features with each other, and with the truth, to a linear system.
-fn add_products(system: &mut [Vec<f64>], row: &[f64], truth: f64) {
-    for (line, x) in system.iter_mut().zip(row) {
-        for (sum, y) in line.iter_mut().zip(row.iter().chain([&truth])) {
-            *sum += x * y;
+/// A linear system. The last column contains the right side.
+type LinearSystem = [[f64; WIDTH + 1]; WIDTH];
+
+/// Returns the errors of a least-squares fit. The error of an item is that of the fit on the other folds. A feature that is
+/// always 0 has no effect.
+fn residuals(truth: &[f64], folds: &Folds, features: impl Fn(usize) -> [f64; WIDTH]) -> Vec<f64> {
+    let mut errors = truth.to_vec();
+    for (wanted, known) in folds.splits(truth.len()) {
+        let mut system = LinearSystem::default();
+        for item in known {
+            let row = features(item);
+            for (line, x) in system.iter_mut().zip(row) {
+                for (sum, y) in line.iter_mut().zip(row.iter().chain(truth.get(item))) {
+                    *sum += x * y;
+                }
+            }
+        }
+        for (number, line) in system.iter_mut().enumerate() {
+            if let Some(diagonal) = line.get_mut(number) {
+                *diagonal += 1e-6;
+            }
+        }
+        let weights = solved(system);
+        for item in wanted {
+            if let Some(error) = errors.get_mut(item) {
+                let terms = features(item).into_iter().zip(weights);
+                *error -= terms.map(|(x, weight)| x * weight).sum::<f64>();
+            }
         }
     }
+    errors
 }
 
 /// Solves a linear system by Gaussian elimination with pivoting. The weight of a column without a pivot is 0.
-fn solved(mut system: Vec<Vec<f64>>) -> Vec<f64> {
-    let width = system.len();
-    for column in 0..width {
-        let size = |line: &Vec<f64>| value_of(line, column).abs();
-        let pivot = (column..width).max_by(|one, other| {
-            let [one, other] = [one, other].map(|at| system.get(*at).map_or(0.0, size));
-            one.total_cmp(&other)
-        });
+fn solved(mut system: LinearSystem) -> [f64; WIDTH] {
+    for column in 0..WIDTH {
+        let size = |line: &usize| {
+            system
+                .get(*line)
+                .map_or(0.0, |line| value_of(line, column).abs())
+        };
+        let pivot = (column..WIDTH).max_by(|one, other| size(one).total_cmp(&size(other)));
         system.swap(column, pivot.unwrap_or(column));
-        let own = system.get(column).cloned().unwrap_or_default();
+        let own = system.get(column).copied().unwrap_or_default();
         let divisor = value_of(&own, column);
         if divisor.abs() < 1e-12 {
             continue;
@@ -172,11 +143,13 @@ fn solved(mut system: Vec<Vec<f64>>) -> Vec<f64> {
             }
         }
     }
-    let weight = |(number, line): (usize, &Vec<f64>)| match value_of(line, number) {
-        diagonal if diagonal.abs() < 1e-12 => 0.0,
-        diagonal => value_of(line, width) / diagonal,
-    };
-    system.iter().enumerate().map(weight).collect()
+    std::array::from_fn(|number| {
+        let line = system.get(number).copied().unwrap_or_default();
+        match value_of(&line, number) {
+            diagonal if diagonal.abs() < 1e-12 => 0.0,
+            diagonal => value_of(&line, WIDTH) / diagonal,
+        }
+    })
 }
 
 /// Returns the probability of a mean at least as large as that of these differences, if the true mean is 0.

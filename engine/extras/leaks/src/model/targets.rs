@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{FOLDS, Folds, Prediction};
+use super::{Folds, Prediction};
 use crate::statistics::{correlation, counts, finite, ranks};
 use crate::table::CellTexts;
 use crate::world::AnswerColumn;
@@ -37,43 +37,31 @@ pub(crate) struct Targets {
 impl Targets {
     /// Converts the answers of test items. `None` if they are neither classes nor numbers, or all equal.
     pub(crate) fn new(label: &AnswerColumn) -> Option<Targets> {
+        let (mut classes, mut sorted) = (None, Vec::new());
         if label.is_class() {
             let mut frequent: Vec<(&str, usize)> =
                 counts(label.values.iter()).into_iter().collect();
             frequent.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
-            let most = match frequent.len() {
-                2 => 1,
-                _ => MAX_CLASSES,
-            };
-            let classes = frequent.into_iter().take(most);
-            let classes: Vec<String> = classes.map(|(class, _)| class.to_owned()).collect();
-            let mut targets = Targets {
-                width: classes.len(),
-                test: Vec::new(),
-                folds: Folds::default(),
-                has_known_classes: true,
-                classes: Some(classes),
-                sorted: Vec::new(),
-            };
-            targets.test = targets.encode(&label.values)?;
-            return Some(targets);
+            let most = if frequent.len() == 2 { 1 } else { MAX_CLASSES };
+            let frequent = frequent.into_iter().take(most);
+            classes = Some(frequent.map(|(class, _)| class.to_owned()).collect());
+        } else {
+            sorted = finite(label.numbers.as_ref()?);
+            sorted.sort_by(f64::total_cmp);
+            if sorted.first() == sorted.last() {
+                return None;
+            }
         }
-        let numbers = label.numbers.as_ref()?;
-        let mut sorted = finite(numbers);
-        sorted.sort_by(f64::total_cmp);
-        if sorted.first() == sorted.last() {
-            return None;
-        }
-        let scores = ranks(numbers).into_iter();
-        let scores = scores.map(|rank| vec![score(rank, numbers.len())]);
-        Some(Targets {
-            width: 1,
-            test: scores.collect(),
+        let mut targets = Targets {
+            width: classes.as_ref().map_or(1, Vec::len),
+            test: Vec::new(),
             folds: Folds::default(),
             has_known_classes: true,
-            classes: None,
+            classes,
             sorted,
-        })
+        };
+        targets.test = targets.encode(&label.values)?;
+        Some(targets)
     }
 
     pub(crate) fn is_class(&self) -> bool {
@@ -99,10 +87,12 @@ impl Targets {
             return (known > 0).then_some(rows);
         }
         let place = |answer: &str| {
-            let number: f64 = answer.trim().parse().ok()?;
+            let number = answer.trim().parse().ok();
+            let number = number.filter(|number: &f64| number.is_finite())?;
             let below = self.sorted.partition_point(|one| *one < number);
             let upto = self.sorted.partition_point(|one| *one <= number);
-            Some(vec![score((below + upto) as f64 / 2.0, self.sorted.len())])
+            let rank = (below + upto) as f64 / 2.0 - 0.5;
+            Some(vec![score(rank, self.sorted.len())])
         };
         let rows: Vec<Option<Vec<f64>>> = answers.iter().map(place).collect();
         let known = rows.iter().flatten().count();
@@ -127,37 +117,43 @@ fn score(rank: f64, count: usize) -> f64 {
 /// Number of neighbours on each side that a prediction from the nearest numbers averages.
 const NEIGHBOURS: usize = 2;
 
-/// Returns, for each item, the mean target of the items of other folds with the same value, minus the mean of all items of
-/// other folds. This mean is treated as an additional item, so that rare values predict less. Without the subtraction, the
-/// means of other folds would reveal the item's own fold.
-pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction {
-    let (folds_of_items, width, targets) = (&targets.folds, targets.width, &targets.test);
-    let mut sums: HashMap<&str, Vec<(Vec<f64>, usize)>> = HashMap::new();
-    for (item, (value, target)) in values.iter().zip(targets).enumerate() {
-        let Some(value) = value else { continue };
-        let folds = sums
-            .entry(value)
-            .or_insert_with(|| vec![(vec![0.0; width], 0); FOLDS]);
-        if let Some((sum, count)) = folds.get_mut(folds_of_items.fold(item)) {
-            add(sum, target);
-            *count += 1;
-        }
-    }
-    let means = means_of_other_folds(targets, folds_of_items, width);
-    let predict = |(item, value): (usize, &Option<&str>)| {
-        let folds = sums.get((*value)?)?;
-        let mean = means.get(folds_of_items.fold(item))?;
-        let (mut sum, mut count) = (mean.clone(), 1.0);
-        for (number, (part, size)) in folds.iter().enumerate() {
-            if number != folds_of_items.fold(item) {
-                add(&mut sum, part);
-                count += *size as f64;
+/// Predicts the items of each fold from those of other folds, minus the mean of other folds. Without the subtraction, the
+/// means of other folds would reveal the item's own fold. `predict` receives the items of the fold, those of other folds,
+/// and their mean.
+fn across_folds(
+    targets: &Targets,
+    predict: impl Fn(&[usize], &[usize], &[f64]) -> Prediction,
+) -> Prediction {
+    let items = targets.test.len();
+    let mut rows = vec![None; items];
+    for (wanted, known) in targets.folds.splits(items) {
+        let mean = mean(known.iter().filter_map(|item| targets.test.get(*item)));
+        let predicted = predict(&wanted, &known, &mean);
+        for (item, row) in wanted.iter().zip(predicted) {
+            let centred = row.map(|row| {
+                row.iter()
+                    .zip(&mean)
+                    .map(|(one, mean)| one - mean)
+                    .collect()
+            });
+            if let Some(cell) = rows.get_mut(*item) {
+                *cell = centred;
             }
         }
-        let centred = sum.iter().zip(mean).map(|(one, mean)| one / count - mean);
-        (count > 1.0).then(|| centred.collect())
-    };
-    values.iter().enumerate().map(predict).collect()
+    }
+    rows
+}
+
+/// Returns, for each item, the mean target of the items of other folds with the same value, minus the mean of all items of
+/// other folds. This mean is treated as an additional item, so that rare values predict less.
+pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction {
+    let value = |item: &usize| values.get(*item).copied().flatten();
+    across_folds(targets, |wanted, known, mean| {
+        let known = known.iter();
+        let known = known.filter_map(|item| Some((value(item)?, targets.test.get(*item)?)));
+        let wanted: Vec<Option<&str>> = wanted.iter().map(value).collect();
+        means_by_value(&wanted, known, mean, 1.0)
+    })
 }
 
 /// Returns, for each test item, the mean target of the training items with the same value. The overall mean is treated as
@@ -167,20 +163,29 @@ pub(crate) fn value_from_train(
     train: &[&str],
     targets: &[Vec<f64>],
 ) -> Prediction {
-    let width = targets.first().map_or(0, Vec::len);
-    let mut sums: HashMap<&str, (Vec<f64>, usize)> = HashMap::new();
-    for (value, target) in train.iter().zip(targets) {
-        let (sum, count) = sums.entry(value).or_insert_with(|| (vec![0.0; width], 0));
+    let known = train.iter().copied().zip(targets);
+    means_by_value(values, known, &mean(targets), 0.5)
+}
+
+/// Returns the mean target of the known items with each value. `mean` is treated as `weight` additional items.
+fn means_by_value<'a>(
+    values: &[Option<&str>],
+    known: impl Iterator<Item = (&'a str, &'a Vec<f64>)>,
+    mean: &[f64],
+    weight: f64,
+) -> Prediction {
+    let mut sums: HashMap<&str, (Vec<f64>, f64)> = HashMap::new();
+    for (value, target) in known {
+        let (sum, count) = sums.entry(value).or_insert_with(|| {
+            let first = mean.iter().map(|mean| mean * weight);
+            (first.collect(), weight)
+        });
         add(sum, target);
-        *count += 1;
+        *count += 1.0;
     }
-    let mean = mean(targets, width);
     let predict = |value: &Option<&str>| {
         let (sum, count) = sums.get((*value)?)?;
-        let total = *count as f64 + 0.5;
-        let cells = sum.iter().zip(&mean);
-        let cells = cells.map(|(one, mean)| (one + 0.5 * mean) / total);
-        Some(cells.collect())
+        Some(sum.iter().map(|sum| sum / count).collect())
     };
     values.iter().map(predict).collect()
 }
@@ -188,33 +193,12 @@ pub(crate) fn value_from_train(
 /// Returns, for each item, the mean target of the items of other folds with the nearest numbers, minus the mean of all items
 /// of other folds.
 pub(crate) fn by_nearest(numbers: &[f64], targets: &Targets) -> Prediction {
-    let (folds, targets) = (&targets.folds, &targets.test);
-    let mut order: Vec<usize> = (0..numbers.len().min(targets.len())).collect();
-    let number = |item: usize| numbers.get(item).copied().unwrap_or(f64::NAN);
-    order.retain(|item| number(*item).is_finite());
-    order.sort_by(|one, other| number(*one).total_cmp(&number(*other)).then(one.cmp(other)));
-    let width = targets.first().map_or(0, Vec::len);
-    let means = means_of_other_folds(targets, folds, width);
-    let mut rows = vec![None; numbers.len()];
-    for (place, item) in order.iter().enumerate() {
-        let own = folds.fold(*item);
-        let other = |at: &&usize| folds.fold(**at) != own;
-        let before = order.get(..place).unwrap_or_default().iter().rev();
-        let behind = order.get(place + 1..).unwrap_or_default().iter();
-        let near = before.filter(other).take(NEIGHBOURS);
-        let near = near.chain(behind.filter(other).take(NEIGHBOURS));
-        if let Some(row) = rows.get_mut(*item) {
-            let near = average(near.filter_map(|at| targets.get(*at)));
-            let mean = means.get(own).into_iter().flatten();
-            *row = near.map(|near| {
-                near.iter()
-                    .zip(mean)
-                    .map(|(one, mean)| one - mean)
-                    .collect()
-            });
-        }
-    }
-    rows
+    let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
+    across_folds(targets, |wanted, known, _| {
+        let known = known.iter();
+        let known = known.filter_map(|item| Some((number(item), targets.test.get(*item)?)));
+        means_of_nearest(wanted.iter().map(number), known, NEIGHBOURS)
+    })
 }
 
 /// Returns, for each test item, the mean target of the nearest training item below and above it.
@@ -223,29 +207,27 @@ pub(crate) fn nearest_from_train(
     train: &[f64],
     targets: &[Vec<f64>],
 ) -> Prediction {
-    let mut known: Vec<(f64, &Vec<f64>)> = train.iter().copied().zip(targets).collect();
-    known.retain(|(number, _)| number.is_finite());
-    known.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let predict = |number: &f64| {
-        if !number.is_finite() {
-            return None;
-        }
-        let place = known.partition_point(|(one, _)| one < number);
-        let from = place.saturating_sub(NEIGHBOURS / 2);
-        let near = known.get(from..(place + NEIGHBOURS / 2).min(known.len()))?;
-        average(near.iter().map(|(_, target)| *target))
-    };
-    numbers.iter().map(predict).collect()
+    let known = train.iter().copied().zip(targets);
+    means_of_nearest(numbers.iter().copied(), known, NEIGHBOURS / 2)
 }
 
-/// Returns, for each fold, the mean of the items of other folds.
-fn means_of_other_folds(targets: &[Vec<f64>], folds: &Folds, width: usize) -> Vec<Vec<f64>> {
-    let mean = |fold| {
-        let items = targets.iter().enumerate();
-        let others = items.filter(|(item, _)| folds.fold(*item) != fold);
-        average(others.map(|(_, target)| target)).unwrap_or_else(|| vec![0.0; width])
+/// Returns the mean target of the `count` known items below each number, and of as many above it. Equal numbers are half
+/// below and half above.
+fn means_of_nearest<'a>(
+    numbers: impl Iterator<Item = f64>,
+    known: impl Iterator<Item = (f64, &'a Vec<f64>)>,
+    count: usize,
+) -> Prediction {
+    let mut known: Vec<(f64, &Vec<f64>)> = known.filter(|(one, _)| one.is_finite()).collect();
+    known.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let predict = |number: f64| {
+        let below = known.partition_point(|(one, _)| *one < number);
+        let place = (below + known.partition_point(|(one, _)| *one <= number)) / 2;
+        let near = known.get(place.saturating_sub(count)..(place + count).min(known.len()));
+        let near = near.filter(|near| number.is_finite() && !near.is_empty())?;
+        Some(mean(near.iter().map(|(_, target)| *target)))
     };
-    (0..FOLDS).map(mean).collect()
+    numbers.map(predict).collect()
 }
 
 fn add(sum: &mut [f64], part: &[f64]) {
@@ -254,18 +236,15 @@ fn add(sum: &mut [f64], part: &[f64]) {
     }
 }
 
-fn mean(targets: &[Vec<f64>], width: usize) -> Vec<f64> {
-    average(targets.iter()).unwrap_or_else(|| vec![0.0; width])
-}
-
-fn average<'a>(rows: impl Iterator<Item = &'a Vec<f64>>) -> Option<Vec<f64>> {
+/// Returns the mean of some rows. It is empty if there are no rows.
+fn mean<'a>(rows: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
     let (mut sum, mut count): (Vec<f64>, f64) = (Vec::new(), 0.0);
     for row in rows {
         sum.resize(row.len(), 0.0);
         add(&mut sum, row);
         count += 1.0;
     }
-    (count > 0.0).then(|| sum.iter().map(|one| one / count).collect())
+    sum.iter().map(|one| one / count).collect()
 }
 
 /// Number of windows in which the direction of numbers is compared.

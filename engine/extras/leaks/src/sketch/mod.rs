@@ -87,10 +87,7 @@ impl Sketch {
 
     /// Returns the sketches of the same picture if it is rotated, mirrored or inverted.
     pub(crate) fn variants(&self) -> Vec<(&'static str, Sketch)> {
-        let variants = picture::variants(&self.0).into_iter();
-        variants
-            .map(|(name, values)| (name, Sketch(values)))
-            .collect()
+        picture::variants(&self.0)
     }
 
     /// Returns the distance of two sketches, between 0 and 2. `None` if it is at least `limit`, or if the sketches have
@@ -230,7 +227,7 @@ mod tests {
         let data: Vec<u8> = (0..4000)
             .flat_map(|at| (tone(at) as i16).to_le_bytes())
             .collect();
-        let head = b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\x02\0\x10\0data\xff\xff\0\0";
+        let head = b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\x02\0\x10\0data\x40\x1f\0\0";
         let file = [head.as_slice(), &data].concat();
         let mut wing = Wing::new(u64::MAX, 100);
         for number in 0..1000 {

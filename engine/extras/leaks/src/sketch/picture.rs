@@ -96,7 +96,7 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
 }
 
 /// Returns the sketches of a picture if it is rotated, mirrored or inverted, with a name for each change.
-pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
+pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Sketch)> {
     let names = [
         "",
         " mirrored",
@@ -107,42 +107,40 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
         " rotated by 270 degrees",
         " mirrored and rotated",
     ];
-    let mut found = Vec::new();
-    for sign in [1, -1] {
-        for (number, name) in names.iter().enumerate() {
-            if (number, sign) == (0, 1) {
-                continue;
+    let colour = SIDE * SIDE;
+    let grids = [
+        (0, SIDE),
+        (colour, COLOURS),
+        (colour + COLOURS * COLOURS, COLOURS),
+    ];
+    let changed = |number: usize, sign: i16| {
+        let flip = |bit, place, side| {
+            if number & bit == bit {
+                side - 1 - place
+            } else {
+                place
             }
-            let mut rotated = Vec::with_capacity(values.len());
-            let colour = SIDE * SIDE;
-            let grids = [
-                (0, SIDE),
-                (colour, COLOURS),
-                (colour + COLOURS * COLOURS, COLOURS),
-            ];
-            for (begin, side) in grids {
-                for row in 0..side {
-                    for column in 0..side {
-                        let across = if number & 1 == 1 {
-                            side - 1 - column
-                        } else {
-                            column
-                        };
-                        let down = if number & 2 == 2 { side - 1 - row } else { row };
-                        let (row, column) = match number & 4 {
-                            4 => (across, down),
-                            _ => (down, across),
-                        };
-                        let value = values.get(begin + row * side + column);
-                        rotated.push(sign * value.copied().unwrap_or(0));
-                    }
-                }
-            }
-            let name = if sign < 0 { " inverted" } else { name };
-            found.push((name, rotated.into_boxed_slice()));
-        }
-    }
-    found
+        };
+        let cells = grids.iter().flat_map(|(begin, side)| {
+            (0..side * side).map(move |at| {
+                let (across, down) = (flip(1, at % side, *side), flip(2, at / side, *side));
+                let (row, column) = match number & 4 {
+                    4 => (across, down),
+                    _ => (down, across),
+                };
+                begin + row * side + column
+            })
+        });
+        let value = |place| sign * values.get(place).copied().unwrap_or(0);
+        Sketch(cells.map(value).collect())
+    };
+    let changes = names.iter().enumerate();
+    let same = changes
+        .clone()
+        .skip(1)
+        .map(|(number, name)| (*name, changed(number, 1)));
+    let inverted = changes.map(|(number, _)| (" inverted", changed(number, -1)));
+    same.chain(inverted).collect()
 }
 
 /// For each pixel along a side: the field that contains it, or the two fields and their weights.

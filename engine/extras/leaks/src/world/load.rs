@@ -61,25 +61,19 @@ impl World {
         item_of.retain(|id, _| !is_missing(id));
         let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
         let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
-        let mut is_chosen = vec![false; ids.len()];
-        for item in &chosen {
-            if let Some(one) = is_chosen.get_mut(*item) {
-                *one = true;
-            }
-        }
-        let labels = labels(&answers, &sample, key, &rows, &is_chosen);
+        let labels = labels(&answers, &sample, key, &rows, step);
         let key_name = answers.names.get(key).cloned().unwrap_or_default();
         // With millions of rows, the answers need as much memory as everything else.
         drop((answers, rows));
         if sample.is_sample() {
             let is_wanted = |cell: &str| {
-                item_of
-                    .get(cell)
-                    .and_then(|item: &usize| is_chosen.get(*item))
-                    == Some(&true)
+                let item = item_of.get(cell);
+                item.is_some_and(|item| usize::is_multiple_of(*item, step))
             };
             sample = table_in(&input.sample, &input.limits, room, &is_wanted)?;
         }
+        let sample_path = input.sample.strip_prefix(&input.public);
+        let sample_path = sample_path.unwrap_or(&input.sample);
         let is_plain = |id: &&String| id.len() <= 5 && id.parse::<u32>().is_ok();
         let plain = ids.iter().filter(is_plain).count();
         let lower = |item: &usize| Some((ids.get(*item)?.to_lowercase(), *item));
@@ -89,7 +83,7 @@ impl World {
             has_digits: ids.iter().all(has_digit),
             lower,
             chosen,
-            is_chosen,
+            step,
             key_name,
             has_plain_ids: plain * 2 > ids.len(),
             parts_share_ids: false,
@@ -98,7 +92,7 @@ impl World {
             ids,
             item_of,
             labels,
-            sample_path: relative(&input.public, &input.sample),
+            sample_path: sample_path.to_string_lossy().into_owned(),
             sample,
             public: PublicContent::default(),
             bundle: Vec::new(),
@@ -139,11 +133,6 @@ fn files_of_bundle(
     };
     seen.map_err(|cause| failed(bundle, cause))?;
     Ok(files)
-}
-
-fn relative(public: &Path, path: &Path) -> String {
-    let inner = path.strip_prefix(public).unwrap_or(path);
-    inner.to_string_lossy().into_owned()
 }
 
 fn table_in(
@@ -190,9 +179,9 @@ fn labels(
     sample: &ColumnTable,
     key: usize,
     rows: &[usize],
-    is_chosen: &[bool],
+    step: usize,
 ) -> Vec<AnswerColumn> {
-    let items = is_chosen.len();
+    let items = rows.iter().max().map_or(0, |last| last + 1);
     let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
         // Columns with the same values in the sample submission are not answers. If the sample submission has other
@@ -217,16 +206,14 @@ fn labels(
         }
         let values = values.into_iter().map(Option::unwrap_or_default);
         let values: CellTexts = values.collect();
-        let of_chosen = rows.iter().zip(column.iter());
-        let of_chosen = of_chosen.filter(|(item, _)| is_chosen.get(**item) == Some(&true));
+        let of_chosen = rows.iter().copied().zip(column.iter().map(str::to_owned));
+        let of_chosen = of_chosen.filter(|(item, _)| item.is_multiple_of(step));
         let into = if is_shown { &mut shown } else { &mut labels };
         into.push(AnswerColumn {
             name: name.clone(),
             numbers: numbers(&values),
             values,
-            rows: of_chosen
-                .map(|(item, cell)| (*item, cell.to_owned()))
-                .collect(),
+            rows: of_chosen.collect(),
         });
     }
     // A sample submission may contain the answers.

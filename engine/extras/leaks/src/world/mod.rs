@@ -10,7 +10,7 @@ use crate::facts::ItemFacts;
 use crate::facts::files::Trained;
 use crate::sketch::{ContentDigest, Gallery};
 use crate::table::{CellTexts, ColumnTable, numbers};
-use crate::text::{is_test, is_train};
+use crate::text::{file_name, is_test, is_train};
 
 pub use load::LeakInput;
 pub(crate) use public::named_in;
@@ -36,7 +36,8 @@ pub(crate) struct World {
     pub bundle: Vec<PublicFile>,
     /// The test items whose facts are collected: all of them, or an even sample.
     pub chosen: Vec<usize>,
-    is_chosen: Vec<bool>,
+    /// Every item whose number is a multiple of this is chosen.
+    step: usize,
     /// Name of the id column.
     pub key_name: String,
     /// The chosen items by id in lower case.
@@ -75,12 +76,12 @@ impl World {
 
     /// Returns whether facts of this item are collected.
     pub(crate) fn has_facts(&self, item: usize) -> bool {
-        self.is_chosen.get(item).copied().unwrap_or(false)
+        item.is_multiple_of(self.step)
     }
 
     /// Returns the item whose id a text is, or whose file it names. Only for items whose facts are collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
-        let name = text.rsplit('/').next().unwrap_or(text);
+        let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let found = [text, name, stem]
             .iter()
@@ -127,18 +128,15 @@ impl World {
 
     /// Returns the column of a table that contains ids of items, if there is one.
     pub(crate) fn key_of(&self, table: &ColumnTable) -> Option<usize> {
-        let mut best: Option<(usize, usize)> = None;
-        for (place, column) in table.columns.iter().enumerate() {
-            if self.has_plain_ids && table.names.get(place) != Some(&self.key_name) {
-                continue;
-            }
-            let items = column.iter().filter_map(|cell| self.item_of_name(cell));
-            let items: HashSet<usize> = items.collect();
-            if items.len() >= self.min_items() && best.is_none_or(|(_, most)| items.len() > most) {
-                best = Some((place, items.len()));
-            }
-        }
-        best.map(|(place, _)| place)
+        let columns = table.columns.iter().enumerate().rev();
+        let of_items = columns.filter_map(|(place, column)| {
+            let is_key = !self.has_plain_ids || table.names.get(place) == Some(&self.key_name);
+            let cells = column.iter().filter(|_| is_key);
+            let items: HashSet<usize> = cells.filter_map(|cell| self.item_of_name(cell)).collect();
+            (items.len() >= self.min_items()).then_some((items.len(), place))
+        });
+        let best = of_items.max_by_key(|(items, _)| *items);
+        best.map(|(_, place)| place)
     }
 
     /// Returns the rows of items whose facts are collected, as row and item.
@@ -179,6 +177,16 @@ impl World {
             .collect()
     }
 
+    /// Returns the cells of a column for the chosen items.
+    pub(crate) fn cells<'a>(
+        &self,
+        column: &'a CellTexts,
+        row_of: &RowOfItem,
+    ) -> Vec<Option<&'a str>> {
+        let cell = |item| column.get(*row_of.get(item)?);
+        self.chosen.iter().map(cell).collect()
+    }
+
     /// Returns the ids of training items.
     pub(crate) fn train_ids<'a>(&self, table: &'a ColumnTable) -> Option<&'a CellTexts> {
         table.column(&self.key_name)
@@ -187,21 +195,19 @@ impl World {
     /// Returns the column with the ids of test items, if there is one, and the item of each row. It must contain at
     /// least half of the items and hardly any other value.
     fn items_in(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
-        let mut best: Option<(usize, usize, Vec<Option<usize>>)> = None;
-        for (place, column) in table.columns.iter().enumerate() {
+        // A sample of rows contains at least the chosen items.
+        let all = match table.is_sample() {
+            true => self.chosen.len(),
+            false => self.ids.len(),
+        };
+        let columns = table.columns.iter().enumerate().rev();
+        let of_items = columns.filter_map(|(place, column)| {
             let items = column.iter().map(|cell| self.item_of.get(cell).copied());
             let items: Vec<Option<usize>> = items.collect();
-            // A sample of rows contains at least the chosen items.
-            let all = match table.is_sample() {
-                true => self.chosen.len(),
-                false => self.ids.len(),
-            };
-            let is_best = |hits: &usize| best.as_ref().is_none_or(|(_, most, _)| hits > most);
-            if let Some(hits) = hits(&items, all).filter(is_best) {
-                best = Some((place, hits, items));
-            }
-        }
-        best.map(|(place, _, items)| (place, items))
+            Some((hits(&items, all)?, place, items))
+        });
+        let best = of_items.max_by_key(|(hits, ..)| *hits);
+        best.map(|(_, place, items)| (place, items))
             .or_else(|| self.items_of_pairs(table))
     }
 
@@ -251,7 +257,7 @@ impl World {
 
     /// Returns whether this is the sample submission, or a copy of it.
     pub(crate) fn is_sample(&self, path: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+        let name = file_name(path).to_ascii_lowercase();
         path == self.sample_path || name.contains("sample") && name.contains("ubmission")
     }
 
@@ -392,8 +398,6 @@ pub(crate) struct PublicContent {
     pub gallery: Gallery,
     /// Facts from items' own files.
     pub facts: ItemFacts,
-    /// Series in files of test and training items.
-    pub series: Vec<Series>,
 }
 
 /// A public file, or a member of an archive.
@@ -415,12 +419,4 @@ pub(crate) struct PublicTableFile {
     pub table: ColumnTable,
     /// The column with the ids of test items, and the item of each row.
     pub items: Option<(usize, Vec<Option<usize>>)>,
-}
-
-/// The numbers in an item's file, column by column, as bit patterns.
-#[derive(Debug)]
-pub(crate) struct Series {
-    pub path: String,
-    pub is_item: bool,
-    pub numbers: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! Reads all public files in one pass and collects tables, texts, arrays, series, sketches, and the facts of items' own
+//! Reads all public files in one pass and collects tables, texts, arrays, sketches, and the facts of items' own
 //! files.
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,9 +10,7 @@ use std::path::Path;
 use prep_contents::entries::Entry;
 use prep_contents::listing::Listing;
 use prep_contents::table::npy::ArrayFile;
-use prep_contents::{
-    ContentsError, Format, Resources, Result, Row, TableReader as _, entries, read,
-};
+use prep_contents::{ContentsError, Format, Resources, Result, TableReader as _, entries, read};
 use prep_failure::units;
 
 use super::file::{Keep, MAX_TEXT, see};
@@ -22,8 +20,8 @@ use crate::finding::{LeaksError, failed};
 use crate::series;
 use crate::statistics::counts;
 use crate::table::{CellTexts, ColumnTable};
-use crate::text::{ContentKind, is_train};
-use crate::world::{PublicContent, PublicFile, PublicTableFile, Series, World};
+use crate::text::{ContentKind, file_name, is_train};
+use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
 /// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
 const MAX_ARRAYS: usize = 32;
@@ -39,16 +37,13 @@ const MAX_ITEM_TEXT: u64 = 1 << 20;
 /// Maximum number of bytes of a TFRecord file that are read.
 const MAX_RECORDS: u64 = 64 << 20;
 
-/// Maximum total length of all texts in memory, and maximum number of values of all series.
+/// Maximum total length of all texts in memory.
 const MAX_ALL_TEXT: u64 = 1 << 30;
-const MAX_SERIES: u64 = 20_000_000;
 
 /// Memory for tables: a constant, plus an amount per byte of the public files on disk. This limits the memory that
 /// malicious files with an extreme compression ratio can use. Texts may use half of it.
 const TABLE_MEMORY: u64 = 1 << 28;
 const TABLE_MEMORY_PER_BYTE: u64 = 24;
-/// The number of values of all series is limited to one for this number of bytes.
-const BYTES_PER_SERIES_VALUE: u64 = 16;
 
 /// Everything that is collected while the files are read.
 struct Collected<'w> {
@@ -64,7 +59,6 @@ struct Collected<'w> {
     /// Number of files so far.
     place: usize,
     examined_bytes: u64,
-    series_left: u64,
     text_left: u64,
     /// Remaining memory for tables.
     room: u64,
@@ -90,7 +84,6 @@ impl World {
             unexamined: 0,
             place: 0,
             examined_bytes: 0,
-            series_left: (for_tables / BYTES_PER_SERIES_VALUE).min(MAX_SERIES),
             text_left: MAX_ALL_TEXT.min(memory / 4).min(for_tables / 2),
             room: for_tables.min(memory / 2),
         };
@@ -219,10 +212,9 @@ impl Collected<'_> {
             }
         }
         self.add_records(&current);
-        self.add_variables(&current);
         self.add_opaque_file(&current);
         let is_text_kept = self.add_text(&current);
-        self.add_series(&current);
+        self.add_sketch(&current);
         let (kind, bytes) = (current.kind, seen.bytes);
         self.content.files.push(seen);
         if format == Some(Format::Array) {
@@ -291,21 +283,6 @@ impl Collected<'_> {
         }
     }
 
-    /// Adds the variables of a MATLAB file that does not belong to an item.
-    fn add_variables(&mut self, current: &CurrentFile<'_>) {
-        let CurrentFile { path, head, .. } = *current;
-        if current.kind != ContentKind::Matlab || current.is_item {
-            return;
-        }
-        let found = records::vectors(head, self.world.ids.len());
-        let tables = found.into_iter().map(|(name, numbers)| {
-            let cells = numbers.iter().map(f64::to_string).collect();
-            let table = ColumnTable::new(vec!["value".to_owned()], vec![cells]);
-            (format!("{path}: {name}"), table)
-        });
-        self.tables.extend(tables);
-    }
-
     fn add_records(&mut self, current: &CurrentFile<'_>) {
         if current.kind != ContentKind::Records {
             return;
@@ -327,91 +304,73 @@ impl Collected<'_> {
     /// of items.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
-        if current.kind != ContentKind::Opaque || current.is_item || is_train(path) {
+        let is_opaque = matches!(current.kind, ContentKind::Opaque | ContentKind::Matlab);
+        if !is_opaque || current.is_item || is_train(path) {
             return;
         }
-        match current.keep {
-            Keep::All if seen.bytes <= MAX_TEXT => {
-                let (world, facts) = (self.world, &mut self.content.facts);
-                let item_of = |text: &str| world.item_in_text(text);
-                match plain_text(current.head) {
-                    Some(text) => {
-                        lines::collect(path, text, &item_of, facts);
-                        lines::collect_encoded(path, text, &item_of, facts);
-                    }
-                    None => {
-                        lines::collect_strings(path, current.head, world.shortest, &item_of, facts);
-                        let bytes = units::bytes(seen.bytes);
-                        let what = format!("{path}: {bytes}, only its texts were searched");
-                        self.content.unread.push(what);
-                    }
-                }
+        let (world, facts) = (self.world, &mut self.content.facts);
+        let item_of = |text: &str| world.item_in_text(text);
+        let is_searched = current.keep == Keep::All && seen.bytes <= MAX_TEXT;
+        let note = match plain_text(current.head) {
+            _ if !is_searched => "",
+            Some(text) => {
+                lines::collect(path, text, &item_of, facts);
+                lines::collect_encoded(path, text, &item_of, facts);
+                return;
             }
-            _ => {
-                let bytes = units::bytes(seen.bytes);
-                self.content.unread.push(format!("{path}: {bytes}"));
+            None => {
+                lines::collect_strings(path, current.head, world.shortest, &item_of, facts);
+                ", only its texts were searched"
             }
-        }
+        };
+        let bytes = units::bytes(seen.bytes);
+        self.content.unread.push(format!("{path}: {bytes}{note}"));
     }
 
-    /// Keeps a text, or sketches a file. Returns whether a text was kept.
+    /// Keeps a text. Returns whether it was kept.
     fn add_text(&mut self, current: &CurrentFile<'_>) -> bool {
-        let (path, seen, head) = (current.path, current.seen, current.head);
-        match current.keep {
-            // The length may not have been known before the file was read.
-            Keep::Text if seen.bytes <= MAX_TEXT.min(self.text_left) => {
-                self.text_left = self.text_left.saturating_sub(seen.bytes);
-                let text = String::from_utf8_lossy(head).into_owned();
-                self.content.texts.push((path.to_owned(), text));
-                return true;
-            }
-            Keep::All if current.is_item || is_train(path) => {
-                let wing = self.content.gallery.wing(current.is_item);
-                if wing.wants(path, seen.bytes) {
-                    wing.add(path, seen.content, head);
-                }
-            }
-            _ => {}
+        let bytes = current.seen.bytes;
+        // The length may not have been known before the file was read.
+        let is_kept = current.keep == Keep::Text && bytes <= MAX_TEXT.min(self.text_left);
+        if is_kept {
+            self.text_left = self.text_left.saturating_sub(bytes);
+            let text = String::from_utf8_lossy(current.head).into_owned();
+            self.content.texts.push((current.path.to_owned(), text));
         }
-        false
+        is_kept
     }
 
-    fn add_series(&mut self, current: &CurrentFile<'_>) {
+    /// Sketches a file of one of the parts, and adds the features of a series.
+    fn add_sketch(&mut self, current: &CurrentFile<'_>) {
         let (path, seen, head) = (current.path, current.seen, current.head);
         if current.keep == Keep::Head || !current.is_item && !is_train(path) {
             return;
         }
-        let Some(columns) = series::columns(path, head) else {
-            return;
-        };
-        if current.keep == Keep::Text {
-            let wing = self.content.gallery.wing(current.is_item);
+        let columns = series::columns(path, head);
+        let wing = self.content.gallery.wing(current.is_item);
+        if wing.wants(path, seen.bytes) && (current.keep == Keep::All || columns.is_some()) {
             wing.add(path, seen.content, head);
         }
-        if self.series_left > 0 {
-            let numbers = columns.iter().flatten().map(|one| one.to_bits());
-            let numbers: Vec<u64> = numbers.collect();
-            self.series_left = self.series_left.saturating_sub(numbers.len() as u64);
-            self.content.series.push(Series {
-                path: path.to_owned(),
-                is_item: current.is_item,
-                numbers,
-            });
-        }
-        if let Some(item) = current.own {
+        if let (Some(item), Some(columns)) = (current.own, columns) {
             for (name, value) in series::summary(&columns) {
                 self.content.facts.number(Channel::Look, &name, item, value);
             }
         }
     }
 
-    /// Reads the columns of an array in an `.npz` file, or of an array with a row for each item, if it is not too large.
+    /// Reads an array in an `.npz` file, or an array with a row for each item, if it is not too large.
     fn add_array(&mut self, path: &str, place: &Path) {
-        let is_member = path.contains(".npz/");
-        let columns = columns_of(place, self.resources, self.room / 4);
-        let rows = |columns: &Vec<CellTexts>| columns.first().map_or(0, CellTexts::len);
-        let is_read = |columns: &Vec<CellTexts>| is_member || rows(columns) == self.world.ids.len();
-        let columns = columns.filter(is_read).unwrap_or_default();
+        let limits = &self.resources.limits;
+        let header = ArrayFile::open(place, limits).ok();
+        let is_narrow = header.is_some_and(|array| array.columns().len() <= MAX_COLUMNS);
+        let read =
+            || ColumnTable::read(place, Format::Array, limits, self.room / 4, &|_| false).ok();
+        let table = is_narrow.then(read).flatten();
+        let table = table.filter(|table| {
+            let is_read = path.contains(".npz/") || table.rows() == self.world.ids.len();
+            is_read && !table.is_sample()
+        });
+        let columns = table.map(|table| table.columns).unwrap_or_default();
         self.arrays.push((path.to_owned(), columns));
     }
 
@@ -448,8 +407,6 @@ impl Collected<'_> {
     }
 }
 
-/// Memory of an element of an array that is read as a table.
-const BYTES_PER_ELEMENT: u64 = 64;
 /// Maximum number of columns of an array that is read as a table.
 const MAX_COLUMNS: usize = 64;
 
@@ -483,24 +440,6 @@ fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, Colum
     tables.filter(|(_, table)| table.rows() > 0).collect()
 }
 
-/// Returns the columns of an array. `None` if it is too large, or not an array.
-fn columns_of(place: &Path, resources: &Resources<'_>, room: u64) -> Option<Vec<CellTexts>> {
-    let file = ArrayFile::open(place, &resources.limits).ok()?;
-    let width = file.columns().len();
-    let elements: u64 = file.header().shape.iter().product();
-    if width > MAX_COLUMNS || elements > room / BYTES_PER_ELEMENT {
-        return None;
-    }
-    let (mut rows, mut row) = (file.rows().ok()?, Row::default());
-    let mut columns = vec![CellTexts::default(); width];
-    while rows.next(&mut row).ok()? {
-        for (place, column) in columns.iter_mut().enumerate() {
-            column.push(&String::from_utf8_lossy(row.cell(place)));
-        }
-    }
-    Some(columns)
-}
-
 /// Returns the content as text, if it contains no control characters except line breaks and tabs.
 fn plain_text(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content).ok()?;
@@ -530,7 +469,7 @@ pub(crate) fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
     if path.contains(id) {
         return id;
     }
-    let name = id.rsplit('/').next().unwrap_or(id);
+    let name = file_name(id);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     if path.contains(stem) { stem } else { "" }
 }

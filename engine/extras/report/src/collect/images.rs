@@ -100,14 +100,8 @@ fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
 
 /// Lists the directories and archives of `public` with their images.
 fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
-    let mut groups = Vec::new();
-    let mut top_level_images = Vec::new();
-    for path in entries(public) {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    let (mut groups, mut top_level_images) = (Vec::new(), Vec::new());
+    for (name, path) in entries(public) {
         if path.is_dir() {
             let mut images = Vec::new();
             walk(&path, &mut images);
@@ -122,22 +116,23 @@ fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
     groups
 }
 
-/// Lists the entries of a directory, sorted by name.
-fn entries(directory: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = match fs::read_dir(directory) {
-        Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
-        Err(_) => Vec::new(),
-    };
-    paths.sort();
-    paths
+/// Lists the names and paths of the entries of a directory, sorted by name.
+fn entries(directory: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let entries = entries.map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, entry.path())
+    });
+    let mut entries: Vec<(String, PathBuf)> = entries.collect();
+    entries.sort();
+    entries
 }
 
 fn walk(directory: &Path, images: &mut Vec<Image>) {
-    for path in entries(directory) {
+    for (name, path) in entries(directory) {
         if images.len() >= MAX_FILES {
             return;
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if is_image_name(&name) {
             images.push(Image { path, member: None });
         } else if !name.contains('.') && path.is_dir() {
@@ -150,18 +145,20 @@ fn members(archive: &Path) -> Vec<Image> {
     let list = || {
         let file = File::open(archive).ok()?;
         let length = file.metadata().ok()?.len();
-        ZipDirectory::read(&file, 0..length, &DecodingLimits::default().budget(length)).ok()
+        let budget = DecodingLimits::default().budget(length);
+        Some(
+            ZipDirectory::read(&file, 0..length, &budget)
+                .ok()?
+                .entries(),
+        )
     };
-    let entries = list().map_or_else(Vec::new, |listing| listing.entries());
-    let entries = entries
-        .into_iter()
-        .filter(|entry| !entry.is_directory && is_image_name(&entry.path));
-    entries
-        .map(|entry| Image {
-            path: archive.to_owned(),
-            member: Some(entry),
-        })
-        .collect()
+    let entries = list().into_iter().flatten();
+    let entries = entries.filter(|entry| !entry.is_directory && is_image_name(&entry.path));
+    let image = |entry| Image {
+        path: archive.to_owned(),
+        member: Some(entry),
+    };
+    entries.map(image).collect()
 }
 
 fn size(image: &Image) -> Option<ImageSize> {

@@ -192,64 +192,49 @@ fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     (counts.len() <= MAX_CLASS_VALUES || counts.len() * 2 <= rows).then_some(counts)
 }
 
+/// Returns the fractions of the classes, by frequency in train. If no table of `public` contains the classes, they are
+/// numbered and sorted by their frequency in test.
 fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) -> Option<Spread> {
     let total = |counts: &BTreeMap<String, f64>| counts.values().sum::<f64>();
-    let test_total = total(test);
-    let train_total = train.map(total);
+    let (train_total, test_total) = (train.map(total), total(test));
     if test_total <= 0.0 || train_total.is_some_and(|sum| sum <= 0.0) {
         return None;
     }
-    let Some((train, train_total)) = train.zip(train_total) else {
-        return unnamed_classes(test, test_total);
-    };
-    let mut order: Vec<(&String, f64)> = train.iter().map(|(name, count)| (name, *count)).collect();
+    let mut order: Vec<(&String, f64)> = train
+        .unwrap_or(test)
+        .iter()
+        .map(|(name, count)| (name, *count))
+        .collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let shown = match order.len() <= MAX_CLASS_VALUES {
+    let shown = match train.is_some() && order.len() <= MAX_CLASS_VALUES {
         true => MAX_CLASS_VALUES,
         false => MAX_CLASSES,
     };
+    let shares = |name, in_train: f64, in_test: f64| Shares {
+        name,
+        train: train_total.map(|total| in_train / total),
+        test: Some(in_test / test_total),
+    };
     let mut classes = Vec::new();
-    let (mut seen_train, mut seen_test) = (0.0, 0.0);
-    for (name, count) in order.iter().take(shown) {
+    let (mut rest_train, mut rest_test) = (train_total.unwrap_or(0.0), test_total);
+    for (at, (name, count)) in order.iter().take(shown).enumerate() {
         let in_test = test.get(*name).copied().unwrap_or(0.0);
-        seen_train += count;
-        seen_test += in_test;
-        classes.push(Shares {
-            name: tables::shortened(name),
-            train: Some(count / train_total),
-            test: Some(in_test / test_total),
-        });
+        rest_train -= count;
+        rest_test -= in_test;
+        let name = match train {
+            Some(_) => tables::shortened(name),
+            None => format!("class {}", at + 1),
+        };
+        classes.push(shares(name, *count, in_test));
     }
-    let (rest_train, rest_test) = (train_total - seen_train, test_total - seen_test);
-    if rest_train > 0.5 || rest_test > 0.5 {
+    if train.is_some() && rest_train.max(rest_test) > 0.5 {
         let name = match order.len().saturating_sub(shown) {
             0 => "not in train".to_owned(),
             more => format!("{more} others"),
         };
-        classes.push(Shares {
-            name,
-            train: Some(rest_train / train_total),
-            test: Some(rest_test / test_total),
-        });
+        classes.push(shares(name, rest_train, rest_test));
     }
-    Some(Spread::Classes(classes))
-}
-
-/// Returns the fractions of unnamed classes. Used if no table of `public` contains the classes.
-fn unnamed_classes(test: &BTreeMap<String, f64>, test_total: f64) -> Option<Spread> {
-    let mut order: Vec<f64> = test.values().copied().collect();
-    order.sort_by(|a, b| b.total_cmp(a));
-    let classes = order
-        .iter()
-        .take(MAX_CLASSES)
-        .enumerate()
-        .map(|(at, count)| Shares {
-            name: format!("class {}", at + 1),
-            train: None,
-            test: Some(count / test_total),
-        });
-    let classes: Vec<Shares> = classes.collect();
-    (classes.len() > 1).then_some(Spread::Classes(classes))
+    (train.is_some() || classes.len() > 1).then_some(Spread::Classes(classes))
 }
 
 /// Returns a histogram of the values between the quantiles 0.001 and 0.999. Values outside are in the first or last

@@ -73,7 +73,7 @@ pub struct CompetitionPage {
 
 impl CompetitionPage {
     pub fn file_count(&self) -> u64 {
-        self.files.iter().map(|file| file.files).sum()
+        self.files.iter().map(|file| file.output.files).sum()
     }
 
     /// Returns whether this is a different variant than the base.
@@ -90,7 +90,7 @@ impl CompetitionPage {
     }
 
     pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes).sum()
+        self.files.iter().map(|file| file.output.bytes).sum()
     }
 }
 
@@ -153,17 +153,14 @@ fn competition(
         Ok(pipeline) => (Some(pipeline), None),
         Err(error) => (None, Some(error.message)),
     };
-    let plan = pipeline
-        .as_ref()
-        .map(|_| plan(task, id, &variant))
-        .transpose()?;
-    let plan = plan.and_then(|mut plan| match plan.refused.pop() {
-        Some((_, error)) => {
-            problem = Some(error.message);
-            None
-        }
-        None => Some(plan),
-    });
+    let mut plan = match pipeline {
+        Some(_) => Some(plan(task, id, &variant)?),
+        None => None,
+    };
+    if let Some((_, error)) = plan.as_mut().and_then(|plan| plan.refused.pop()) {
+        problem = Some(error.message);
+        plan = None;
+    }
     let preparation = manifest.as_ref().and_then(|one| one.preparation.as_ref());
     let prepared_at = preparation.and_then(|one| i64::try_from(one.at).ok());
     let contents = match (&manifest, &pipeline) {
@@ -179,25 +176,19 @@ fn competition(
     let leaderboard = prep_app::leaderboard(entry).ok();
     Ok(CompetitionPage {
         id: id.to_owned(),
-        name: pipeline
-            .as_ref()
-            .map_or(id, |pipeline| &pipeline.name)
-            .to_owned(),
-        category: pipeline
-            .as_ref()
-            .map_or_else(String::new, |pipeline| pipeline.category.clone()),
+        name: pipeline.as_ref().map_or(id, |one| &one.name).to_owned(),
+        category: pipeline.as_ref().map_or("", |one| &one.category).to_owned(),
         sets: entry.sets().filter(|set| *set != "all").collect(),
         state,
         comparability: manifest
             .as_ref()
             .and_then(|manifest| Comparability::of_prepared(entry, manifest).ok()),
         problem,
-        bundle_md5: pipeline
-            .as_ref()
-            .and_then(|pipeline| pipeline.bundle.md5.clone()),
-        files: manifest.as_ref().map_or_else(Vec::new, |manifest| {
-            tables::files(manifest, pipeline.as_ref(), entry)
-        }),
+        bundle_md5: pipeline.as_ref().and_then(|one| one.bundle.md5.clone()),
+        files: match &manifest {
+            Some(manifest) => tables::files(manifest, pipeline.as_ref(), entry),
+            None => Vec::new(),
+        },
         steps: match &plan {
             Some(plan) => steps(plan, id, store)?,
             None => Vec::new(),

@@ -5,17 +5,16 @@
 
 use std::fs::File;
 use std::io;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 
 use prep_app::CatalogEntry;
+use prep_contents::table::{DetectedFile, unquoted};
+use prep_contents::{DecodingLimits, Format, Row};
 use prep_digests::ChecksumStatus;
-use prep_formats::json::{
-    JsonElements, JsonLines, JsonObject, JsonString, JsonValue, WriteOptions,
-};
 use prep_formats::pandas::{CellValue, ColumnData, Frame, FrameColumn, ReadOptions, read_frame};
 use prep_spec::Pipeline;
-use prep_steps::Manifest;
+use prep_steps::{Manifest, PublishedOutput};
 
 /// Maximum number of bytes that are read per table.
 const MAX_TABLE_BYTES: u64 = 16 << 20;
@@ -102,18 +101,17 @@ impl PublicTable {
 
     /// Returns the fraction of missing cells of each column.
     pub fn missing(&self) -> Vec<(&str, f64)> {
+        let fraction = |column: &FrameColumn| {
+            let cells = column.data.values();
+            let missing = cells.filter(|cell| *cell == CellValue::Missing).count();
+            #[allow(clippy::cast_precision_loss)] // the result is a fraction
+            let fraction = missing as f64 / self.frame.rows as f64;
+            fraction
+        };
         let columns = self.frame.columns.iter();
-        #[allow(clippy::cast_precision_loss)] // the result is a fraction
-        let fraction = |column: &FrameColumn| missing(column) as f64 / self.frame.rows as f64;
-        columns
-            .map(|column| (column.name.as_str(), fraction(column)))
-            .collect()
+        let columns = columns.map(|column| (column.name.as_str(), fraction(column)));
+        columns.collect()
     }
-}
-
-fn missing(column: &FrameColumn) -> usize {
-    let cells = column.data.values();
-    cells.filter(|cell| *cell == CellValue::Missing).count()
 }
 
 /// The result of comparing an output with its published checksum.
@@ -132,15 +130,8 @@ pub enum OutputComparison {
 }
 
 /// One output: a file, or a directory of files.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputFile {
-    pub path: String,
-    pub files: u64,
-    pub bytes: u64,
-    pub rows: Option<u64>,
-    pub columns: usize,
-    /// BLAKE3 digest of the content, for a single file.
-    pub digest: Option<String>,
+    pub output: PublishedOutput,
     /// The published MD5.
     pub md5: Option<String>,
     pub compared: OutputComparison,
@@ -174,12 +165,7 @@ pub fn files(
             },
         };
         OutputFile {
-            path: output.path.clone(),
-            files: output.files,
-            bytes: output.bytes,
-            rows: output.rows,
-            columns: output.columns.len(),
-            digest: output.digest.map(|digest| digest.to_string()),
+            output: output.clone(),
             md5: md5.filter(|_| is_base),
             compared,
         }
@@ -193,8 +179,6 @@ const MAX_ROWS: usize = 4;
 const MAX_COLUMNS: usize = 10;
 /// Maximum length of a cell, in characters.
 const MAX_CHARACTERS: usize = 60;
-/// Maximum number of bytes that are read of a file with JSON lines.
-const MAX_LINES_BYTES: u64 = 4 << 20;
 /// Maximum length of a JSON file that is read.
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
@@ -221,15 +205,7 @@ pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> 
     let mut samples: Vec<FileSample> = tables.iter().map(table_sample).collect();
     let outputs = manifest.outputs.iter();
     let outputs = outputs.filter(|output| output.files == 1 && output.path.starts_with("public/"));
-    let json = outputs.filter_map(|output| {
-        let path = prepared.join(&output.path);
-        let (objects, rows) = match output.path.rsplit_once('.')?.1 {
-            "jsonl" | "ndjson" => (lines(&path)?, None),
-            "json" => array(&path)?,
-            _ => return None,
-        };
-        object_sample(&output.path, output.rows.or(rows), &objects)
-    });
+    let json = outputs.filter_map(|output| json_sample(&output.path, &prepared.join(&output.path)));
     samples.extend(json.take(MAX_FILES));
     samples
 }
@@ -252,88 +228,49 @@ fn table_sample(table: &PublicTable) -> FileSample {
     }
 }
 
-/// Reads the first objects of a file with one JSON object per line. An invalid line, for example one that the limit
-/// truncates, ends the sample.
-fn lines(path: &Path) -> Option<Vec<JsonObject>> {
-    let input = BufReader::new(File::open(path).ok()?.take(MAX_LINES_BYTES));
-    let objects = JsonLines::new(input).map_while(|value| object(value.ok()?));
-    Some(objects.take(MAX_ROWS).collect())
-}
-
-/// Reads the first objects of a file that contains an array of objects, and the number of all its values.
-fn array(path: &Path) -> Option<(Vec<JsonObject>, Option<u64>)> {
-    let file = File::open(path).ok()?;
-    if file.metadata().ok()?.len() > MAX_JSON_BYTES {
+/// Reads the first rows of a JSON file. `None` if it has another format, is too long or has no rows.
+fn json_sample(path: &str, place: &Path) -> Option<FileSample> {
+    let format = Format::from_path(path)?;
+    let is_json = matches!(format, Format::Json | Format::JsonLines);
+    if !is_json || place.metadata().ok()?.len() > MAX_JSON_BYTES {
         return None;
     }
-    let (mut objects, mut count) = (Vec::new(), 0);
-    for value in JsonElements::list(BufReader::new(file)).values() {
-        let value = value.ok()?;
-        if objects.len() < MAX_ROWS {
-            objects.push(object(value)?);
+    let opened = DetectedFile::open(place, format, &DecodingLimits::default()).ok()?;
+    let table = opened.table();
+    let names = table.columns();
+    let shown = names.len().min(MAX_COLUMNS);
+    let (mut rows, mut row) = (table.rows().ok()?, Row::default());
+    let (mut first, mut count): (Vec<Vec<Option<String>>>, u64) = (Vec::new(), 0);
+    while rows.next(&mut row).ok()? {
+        if first.len() < MAX_ROWS {
+            let cells = (0..shown).map(|at| unquoted(row.cell(at)));
+            let cells = cells.map(|cell| Some(shortened(&cell)).filter(|cell| !is_missing(cell)));
+            first.push(cells.collect());
         }
         count += 1;
     }
-    Some((objects, Some(count)))
-}
-
-fn object(value: JsonValue) -> Option<JsonObject> {
-    match value {
-        JsonValue::Object(object) => Some(object),
-        _ => None,
-    }
-}
-
-/// Returns the objects as rows. Their members are the columns, in order of first appearance.
-fn object_sample(path: &str, rows: Option<u64>, objects: &[JsonObject]) -> Option<FileSample> {
-    let mut header: Vec<&JsonString> = Vec::new();
-    for name in objects.iter().flat_map(JsonObject::keys) {
-        if !header.contains(&name) {
-            header.push(name);
-        }
-    }
-    let more_columns = header.len().saturating_sub(MAX_COLUMNS);
-    header.truncate(MAX_COLUMNS);
-    let compact = WriteOptions {
-        separators: Some((",".to_owned(), ":".to_owned())),
-        ensure_ascii: false,
-        ..WriteOptions::default()
+    let is_number = |at: usize| {
+        let mut cells = first.iter().filter_map(|row| row.get(at)?.as_ref());
+        cells.all(|cell| cell.parse::<f64>().is_ok())
     };
-    let cell = |value: &JsonValue| match value {
-        JsonValue::Null => None,
-        JsonValue::String(text) => Some(shortened(&text.to_string_lossy())),
-        other => {
-            let json = other.to_json(&compact).ok()?;
-            Some(shortened(&String::from_utf8_lossy(&json)))
-        }
-    };
-    let first = objects.iter().map(|object| {
-        let cells = header
-            .iter()
-            .map(|name| object.get_key(name).and_then(cell));
-        cells.collect()
-    });
-    let is_number = header.iter().map(|name| {
-        let mut values = objects.iter().filter_map(|object| object.get_key(name));
-        values.all(|value| {
-            matches!(
-                value,
-                JsonValue::Int(_) | JsonValue::BigInt(_) | JsonValue::Float(_)
-            )
-        })
-    });
-    (!header.is_empty()).then(|| FileSample {
+    let is_number = (0..shown).map(is_number).collect();
+    (count > 0 && shown > 0).then(|| FileSample {
         path: path.to_owned(),
-        rows,
-        is_number: is_number.collect(),
-        first: first.collect(),
-        header: header
+        rows: Some(count),
+        is_number,
+        header: names
             .iter()
-            .map(|name| shortened(&name.to_string_lossy()))
+            .take(shown)
+            .map(|name| shortened(name))
             .collect(),
-        more_columns,
+        more_columns: names.len() - shown,
         read_rows: None,
+        first,
     })
+}
+
+fn is_missing(cell: &str) -> bool {
+    cell.is_empty() || cell == "null"
 }
 
 /// Puts a text on one line, and shortens it to the maximum length of a cell.
@@ -388,10 +325,7 @@ mod samples_tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(name);
         std::fs::write(&path, content).unwrap();
-        match name.ends_with(".jsonl") {
-            true => object_sample(name, None, &lines(&path)?),
-            false => array(&path).and_then(|(objects, rows)| object_sample(name, rows, &objects)),
-        }
+        json_sample(name, &path)
     }
 
     #[test]
@@ -405,17 +339,16 @@ mod samples_tests {
         assert_eq!(found.is_number, [true, false, false]);
         let cell = |text: &str| Some(text.to_owned());
         assert_eq!(found.first[0], [cell("7"), cell("x y"), None]);
-        assert_eq!(found.first[1], [cell("8"), None, cell("[1,2]")]);
+        assert_eq!(found.first[1], [cell("8"), None, cell("[1, 2]")]);
     }
 
     #[test]
-    fn only_an_array_of_objects_is_a_table() {
+    fn only_a_list_is_a_table() {
         let found = sample_of("a.json", "[{\"a\": 1}, {\"a\": 2}]").unwrap();
         assert_eq!((found.rows, found.first.len()), (Some(2), 2));
-        for content in ["[1, 2]", "{\"a\": 1}", "[", ""] {
+        for content in ["{\"a\": 1}", "[", ""] {
             assert!(sample_of("a.json", content).is_none(), "{content}");
         }
-        assert!(sample_of("a.jsonl", "1\n").is_none());
     }
 
     #[test]

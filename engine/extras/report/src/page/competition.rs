@@ -19,12 +19,9 @@ use crate::{draw, graph};
 
 /// Returns the section of a competition.
 pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
-    let facts = competition
-        .sets
-        .iter()
-        .copied()
-        .chain([competition.category.as_str()])
-        .filter(|fact| !fact.is_empty());
+    let facts = competition.sets.iter().copied();
+    let facts = facts.chain([competition.category.as_str()]);
+    let facts = facts.filter(|fact| !fact.is_empty());
     html! {
         section.competition id=(competition.anchor()) {
             h2 { (competition.name) @if competition.is_other_variant() { " (" (competition.variant) ")" } }
@@ -66,11 +63,8 @@ fn summary(competition: &CompetitionPage) -> String {
     if !competition.files.is_empty() {
         let files = competition.file_count();
         let noun = if files == 1 { "file" } else { "files" };
-        facts.push(format!(
-            "{} {noun}, {}",
-            count(files),
-            units::bytes(competition.bytes())
-        ));
+        let bytes = units::bytes(competition.bytes());
+        facts.push(format!("{} {noun}, {bytes}", count(files)));
         facts.push(format!("variant {}", competition.variant));
         facts.push(format!("checksums: {}", checksums(competition)));
     }
@@ -107,10 +101,8 @@ fn files(competition: &CompetitionPage) -> Markup {
         return html! {};
     }
     // If no output has a published checksum, the columns for checksums are omitted.
-    let has_published = competition
-        .files
-        .iter()
-        .any(|file| file.compared != OutputComparison::NotPublished);
+    let mut files = competition.files.iter();
+    let has_published = files.any(|file| file.compared != OutputComparison::NotPublished);
     let mut columns = vec![
         text("Output"),
         number("Files"),
@@ -135,20 +127,21 @@ fn files(competition: &CompetitionPage) -> Markup {
 }
 
 fn file_row(file: &OutputFile, has_published: bool) -> Vec<Markup> {
+    let output = &file.output;
+    let columns = output.columns.len();
     let mut cells = vec![
-        html! { code { (file.path) } },
-        html! { (count(file.files)) },
-        html! { (units::bytes(file.bytes)) },
+        html! { code { (output.path) } },
+        html! { (count(output.files)) },
+        html! { (units::bytes(output.bytes)) },
         html! {
-            @if let Some(rows) = file.rows {
-                (count(rows)) @if file.columns > 0 { " × " (file.columns) }
-            }
+            @if let Some(rows) = output.rows { (count(rows)) @if columns > 0 { " × " (columns) } }
         },
     ];
     if has_published {
         cells.extend([comparison(file.compared), digest(file.md5.as_deref())]);
     }
-    cells.push(digest(file.digest.as_deref()));
+    let blake3 = output.digest.map(|digest| digest.to_string());
+    cells.push(digest(blake3.as_deref()));
     cells
 }
 
@@ -214,7 +207,11 @@ fn samples(competition: &CompetitionPage) -> Markup {
     html! {
         @if !competition.contents.samples.is_empty() {
             h3 { "First rows" }
-            @for sample in &competition.contents.samples { (table(&caption(sample), &headings(sample), &rows(sample))) }
+            @for sample in &competition.contents.samples {
+                @let names = sample.header.iter().map(String::as_str);
+                @let columns: Vec<PageColumn> = names.zip(sample.is_number.iter().copied()).collect();
+                (table(&caption(sample), &columns, &rows(sample)))
+            }
         }
     }
 }
@@ -222,11 +219,8 @@ fn samples(competition: &CompetitionPage) -> Markup {
 fn caption(sample: &FileSample) -> String {
     let mut caption = sample.path.clone();
     if let Some(rows) = sample.rows {
-        caption += &format!(
-            ", {} {}",
-            count(rows),
-            if rows == 1 { "row" } else { "rows" }
-        );
+        let noun = if rows == 1 { "row" } else { "rows" };
+        caption += &format!(", {} {noun}", count(rows));
     }
     match sample.more_columns {
         0 => {}
@@ -239,13 +233,6 @@ fn caption(sample: &FileSample) -> String {
     caption
 }
 
-fn headings(sample: &FileSample) -> Vec<PageColumn<'_>> {
-    let headings = sample.header.iter().zip(&sample.is_number);
-    headings
-        .map(|(name, is_number)| (name.as_str(), *is_number))
-        .collect()
-}
-
 fn rows(sample: &FileSample) -> Vec<Vec<Markup>> {
     let cell = |cell: &Option<String>| match cell {
         Some(text) => html! { (text) },
@@ -256,11 +243,10 @@ fn rows(sample: &FileSample) -> Vec<Vec<Markup>> {
 }
 
 fn steps_table(steps: &[StepRow]) -> Markup {
-    let rows: Vec<Vec<Markup>> = steps
+    let known = steps
         .iter()
-        .filter(|step| step.why.is_some() || step.now.is_some())
-        .map(step_row)
-        .collect();
+        .filter(|step| step.why.is_some() || step.now.is_some());
+    let rows: Vec<Vec<Markup>> = known.map(step_row).collect();
     if rows.is_empty() {
         return html! {};
     }
@@ -347,10 +333,8 @@ fn label(labels: &LabelChart) -> Markup {
 
 /// Draws the fractions of missing cells, for a train and a test table next to each other.
 fn missing(tables: &[PublicTable]) -> Option<Markup> {
-    let (tests, others): (Vec<&PublicTable>, Vec<&PublicTable>) = tables
-        .iter()
-        .filter(|table| !table.is_sample())
-        .partition(|table| table.is_test());
+    let tables = tables.iter().filter(|table| !table.is_sample());
+    let (tests, others): (Vec<_>, Vec<&PublicTable>) = tables.partition(|table| table.is_test());
     let named_train = others.iter().find(|table| table.name().contains("train"));
     let train = named_train.or(others.first()).map(|table| table.missing());
     let test = tests.first().map(|table| table.missing());

@@ -17,14 +17,9 @@ use crate::text::{count, time};
 /// Returns the title and the summary.
 pub fn header(report: &PageContent) -> Markup {
     let all = &report.competitions;
-    let prepared = all
-        .iter()
-        .filter(|competition| competition.state.is_complete())
-        .count();
-    let problems = all
-        .iter()
-        .filter(|competition| Status::new(competition).needs_attention())
-        .count();
+    let prepared = all.iter().filter(|one| one.state.is_complete()).count();
+    let problems = all.iter().filter(|one| Status::new(one).needs_attention());
+    let problems = problems.count();
     let files: u64 = all.iter().map(CompetitionPage::file_count).sum();
     let bytes: u64 = all.iter().map(CompetitionPage::bytes).sum();
     let graded: usize = all.iter().map(|competition| competition.scores.len()).sum();
@@ -60,14 +55,12 @@ fn published(all: &[CompetitionPage]) -> Markup {
     if all == 0 {
         return html! {};
     }
-    let note = match (differ, skipped) {
-        (0, 0) => "outputs have the published checksum".to_owned(),
-        (0, skipped) => format!("outputs have the published checksum; {skipped} not compared"),
-        (differ, 0) => format!("outputs have the published checksum; {differ} differ"),
-        (differ, skipped) => {
-            format!("outputs have the published checksum; {differ} differ, {skipped} not compared")
-        }
-    };
+    let mut note = "outputs have the published checksum".to_owned();
+    let others = [(differ, "differ"), (skipped, "not compared")].into_iter();
+    let others = others.filter(|(number, _)| *number > 0);
+    for ((number, what), sign) in others.zip([';', ',']) {
+        let _ = write!(note, "{sign} {number} {what}");
+    }
     card("Checksums", &format!("{equal} of {all}"), &note)
 }
 
@@ -341,35 +334,26 @@ impl Status {
 /// benchmark competition. In that case, readers could confuse them with the benchmark's data.
 fn complete_data_status(competition: &CompetitionPage) -> Status {
     // Other variants have no published checksums, so there is nothing to verify.
-    if competition.is_other_variant()
-        && competition
-            .files
-            .iter()
-            .all(|file| file.compared == OutputComparison::OtherVariant)
-    {
-        return Status {
-            level: CompetitionStatus::Good,
-            words: "prepared",
-            mark: None,
-        };
-    }
-    let level = match &competition.comparability {
-        None => CompetitionStatus::Fair,
-        Some(comparability) => match comparability.mark() {
-            None => CompetitionStatus::Good,
-            Some(_) if comparability.is_own() && competition.sets.is_empty() => {
-                CompetitionStatus::Good
-            }
-            Some(_) if !comparability.is_own() && comparability.differs() => CompetitionStatus::Bad,
-            Some(_) => CompetitionStatus::Fair,
-        },
-    };
-    Status {
+    let mut files = competition.files.iter();
+    let is_other = files.all(|file| file.compared == OutputComparison::OtherVariant);
+    let prepared = |level, mark| Status {
         level,
         words: "prepared",
-        mark: match &competition.comparability {
-            None => Some("not verified"),
-            Some(comparability) => comparability.mark(),
-        },
+        mark,
+    };
+    if competition.is_other_variant() && is_other {
+        return prepared(CompetitionStatus::Good, None);
     }
+    let Some(comparability) = &competition.comparability else {
+        return prepared(CompetitionStatus::Fair, Some("not verified"));
+    };
+    let mark = comparability.mark();
+    let is_own = comparability.is_own();
+    let level = match mark {
+        None => CompetitionStatus::Good,
+        Some(_) if is_own && competition.sets.is_empty() => CompetitionStatus::Good,
+        Some(_) if !is_own && comparability.differs() => CompetitionStatus::Bad,
+        Some(_) => CompetitionStatus::Fair,
+    };
+    prepared(level, mark)
 }
