@@ -135,3 +135,28 @@ fn report_warns_about_gradings_of_unknown_competitions() {
     let expected = "`elsewhere` was graded, but is left out";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }
+
+/// A run that fails because of a checksum publishes nothing, but belongs to what the user prepared.
+#[test]
+fn page_shows_competitions_whose_last_run_failed() {
+    let sandbox = prepared();
+    let other = Harbour::PIPELINE.replace("name: Harbour", "name: Other");
+    sandbox.pipeline("other", &other);
+    sandbox.bundle("other", &Harbour::bundle(&Harbour::table()));
+    let sums =
+        r#"{ "public": { "train.csv": "0123456789abcdef0123456789abcdef" }, "private": {} }"#;
+    sandbox.write("pipelines/other/checksums.json", sums);
+    sandbox
+        .prep(&["run", "other", "--source", "source"])
+        .code(5);
+    sandbox.prep(&["report", "-o", "r.html"]).code(0);
+    let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
+    let place = |part: &str| {
+        page.find(part)
+            .unwrap_or_else(|| panic!("no {part} in {page}"))
+    };
+    assert!(page.contains("1 the last run failed"), "{page}");
+    assert!(page.contains("0123456789abcdef0123456789abcdef"));
+    // The sections have the order of the table: problems first.
+    assert!(place("id=\"other") < place("id=\"harbour"));
+}

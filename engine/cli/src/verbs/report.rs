@@ -120,7 +120,8 @@ fn warn_about_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedE
     }
 }
 
-/// Returns the competitions that were graded or are prepared, in `variant` if it is given and otherwise in any variant.
+/// Returns the competitions that were graded, are prepared, or failed a check in their last run, in `variant` if it is given
+/// and otherwise in any variant.
 fn prepared_or_graded(
     task: &Task,
     variant: Option<&str>,
@@ -130,21 +131,19 @@ fn prepared_or_graded(
         Some(variant) => vec![variant.to_owned()],
         None => task.settings.variants(),
     };
-    let directories: Vec<PathBuf> = variants
-        .iter()
-        .map(|id| task.settings.data_dir_of(id))
-        .collect();
     let mut ids = Vec::new();
     for entry in task.catalog.iter() {
         let was_graded = graded
             .iter()
             .flat_map(|experiment| &experiment.runs)
             .any(|run| run.competition == entry.id);
-        let mut is_prepared = false;
-        for directory in &directories {
-            is_prepared |= prep_app::manifest(directory, &entry.id)?.is_some();
+        let mut is_shown = was_graded;
+        for variant in &variants {
+            let directory = task.settings.data_dir_of(variant);
+            is_shown |= prep_app::manifest(&directory, &entry.id)?.is_some()
+                || prep_app::failed_check(&task.settings, variant, &entry.id)?.is_some();
         }
-        if was_graded || is_prepared {
+        if is_shown {
             ids.push(entry.id.clone());
         }
     }

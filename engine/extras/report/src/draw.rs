@@ -385,16 +385,26 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
             canvas.bar((a.min(b), y.to_pixel(*share)), end, TEAMS);
         }
         let (mut free, mut row) = (f64::NEG_INFINITY, 0.0);
-        for (name, value, color) in lines {
-            let place = x.to_pixel(value);
+        // Thresholds at one place have one line and one text.
+        for same in lines.chunk_by(|a, b| (x.to_pixel(a.1) - x.to_pixel(b.1)).abs() < 2.0) {
+            let Some((_, value, color)) = same.last() else {
+                continue;
+            };
+            let place = x.to_pixel(*value);
             let top = (place, LABELS_HEIGHT - 6.0);
             canvas.dashes((place, y.to_pixel(0.0)), top, color);
             // Names that would overlap are in separate rows.
-            let is_near = place - free < 40.0;
+            let is_near = place - free < 40.0 * same.len() as f64;
             row = if is_near { (row + 1.0) % 4.0 } else { 0.0 };
             free = place;
-            let anchor = if place > 320.0 { "end" } else { "middle" };
-            canvas.text((place, 5.0 + row * 9.0), anchor, 9, name);
+            let names: Vec<&str> = same.iter().map(|(name, ..)| *name).collect();
+            let room = 20.0 * names.len() as f64;
+            let anchor = match place {
+                place if place > WIDTH - room => "end",
+                place if place < room => "start",
+                _ => "middle",
+            };
+            canvas.text((place, 5.0 + row * 9.0), anchor, 9, &names.join(", "));
         }
         for score in scores.iter().filter_map(|score| score.score) {
             canvas.triangle((x.to_pixel(score), y.to_pixel(0.0)), 5.0, TEST);

@@ -59,6 +59,8 @@ pub struct CompetitionPage {
     pub comparability: Option<Comparability>,
     /// The reason why the pipeline cannot be used.
     pub problem: Option<String>,
+    /// Why the last run published nothing, if nothing is prepared.
+    pub failed: Option<String>,
     pub variant: String,
     pub bundle_md5: Option<String>,
     /// When the data were prepared, in seconds since 1970.
@@ -184,6 +186,10 @@ fn competition(
             .as_ref()
             .and_then(|manifest| Comparability::of_prepared(entry, manifest).ok()),
         problem,
+        failed: match state {
+            PreparedState::NotPrepared => prep_app::failed_check(&task.settings, &variant, id)?,
+            _ => None,
+        },
         bundle_md5: pipeline.as_ref().and_then(|one| one.bundle.md5.clone()),
         files: match &manifest {
             Some(manifest) => tables::files(manifest, pipeline.as_ref(), entry),

@@ -23,16 +23,18 @@ pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
     let facts = facts.chain([competition.category.as_str()]);
     let facts = facts.filter(|fact| !fact.is_empty());
     html! {
-        section.competition id=(competition.anchor()) {
+        section.competition {
             h2 { (competition.name) @if competition.is_other_variant() { " (" (competition.variant) ")" } }
             p.lead {
                 code { (competition.id) } " " (Status::new(competition).show()) " "
                 @for fact in facts { span.chip { (fact) } " " }
             }
-            @if let Some(problem) = &competition.problem { p.problem { (problem) } }
+            @for problem in competition.problem.iter().chain(&competition.failed) { p.problem { (problem) } }
             (obstacles(competition))
             details open[open] {
                 summary { (summary(competition)) }
+                // A browser opens the details if the target of a link is in them.
+                div.target id=(competition.anchor()) {}
                 (pictures(competition))
                 (scores_table(&competition.scores))
                 (samples(competition))

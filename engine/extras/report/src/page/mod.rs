@@ -25,6 +25,7 @@ const MAX_OPEN: usize = 3;
 /// Returns the page as HTML.
 pub fn render(report: &PageContent) -> String {
     let all_open = report.competitions.len() <= MAX_OPEN;
+    let competitions = overview::ordered(report);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -40,9 +41,9 @@ pub fn render(report: &PageContent) -> String {
             body {
                 (overview::header(report))
                 main {
-                    (overview::table(report))
+                    (overview::table(&competitions))
                     (experiments(&report.experiments))
-                    @for (at, competition) in report.competitions.iter().enumerate() {
+                    @for (at, (competition, _)) in competitions.iter().enumerate() {
                         (competition::section(competition, all_open || at == 0))
                     }
                 }
@@ -165,7 +166,7 @@ fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
                 None => html! {},
             }));
         }
-        Some(Err(error)) => cells.extend([html! { "0" }, html! { (error) }]),
+        Some(Err(error)) => cells.extend([html! { "0" }, html! { span.long { (error) } }]),
         None => {}
     }
     cells.resize_with(3 + METRICS.len(), || html! {});

@@ -18,8 +18,6 @@ use crate::text::{count, time};
 pub fn header(report: &PageContent) -> Markup {
     let all = &report.competitions;
     let prepared = all.iter().filter(|one| one.state.is_complete()).count();
-    let problems = all.iter().filter(|one| Status::new(one).needs_attention());
-    let problems = problems.count();
     let files: u64 = all.iter().map(CompetitionPage::file_count).sum();
     let bytes: u64 = all.iter().map(CompetitionPage::bytes).sum();
     let graded: usize = all.iter().map(|competition| competition.scores.len()).sum();
@@ -28,11 +26,7 @@ pub fn header(report: &PageContent) -> Markup {
             h1 { "Prepared competitions" }
             p.lead { (report.now) }
             dl.cards {
-                (card("Prepared", &format!("{prepared} of {}", all.len()), &match problems {
-                    0 => "no competition needs attention".to_owned(),
-                    1 => "1 needs attention".to_owned(),
-                    some => format!("{some} need attention"),
-                }))
+                (card("Prepared", &format!("{prepared} of {}", all.len()), &problems(all)))
                 (published(all))
                 (card("Files", &count(files), &units::bytes(bytes)))
                 @if !report.experiments.all.is_empty() {
@@ -44,6 +38,23 @@ pub fn header(report: &PageContent) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// Describes the competitions that need attention. If all have the same problem, names it.
+fn problems(all: &[CompetitionPage]) -> String {
+    let problems = all
+        .iter()
+        .map(Status::new)
+        .filter(|status| status.needs_attention());
+    let problems: Vec<&str> = problems
+        .map(|status| status.mark.unwrap_or(status.words))
+        .collect();
+    let first = problems.first().copied().unwrap_or_default();
+    match problems.len() {
+        0 => "no competition needs attention".to_owned(),
+        all if problems.iter().all(|one| *one == first) => format!("{all} {first}"),
+        some => format!("{some} need attention"),
     }
 }
 
@@ -173,19 +184,23 @@ pub fn ordering_rules() -> String {
 /// Minimum number of competitions for which the page has buttons.
 const MIN_SORTED: usize = 4;
 
-/// Returns the table of all competitions, those with problems first.
-pub fn table(report: &PageContent) -> Markup {
-    let mut all: Vec<(&CompetitionPage, Status)> = report
-        .competitions
-        .iter()
+/// Returns the competitions in the order of the page: those with problems first.
+pub fn ordered(report: &PageContent) -> Vec<(&CompetitionPage, Status)> {
+    let all = report.competitions.iter();
+    let mut all: Vec<(&CompetitionPage, Status)> = all
         .map(|competition| (competition, Status::new(competition)))
         .collect();
     all.sort_by_key(|(competition, status)| (status.level, &competition.id));
+    all
+}
+
+/// Returns the table of all competitions.
+pub fn table(all: &[(&CompetitionPage, Status)]) -> Markup {
     let classes: Vec<String> = all
         .iter()
         .map(|(competition, status)| classes(status.level, competition.state.is_complete()))
         .collect();
-    let positions = positions(&all);
+    let positions = positions(all);
     html! {
         section.all {
             h2 { "Competitions" }
@@ -299,6 +314,9 @@ impl Status {
             PreparedState::Prepared => return complete_data_status(competition),
             PreparedState::NotPrepared if competition.problem.is_some() => {
                 (CompetitionStatus::Bad, "pipeline has mistakes")
+            }
+            PreparedState::NotPrepared if competition.failed.is_some() => {
+                (CompetitionStatus::Bad, "the last run failed")
             }
             PreparedState::NotPrepared => (CompetitionStatus::Empty, "not prepared"),
             state @ PreparedState::Unchecked => {
