@@ -157,7 +157,10 @@ impl Grader {
         if !knows_rows {
             self.check_rows(pair, rules)?;
         }
-        let score = self.spec.metric.metric.score(pair)?;
+        let mut score = self.spec.metric.metric.score(pair)?;
+        if (self.spec.scale, self.spec.offset) != (1.0, 0.0) {
+            score.value = self.spec.scale * score.value + self.spec.offset;
+        }
         Ok(GradeOutcome::Score {
             value: score.value,
             rounded: score.rounded(),

@@ -126,6 +126,15 @@ pub fn grade_schema() -> Value {
                 "items": one_of(rules::ALL.iter().map(|kind| &kind.definition)),
             },
             "metric": { "$ref": "#/$defs/metric", "description": "How a submission is scored." },
+            "scale": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "description": "A factor, above 0, by which the metric is multiplied; default 1.",
+            },
+            "offset": {
+                "type": "number",
+                "description": "A number that is added to the metric after `scale`; default 0.",
+            },
             "direction": {
                 "enum": ["higher_is_better", "lower_is_better"],
                 "description": "Overrides the metric's direction.",

@@ -9,7 +9,7 @@ use crate::metrics::Direction;
 use crate::metrics::kind::{SpecMetric, read_metric};
 use crate::rules::{self, Rule};
 use crate::spec::kinds::{Faults, known_keys, missing, read_kind, shape, unknown, value};
-use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath};
+use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::table::answers::Rows;
 
 /// The keys of a `grade:` section. The caller resolves `answers` and `sample`.
@@ -19,6 +19,8 @@ const KEYS: &[&str] = &[
     "sample",
     "rules",
     "metric",
+    "scale",
+    "offset",
     "direction",
 ];
 
@@ -29,6 +31,9 @@ pub(crate) struct GradeSpec {
     pub answer_rows: Option<Rows>,
     pub rules: Vec<SpecRule>,
     pub metric: SpecMetric,
+    /// The factor of the metric's value, and the number that is added to the product.
+    pub scale: f64,
+    pub offset: f64,
     pub direction: Direction,
 }
 
@@ -83,12 +88,39 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
         None => metric.as_ref().map(|metric| metric.kind.direction),
         Some(direction) => faults.keep(read_direction(direction, &root.key("direction"))),
     };
+    let scale = read_number(map, root, "scale", 1.0, faults);
+    let offset = read_number(map, root, "offset", 0.0, faults);
+    if scale.is_some_and(|scale| scale <= 0.0) {
+        let message = "`scale` must be above 0; `weighted_sum` has a complement of metrics";
+        let problem = Problem::Value(message.to_owned());
+        faults.report(GradeSpecError::new(&root.key("scale"), problem));
+    }
     Some(GradeSpec {
         answer_rows: answer_rows?,
         rules: rules?,
         metric: metric?,
+        scale: scale?,
+        offset: offset?,
         direction: direction?,
     })
+}
+
+/// Reads an optional number.
+fn read_number(
+    map: &Map<String, Value>,
+    root: &KeyPath,
+    key: &str,
+    default: f64,
+    faults: &mut Faults,
+) -> Option<f64> {
+    let Some(number) = map.get(key) else {
+        return Some(default);
+    };
+    faults.keep(
+        number
+            .as_f64()
+            .ok_or_else(|| shape(&root.key(key), "a number", number)),
+    )
 }
 
 fn read_rules(rules: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Vec<SpecRule>> {

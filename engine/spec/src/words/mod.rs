@@ -192,6 +192,8 @@ pub enum KeyType {
     Number,
     /// A list of numbers.
     Numbers,
+    /// A text, or an integer.
+    Label,
     /// Numbers with names.
     NumberByName,
     /// True or false.
