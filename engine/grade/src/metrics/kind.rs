@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::model::Query;
 use prep_spec::words::{KeyType, SectionKey};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
@@ -89,6 +90,11 @@ pub trait Metric: fmt::Debug + Send + Sync {
     /// Returns the number of rows that the metric requires, regardless of their content.
     fn rows(&self) -> RowPolicy {
         RowPolicy::Any
+    }
+
+    /// Returns the queries that the author of the competition wrote.
+    fn queries(&self) -> Vec<&Query> {
+        Vec::new()
     }
 }
 
@@ -268,14 +274,14 @@ fn groups_of<'a>(column: &GradedColumn<'a>) -> (Vec<Vec<usize>>, HashMap<Identif
     (groups, places)
 }
 
+/// Positions of rows: those in the answers, and those in the submission.
+type PairedRows = (Vec<usize>, Vec<usize>);
+
 /// Returns the positions of the rows with the same identifier: those in the answers and those in the submission.
 ///
 /// # Errors
 /// If a table has no such column, if the answers have no rows, or if the tables have different identifiers.
-pub(super) fn paired_groups(
-    pair: &Pair<'_>,
-    id: &str,
-) -> Result<Vec<(Vec<usize>, Vec<usize>)>, Refusal> {
+pub(super) fn paired_groups(pair: &Pair<'_>, id: &str) -> Result<Vec<PairedRows>, Refusal> {
     let (answers, submission) = pair.both(id)?;
     let (of_answers, places) = groups_of(&answers);
     if of_answers.is_empty() {
@@ -283,7 +289,7 @@ pub(super) fn paired_groups(
         return Err(Refusal::new(RefusalKind::Answers, message).in_column(id));
     }
     let empty = of_answers.into_iter().map(|rows| (rows, Vec::new()));
-    let mut paired: Vec<(Vec<usize>, Vec<usize>)> = empty.collect();
+    let mut paired: Vec<PairedRows> = empty.collect();
     submission.map_cells(|position, _| {
         let place = places.get(&key(&submission, position));
         match place.and_then(|place| paired.get_mut(*place)) {
@@ -420,5 +426,12 @@ impl Metric for WeightedSum {
             true => first,
             false => RowPolicy::Any,
         }
+    }
+
+    fn queries(&self) -> Vec<&Query> {
+        self.of
+            .iter()
+            .flat_map(|part| part.metric.queries())
+            .collect()
     }
 }

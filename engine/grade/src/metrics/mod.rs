@@ -11,6 +11,7 @@ mod labels;
 mod masks;
 mod objects;
 mod probabilities;
+mod query;
 mod rankings;
 mod roc;
 mod words;
@@ -18,6 +19,7 @@ mod words;
 pub use kind::{Direction, Metric, MetricKind, Rounding, Score};
 pub use labels::cohen_kappa;
 pub use probabilities::log_loss;
+pub use query::{QUERY_TABLES, QueryColumn, QueryEngine, QueryTable};
 pub use roc::roc_auc;
 
 /// All metrics, in the order of the reference.
@@ -68,6 +70,7 @@ pub const ALL: &[&MetricKind] = &[
     &differences::ROOT_MEAN_SQUARED_PERCENTAGE_ERROR,
     &differences::SMAPE,
     &correlations::SPEARMAN,
+    &query::SQL,
     &roc::SUBGROUP_AUC,
     &edits::TOKEN_ERROR_RATE,
     &rankings::TOP_K_ACCURACY,

@@ -24,6 +24,9 @@ const KEYS: &[&str] = &[
     "direction",
 ];
 
+/// The metric that is a query. It has no usual direction, so the section must contain one.
+const SQL: &str = "sql";
+
 /// A parsed section.
 #[derive(Debug)]
 pub(crate) struct GradeSpec {
@@ -74,7 +77,23 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
         || Some(Vec::new()),
         |rules| read_rules(rules, &root.key("rules"), faults),
     );
+    let mut direction = map
+        .get("direction")
+        .map(|value| (value, root.key("direction")));
     let metric = match map.get("metric") {
+        Some(Value::Object(metric)) if metric.contains_key(SQL) => {
+            let path = root.key("metric");
+            let mut query = metric.clone();
+            query.remove("direction");
+            let of_metric = metric
+                .get("direction")
+                .map(|value| (value, path.key("direction")));
+            direction = of_metric.or(direction);
+            if direction.is_none() {
+                faults.report(missing(&path, "direction"));
+            }
+            read_metric(&Value::Object(query), &path, faults)
+        }
         Some(metric) => read_metric(metric, &root.key("metric"), faults),
         None => {
             // If a mistyped key was reported with the suggestion `metric`, do not also report `metric` as missing.
@@ -84,9 +103,9 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
             None
         }
     };
-    let direction = match map.get("direction") {
+    let direction = match direction {
         None => metric.as_ref().map(|metric| metric.kind.direction),
-        Some(direction) => faults.keep(read_direction(direction, &root.key("direction"))),
+        Some((direction, path)) => faults.keep(read_direction(direction, &path)),
     };
     let scale = read_number(map, root, "scale", 1.0, faults);
     let offset = read_number(map, root, "offset", 0.0, faults);
