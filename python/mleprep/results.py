@@ -206,6 +206,8 @@ class Grade(Record):
     comparable_with_v1: bool = False
     #: Whether the submission is byte-identical to the answers.
     is_answers: bool = member("submission_is_answers", default=False)
+    #: Whether a query of the competition's author computes the score.
+    own_metric: bool = False
 
     _COLUMNS = "id score medal above_median reason"
 

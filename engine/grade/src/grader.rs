@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use prep_formats::pandas::{FileContent, Frame, ReadOptions};
+use prep_spec::model::Query;
 use serde_json::Value;
 
-use crate::metrics::{Direction, MetricKind};
+use crate::metrics::{Direction, MetricKind, QueryEngine};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::rules::required_rows;
 use crate::spec::kinds::GradeSpecErrors;
@@ -24,6 +26,7 @@ const MANY_ROWS: usize = 1_000_000;
 #[derive(Debug)]
 pub struct Grader {
     spec: GradeSpec,
+    engine: Option<Arc<dyn QueryEngine>>,
 }
 
 /// The result of grading.
@@ -58,7 +61,22 @@ impl Grader {
     pub fn parse(section: &Value) -> Result<Self, GradeSpecErrors> {
         Ok(Grader {
             spec: spec::parse(section)?,
+            engine: None,
         })
+    }
+
+    /// Sets the engine that runs the queries of metrics. Without it, a metric that is a query has no score.
+    #[must_use]
+    pub fn with_engine(self, engine: Arc<dyn QueryEngine>) -> Self {
+        Grader {
+            engine: Some(engine),
+            ..self
+        }
+    }
+
+    /// Returns the queries with which the author of the competition computes the score.
+    pub fn queries(&self) -> Vec<&Query> {
+        self.spec.metric.metric.queries()
     }
 
     /// Returns the description of the metric: its name, documentation and usual direction.
@@ -133,7 +151,8 @@ impl Grader {
         names.map(String::as_str)
     }
 
-    fn outcome(&self, mut pair: Pair<'_>) -> Result<GradeOutcome, Refusal> {
+    fn outcome<'p>(&'p self, mut pair: Pair<'p>) -> Result<GradeOutcome, Refusal> {
+        pair.engine = self.engine.as_deref();
         pair.recognise(self.named_columns(&self.spec.rules));
         let outcome = self.apply(&mut pair);
         outcome.map_err(|refusal| pair.without_quotes(refusal))
@@ -157,7 +176,10 @@ impl Grader {
         if !knows_rows {
             self.check_rows(pair, rules)?;
         }
-        let score = self.spec.metric.metric.score(pair)?;
+        let mut score = self.spec.metric.metric.score(pair)?;
+        if (self.spec.scale, self.spec.offset) != (1.0, 0.0) {
+            score.value = self.spec.scale * score.value + self.spec.offset;
+        }
         Ok(GradeOutcome::Score {
             value: score.value,
             rounded: score.rounded(),

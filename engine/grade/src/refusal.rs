@@ -28,6 +28,8 @@ pub enum RefusalKind {
     Undefined,
     /// The answers are wrong, so no submission can be graded.
     Answers,
+    /// The query of the author's metric is wrong, or cannot compute with this submission although the rules accept it.
+    Metric,
 }
 
 impl RefusalKind {
@@ -44,6 +46,7 @@ impl RefusalKind {
             RefusalKind::Range => "range",
             RefusalKind::Undefined => "undefined",
             RefusalKind::Answers => "answers",
+            RefusalKind::Metric => "metric",
         }
     }
 }

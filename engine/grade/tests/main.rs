@@ -18,3 +18,4 @@ mod refusals;
 mod report;
 mod sort;
 mod spec;
+mod suites;

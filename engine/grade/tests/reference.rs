@@ -33,7 +33,9 @@ the record. For example, `{a.0.b}` is the member `b` of the first element of the
 (`of`), or each element of the list at a path (`each`). `unless` leaves out values that are equal to it or contain its
 members. `text` defines how a value is printed. If no value remains, the cell is missing.
 
-Scores are rounded to five decimals. The key `direction` (`higher_is_better` or `lower_is_better`) overrides the direction
+The score is the value of the metric, multiplied by the key `scale` (default 1) and increased by the key `offset` (default 0).
+For example, `scale: 2` and `offset: -1` turn an area under the ROC curve into a Gini coefficient. Scores are rounded to
+five decimals. The key `direction` (`higher_is_better` or `lower_is_better`) overrides the direction
 of the metric.
 ";
 

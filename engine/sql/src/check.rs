@@ -16,7 +16,7 @@ use crate::unpivot::Unpivot;
 use crate::{QueryError, Session, VALUE_COLUMN};
 
 /// Placeholder column of a table without declared columns, so that `*` selects at least one column.
-const UNDECLARED: &str = "*";
+pub(crate) const UNDECLARED: &str = "*";
 
 /// Follows a list of columns in the help about a column that does not exist.
 const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `columns`";

@@ -26,6 +26,7 @@
 //! functions/   one file per function or group of functions
 //! limits/      memory limit, temporary files and cancellation
 //! session, run operators -> stream of batches
+//! number       the only number of a result, over tables in memory
 //! ```
 //!
 //! # Examples
@@ -94,6 +95,7 @@ mod error;
 mod functions;
 mod limits;
 mod lower;
+mod number;
 mod physical;
 mod proof;
 mod relation;
@@ -105,6 +107,7 @@ mod unpivot;
 pub use check::{check, check_before_files, known_columns, type_name};
 pub use error::{QueryError, RelationError};
 pub use limits::QueryLimits;
+pub use number::{ArrayTable, NumberError, check_number, number};
 pub use relation::{Relation, RelationBatch, RelationColumn, ScanError};
 pub use run::{ColumnSource, QueryRows, ResultColumn, RowForm};
 pub use session::Session;

@@ -9,6 +9,7 @@
 mod answers;
 pub(crate) mod comparable;
 pub(crate) mod list;
+pub(crate) mod metric_query;
 mod rules;
 mod submission;
 
@@ -275,6 +276,7 @@ impl Grading {
         });
         let report = CompetitionReport {
             is_answers: digest == Some(self.answers_digest),
+            has_own_metric: !self.grader.queries().is_empty(),
             digests: Digests {
                 submission: digest.map(digests::text),
                 ..self.digests.clone()

@@ -1,6 +1,7 @@
 //! The grader and the leaderboard of a competition.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use prep_core::{Failure, chain};
 use prep_formats::pandas::Frame;
@@ -12,6 +13,7 @@ use prep_spec::{BASE_VARIANT, Pipeline};
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
+use crate::grading::metric_query::MetricQueries;
 
 /// Reads the leaderboard in a file.
 ///
@@ -32,7 +34,8 @@ pub(crate) fn grader(entry: &CatalogEntry, pipeline: &Pipeline) -> Result<(Grade
     };
     let grade = pipeline.grade.as_ref().ok_or_else(no_grading)?;
     let grader = Grader::parse(&grade.value.rules)
-        .map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.file_name)))?;
+        .map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.file_name)))?
+        .with_engine(Arc::new(MetricQueries));
     let answers = &grade.value.answers.value;
     if !grader.answers_are_json() && !answers.ends_with(".csv") {
         let message = format!(

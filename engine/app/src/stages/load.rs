@@ -365,7 +365,7 @@ impl<'a> Loader<'a> {
     fn check_record(&self, entry: &CatalogEntry, text: &str) -> KeyRecord {
         KeyRecord {
             step: "pipeline-check".to_owned(),
-            version: 3,
+            version: 4,
             params: serde_json::json!({
                 "competition": entry.id,
                 "text": Digest::of_bytes(text.as_bytes()),
@@ -382,13 +382,26 @@ fn check_grading(pipeline: &Pipeline) -> Vec<Diagnostic> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();
     };
-    let Err(found) = Grader::parse(&grade.value.rules) else {
-        return Vec::new();
-    };
-    let found = found.0.into_iter();
-    found
-        .map(|error| mistake_in_grading(grade, &error))
-        .collect()
+    match Grader::parse(&grade.value.rules) {
+        Err(found) => {
+            let found = found.0.iter();
+            found
+                .map(|error| mistake_in_grading(grade, error))
+                .collect()
+        }
+        Ok(grader) => {
+            let places = &grade.value.places;
+            let place = places.get("/metric/sql").or_else(|| places.get("/metric"));
+            let span = place.copied().unwrap_or(grade.span);
+            let queries = grader.queries().into_iter();
+            let wrong = queries.filter_map(|query| grading::metric_query::check_query(query).err());
+            let wrong =
+                wrong.map(|message| format!("grade.metric: the query of the metric: {message}"));
+            wrong
+                .map(|message| Diagnostic::error("grade", span, message))
+                .collect()
+        }
+    }
 }
 
 fn mistake_in_grading(grade: &Spanned<Grade>, error: &GradeSpecError) -> Diagnostic {
@@ -455,6 +468,38 @@ grade:
         let shown = error.to_string();
         assert!(shown.starts_with("a.yaml:13:"), "{shown}");
         assert!(shown.contains("did you mean `accuracy`?"), "{shown}");
+    }
+
+    #[test]
+    fn mistakes_in_the_query_of_a_metric_are_reported() {
+        let with = |query: &str, direction: &str| {
+            let metric = format!("metric: {{ sql: \"{query}\"{direction} }}");
+            load(&TEXT.replace("metric: { accuracy: y }", &metric))
+        };
+        let direction = ", direction: lower_is_better";
+        for (query, message) in [
+            ("SELECT avg(a.y FROM answers a", "1:"),
+            ("SELECT avg(y) FROM answer", "there is no table `answer`"),
+            ("SELECT averge(y) FROM answers", "averge"),
+            ("SELECT avg(y), max(y) FROM answers", "2 columns"),
+            ("SELECT 'a' || id FROM answers LIMIT 1", "expected a number"),
+            ("SELECT t.z FROM (SELECT y FROM answers) t", "z"),
+        ] {
+            let shown = with(query, direction).unwrap_err().to_string();
+            assert!(shown.starts_with("a.yaml:13:"), "{query}: {shown}");
+            assert!(shown.contains(message), "{query}: {shown}");
+        }
+        let without = with("SELECT avg(y) FROM answers", "")
+            .unwrap_err()
+            .to_string();
+        assert!(without.contains("`direction` is missing"), "{without}");
+        for query in [
+            "SELECT avg(abs(a.y - s.y)) FROM answers a JOIN submission s USING (id)",
+            "SELECT avg(CASE WHEN label = 'x' THEN p ELSE 0 END) FROM (SELECT * FROM submission) t",
+            "SELECT count(*) FROM answers WHERE strpos(name, 'x') > 0 AND n > 1",
+        ] {
+            with(query, direction).unwrap();
+        }
     }
 
     /// The rules of the language, queries, grading and variants are checked separately. Their mistakes form one list,

@@ -58,7 +58,16 @@ pub fn remarks(printer: &Printer, reports: &[&CompetitionReport]) {
             report.submission_path, report.competition_id
         ));
     }
+    own_metrics(printer, reports);
     not_comparable(printer, reports);
+}
+
+fn own_metrics(printer: &Printer, reports: &[&CompetitionReport]) {
+    let own = reports.iter().filter(|report| report.has_own_metric);
+    let ids: BTreeSet<&str> = own.map(|report| report.competition_id.as_str()).collect();
+    for id in ids {
+        printer.message(format!("the metric of `{id}` is a query of its author"));
+    }
 }
 
 fn without_leaderboard(printer: &Printer, reports: &[&CompetitionReport]) {

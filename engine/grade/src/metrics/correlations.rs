@@ -4,17 +4,19 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{COLUMNS, mean_over};
 use super::kind::{Metric, MetricKind, Score};
-use crate::python::{mean, sum, words};
+use crate::python::{mean, python_float, sum, words};
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::spec::definition::{Definition, column};
+use crate::spec::definition::{Definition, column, optional};
 use crate::table::column::text;
 use crate::table::column::{CellValue, GradedColumn};
-use crate::table::numbers::{ColumnSelection, doubles, number};
+use crate::table::numbers::{ColumnSelection, both_floats, doubles, finite, number};
 use crate::table::pair::Pair;
+use crate::table::sort::argsort;
 
 pub(super) const PEARSON: MetricKind = MetricKind::higher::<Pearson>(Definition {
     name: "pearson",
@@ -97,24 +99,82 @@ pub(super) const SPEARMAN: MetricKind = MetricKind::higher::<Spearman>(Definitio
               are numbers. A constant column, a missing value or fewer than two rows make the score NaN.",
     source: "scipy.stats.spearmanr",
     shorthand: Some("columns"),
-    parameters: &[COLUMNS],
+    parameters: &[
+        COLUMNS,
+        optional(
+            "per_row",
+            KeyType::Boolean,
+            "Whether the correlation is computed for each row and averaged over the rows. The numbers of a row are those \
+             of the columns or, if there is one column, those in its cell, separated by white space. Missing and \
+             infinite numbers are invalid.",
+        ),
+    ],
 });
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Spearman {
     columns: ColumnSelection,
+    #[serde(default)]
+    per_row: bool,
 }
 
 impl Metric for Spearman {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        if self.per_row {
+            return self.mean_of_rows(pair);
+        }
         mean_over(&self.columns, pair, |truth, predicted| {
             let exact = [truth, predicted].into_iter().all(has_integers);
-            let (truth, predicted) = (ranks(truth, exact)?, ranks(predicted, exact)?);
+            let (truth, predicted) = (column_ranks(truth, exact)?, column_ranks(predicted, exact)?);
             Ok(truth.zip(predicted).map_or(f64::NAN, |(truth, predicted)| {
                 rank_correlation(&truth, &predicted)
             }))
         })
+    }
+}
+
+impl Spearman {
+    fn mean_of_rows(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let names = self.columns.select(pair);
+        let answers = pair.answers.columns(&names)?;
+        let submission = pair.submission.columns(&names)?;
+        let rows = (0..pair.answers.len()).map(|row| {
+            let predicted = numbers_of_row(&submission, row)?;
+            let truth = numbers_of_row(&answers, row)?;
+            if let Some(column) = submission.first()
+                && truth.len() != predicted.len()
+            {
+                let expected = count(truth.len(), "number");
+                return Err(column.refuse(RefusalKind::Ids, row, &expected));
+            }
+            let compare = |a: &f64, b: &f64| a.partial_cmp(b).unwrap_or(Ordering::Equal);
+            let ranks = ranks(truth, compare).zip(ranks(predicted, compare));
+            Ok(ranks.map_or(f64::NAN, |(truth, predicted)| {
+                rank_correlation(&truth, &predicted)
+            }))
+        });
+        let rows = rows.collect::<Result<Vec<f64>, Refusal>>()?;
+        Ok(Score::numpy(mean(&rows)))
+    }
+}
+
+/// Returns the numbers of a row: one of each column, or those in the cell of the only column.
+fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, Refusal> {
+    match columns {
+        [column] => {
+            let cell = text(column.value(row));
+            let numbers = words(&cell).map(|word| python_float(word).filter(|one| one.is_finite()));
+            let numbers: Option<Vec<f64>> = numbers.collect();
+            let expected = "numbers, separated by white space";
+            numbers.ok_or_else(|| column.refuse(RefusalKind::Type, row, expected))
+        }
+        columns => {
+            let numbers = columns.iter();
+            let numbers = numbers.map(|column| finite(column, row, column.value(row)));
+            numbers.collect()
+        }
     }
 }
 
@@ -123,32 +183,36 @@ fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Returns the ranks of the values, from 1. `None` if the correlation is not defined.
-fn ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
+/// Returns the ranks of a column's values, from 1. `None` if the correlation is not defined.
+fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<CellValue<'_>> = column.values().collect();
-    if values.len() < 2 || values.contains(&CellValue::Missing) {
+    if values.contains(&CellValue::Missing) {
         return Ok(None);
     }
     let is_text = |value: &CellValue<'_>| matches!(value, CellValue::Text(_));
     let texts = values.iter().filter(|value| is_text(value)).count();
-    if texts > 0 && texts < values.len() {
+    if values.len() > 1 && texts > 0 && texts < values.len() {
         let odd = values.iter().position(is_text).unwrap_or_default();
         return Err(column.refuse(RefusalKind::Type, odd, "numbers only, or text only"));
     }
-    let compare = |a: &CellValue<'_>, b: &CellValue<'_>| match (a, b) {
+    Ok(ranks(values, |a, b| match (a, b) {
         (CellValue::Text(a), CellValue::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
         (CellValue::Int(a), CellValue::Int(b)) if exact => a.cmp(b),
         (a, b) => number(*a)
             .partial_cmp(&number(*b))
             .unwrap_or(Ordering::Equal),
-    };
-    let mut order: Vec<(usize, CellValue<'_>)> = values.into_iter().enumerate().collect();
+    }))
+}
+
+/// Returns the ranks of the values, from 1. `None` if there are fewer than two values, or if all are equal.
+fn ranks<T>(values: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Option<Vec<f64>> {
+    let mut order: Vec<(usize, T)> = values.into_iter().enumerate().collect();
     order.sort_by(|a, b| compare(&a.1, &b.1));
     let mut ranks = vec![0.0; order.len()];
     let mut before = 0;
     for tied in order.chunk_by(|a, b| compare(&a.1, &b.1) == Ordering::Equal) {
         if tied.len() == ranks.len() {
-            return Ok(None);
+            return None;
         }
         let rank = before as f64 + (tied.len() + 1) as f64 / 2.0;
         before += tied.len();
@@ -158,7 +222,7 @@ fn ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Ref
             }
         }
     }
-    Ok(Some(ranks))
+    (ranks.len() > 1).then_some(ranks)
 }
 
 /// Returns Pearson's correlation of the ranks.
@@ -172,6 +236,83 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let free = (a.len() - 1) as f64;
     let (deviation_a, deviation_b) = ((dot(&a, &a) / free).sqrt(), (dot(&b, &b) / free).sqrt());
     (dot(&a, &b) / free / deviation_a / deviation_b).clamp(-1.0, 1.0)
+}
+
+pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGini>(Definition {
+    name: "normalised_gini",
+    summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
+              for several columns, the mean of their scores.",
+    details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where c are the cumulative sums of the true values, \
+              sorted by decreasing prediction, s is the sum of the true values, and n the number of rows. The answers \
+              need two different values and a sum that is not 0. Missing and infinite values are invalid.",
+    source: "Kaggle's evaluation of Liberty Mutual's and Porto Seguro's competitions",
+    shorthand: Some("columns"),
+    parameters: &[
+        COLUMNS,
+        optional(
+            "ties",
+            KeyType::Choice(&["stable", "quicksort", "reversed_quicksort"]),
+            "The order of equal predictions: `stable` (default): that of the rows; `quicksort`: that of \
+             `numpy.argsort(-p)` without AVX-512; `reversed_quicksort`: that of `numpy.argsort(p)[::-1]`.",
+        ),
+    ],
+});
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TieOrder {
+    #[default]
+    Stable,
+    Quicksort,
+    ReversedQuicksort,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NormalisedGini {
+    columns: ColumnSelection,
+    #[serde(default)]
+    ties: TieOrder,
+}
+
+impl Metric for NormalisedGini {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        mean_over(&self.columns, pair, |truth, predicted| {
+            let (values, predictions) = both_floats(truth, predicted)?;
+            let is_constant = values.iter().all(|value| Some(value) == values.first());
+            if is_constant || sum(&values) == 0.0 {
+                let message = "the answers need two different values and a sum that is not 0";
+                return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
+            }
+            Ok(self.gini(&values, &predictions) / self.gini(&values, &values))
+        })
+    }
+}
+
+impl NormalisedGini {
+    fn gini(&self, values: &[f64], predictions: &[f64]) -> f64 {
+        let mut order: Vec<u32> = (0..values.len() as u32).collect();
+        let at = |row: u32| predictions.get(row as usize).copied().unwrap_or_default();
+        match self.ties {
+            // Finite numbers can always be compared.
+            TieOrder::Stable => {
+                order.sort_by(|a, b| at(*b).partial_cmp(&at(*a)).unwrap_or(Ordering::Equal));
+            }
+            TieOrder::Quicksort => argsort(&mut order, |a, b| at(a) > at(b)),
+            TieOrder::ReversedQuicksort => {
+                argsort(&mut order, |a, b| at(a) < at(b));
+                order.reverse();
+            }
+        }
+        let mut cumulative = 0.0;
+        let sums = order.iter().map(|row| {
+            cumulative += values.get(*row as usize).copied().unwrap_or_default();
+            cumulative
+        });
+        let sums: Vec<f64> = sums.collect();
+        let rows = values.len() as f64;
+        (sum(&sums) / sum(values) - (rows + 1.0) / 2.0) / rows
+    }
 }
 
 pub(super) const KENDALL_TAU: MetricKind = MetricKind::higher::<KendallTau>(Definition {

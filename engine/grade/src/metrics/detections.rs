@@ -6,6 +6,7 @@ use prep_spec::words::KeyType;
 use serde::{Deserialize, Deserializer};
 
 use super::kind::{Metric, MetricKind, Score};
+use super::roc::average_precision;
 use crate::python::{max, mean, min, python_float, sort_descending, sum};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::boxes::{Box3d, iou};
@@ -85,7 +86,10 @@ impl Metric for AveragePrecisionOfBoxes {
                 let message = format!("the label `{label}` has no negatives");
                 return Err(Refusal::new(RefusalKind::Undefined, message));
             }
-            precisions.push(average_precision(outcomes));
+            let confidences = outcomes.iter().map(|outcome| outcome.confidence);
+            let positive = outcomes.iter().map(|outcome| outcome.positive);
+            let (positive, confidences): (Vec<bool>, Vec<f64>) = positive.zip(confidences).unzip();
+            precisions.push(average_precision(&positive, &confidences, None));
         }
         if precisions.is_empty() {
             return Ok(Score::python(0.0));
@@ -142,28 +146,13 @@ impl AveragePrecisionOfBoxes {
 }
 
 /// Returns the intersection over union; 0 if the union has no area.
-fn overlap(a: &Box, b: &Box) -> f64 {
+pub(super) fn overlap(a: &Labelled<5>, b: &Labelled<5>) -> f64 {
     let ([_, ax, ay, ax_max, ay_max], [_, bx, by, bx_max, by_max]) = (a.numbers, b.numbers);
     let width = max(0.0, min(ax_max, bx_max) - max(ax, bx));
     let height = max(0.0, min(ay_max, by_max) - max(ay, by));
     let both = width * height;
     let union = (ax_max - ax) * (ay_max - ay) + (bx_max - bx) * (by_max - by) - both;
     if union > 0.0 { both / union } else { 0.0 }
-}
-
-fn average_precision(mut outcomes: Vec<ScoredBox>) -> f64 {
-    outcomes.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
-    let positives = outcomes.iter().filter(|outcome| outcome.positive).count() as f64;
-    let (mut hits, mut count, mut recall_before) = (0.0, 0.0, 0.0);
-    let mut steps = Vec::new();
-    for tied in outcomes.chunk_by(|a, b| a.confidence == b.confidence) {
-        hits += tied.iter().filter(|outcome| outcome.positive).count() as f64;
-        count += tied.len() as f64;
-        let recall = hits / positives;
-        steps.push((recall - recall_before) * (hits / count));
-        recall_before = recall;
-    }
-    sum(&steps)
 }
 
 pub(super) const F1_OF_POINTS: MetricKind = MetricKind::higher::<F1OfPoints>(Definition {

@@ -1,29 +1,121 @@
 //! Metrics of the differences between numbers.
+//!
+//! All of them read their columns, the weights of rows and pooled columns with [`Compared`]. A metric defines the error
+//! of a row, and how the errors become a score.
 
 use prep_formats::pandas::ColumnData;
-use prep_spec::words::KeyType;
+use prep_spec::words::{KeyType, SectionKey};
 use serde::Deserialize;
 
-use super::kind::{COLUMNS, groups, mean_over, select};
+use super::kind::{COLUMNS, ROW_WEIGHTS, groups, mean_by, row_weights, select};
 use super::kind::{Metric, MetricKind, Score};
-use crate::python::mean;
+use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, optional, required};
 use crate::table::column::GradedColumn;
-use crate::table::numbers::{ColumnSelection, differences, doubles, floats};
+use crate::table::numbers::{ColumnSelection, both_floats, doubles, floats, subtractable};
 use crate::table::pair::Pair;
+
+/// The parameter for pooled columns.
+const POOLED: SectionKey = optional(
+    "pooled",
+    KeyType::Boolean,
+    "Whether the score is computed once, over the cells of all columns. Without it, the score is the mean of the \
+     columns' scores.",
+);
+
+/// The parameters of metrics that compare columns of numbers.
+#[derive(Debug, Deserialize)]
+struct Compared {
+    columns: ColumnSelection,
+    row_weights: Option<String>,
+    #[serde(default)]
+    pooled: bool,
+}
+
+/// The numbers of a column, or of all columns if they are pooled.
+#[derive(Debug, Default)]
+struct Numbers {
+    truth: Vec<f64>,
+    predicted: Vec<f64>,
+    weights: Option<Vec<f64>>,
+}
+
+/// Reads a true and a predicted column.
+type ReadNumbers<'r> =
+    &'r dyn Fn(&GradedColumn<'_>, &GradedColumn<'_>) -> Result<(Vec<f64>, Vec<f64>), Refusal>;
+
+impl Compared {
+    /// Returns the mean of `score` over the columns, or the score of the pooled columns.
+    fn score(
+        &self,
+        pair: &Pair<'_>,
+        read: ReadNumbers<'_>,
+        score: impl Fn(&Numbers) -> f64,
+    ) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let weights = row_weights(pair, self.row_weights.as_deref())?;
+        let (mut scores, mut pooled) = (Vec::new(), Numbers::default());
+        for name in self.columns.select(pair) {
+            let truth = pair.answers.column(name)?;
+            let (truth, predicted) = read(&truth, &pair.submission.column(name)?)?;
+            if self.pooled {
+                pooled.truth.extend(truth);
+                pooled.predicted.extend(predicted);
+                if let Some(weights) = &weights {
+                    pooled.weights.get_or_insert_default().extend(weights);
+                }
+                continue;
+            }
+            let weights = weights.clone();
+            scores.push(score(&Numbers {
+                truth,
+                predicted,
+                weights,
+            }));
+        }
+        if self.pooled {
+            scores.push(score(&pooled));
+        }
+        Ok(Score::numpy(mean(&scores)))
+    }
+}
+
+impl Numbers {
+    /// Returns the error of each row, as a function of the true and the predicted number.
+    fn errors(&self, error: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+        let rows = self.truth.iter().zip(&self.predicted);
+        rows.map(|(truth, predicted)| error(*truth, *predicted))
+            .collect()
+    }
+
+    fn mean(&self, errors: &[f64]) -> f64 {
+        mean_by(errors, self.weights.as_deref())
+    }
+
+    fn mean_square(&self) -> f64 {
+        self.mean(&self.errors(|truth, predicted| (truth - predicted) * (truth - predicted)))
+    }
+}
 
 pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MeanAbsoluteError>(
     Definition {
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns, the mean of their scores.",
         details: "mean(|true - predicted|) over all rows, or over the rows of each group and then averaged over the \
-              groups. Missing and infinite values are invalid. If the sum exceeds the range of doubles, the score \
-              is infinite. With `logarithm`, the logarithm of an error of 0 is minus infinity.",
+              groups. With weights, sum(w |true - predicted|) / sum(w). Missing and infinite values are invalid. If \
+              the sum exceeds the range of doubles, the score is infinite. With `logarithm`, the logarithm of an \
+              error of 0 is minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
         parameters: &[
             COLUMNS,
+            ROW_WEIGHTS,
+            optional(
+                "divide_by",
+                KeyType::Choice(&["weights", "rows"]),
+                "Whether the weighted sum is divided by the sum of the weights (default) or by the number of rows.",
+            ),
             optional(
                 "groups",
                 KeyType::Column,
@@ -44,10 +136,20 @@ pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MeanAbsol
     },
 );
 
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum DivideBy {
+    #[default]
+    Weights,
+    Rows,
+}
+
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct MeanAbsoluteError {
-    columns: ColumnSelection,
+    #[serde(flatten)]
+    compared: Compared,
+    #[serde(default)]
+    divide_by: DivideBy,
     groups: Option<String>,
     #[serde(default)]
     logarithm: bool,
@@ -62,18 +164,19 @@ impl Metric for MeanAbsoluteError {
             .as_deref()
             .map(|column| groups(pair, column))
             .transpose()?;
-        let score = mean_over(&self.columns, pair, |truth, predicted| {
-            let errors = differences(truth, predicted)?;
-            let errors: Vec<f64> = errors.into_iter().map(f64::abs).collect();
-            Ok(match &groups {
-                None => self.of_group(&errors),
+        let score = self.compared.score(pair, &subtractable, |numbers| {
+            let errors = numbers.errors(|truth, predicted| (truth - predicted).abs());
+            let weights = numbers.weights.as_deref();
+            match &groups {
+                None => self.of_group(&errors, weights),
                 Some(groups) => {
-                    let of_each = groups
-                        .iter()
-                        .map(|group| self.of_group(&select(&errors, group)));
+                    let of_each = groups.iter().map(|group| {
+                        let weights = weights.map(|weights| select(weights, group));
+                        self.of_group(&select(&errors, group), weights.as_deref())
+                    });
                     mean(&of_each.collect::<Vec<f64>>())
                 }
-            })
+            }
         })?;
         match self.whole {
             true if !score.value.is_finite() => {
@@ -91,11 +194,142 @@ impl Metric for MeanAbsoluteError {
 }
 
 impl MeanAbsoluteError {
-    fn of_group(&self, errors: &[f64]) -> f64 {
-        let error = mean(errors);
+    fn of_group(&self, errors: &[f64], weights: Option<&[f64]>) -> f64 {
+        let error = match (weights, self.divide_by) {
+            (Some(weights), DivideBy::Rows) => {
+                let products: Vec<f64> = errors.iter().zip(weights).map(|(a, b)| a * b).collect();
+                mean(&products)
+            }
+            (weights, _) => mean_by(errors, weights),
+        };
         if self.logarithm { error.ln() } else { error }
     }
 }
+
+pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MedianAbsoluteError>(
+    Definition {
+        name: "median_absolute_error",
+        summary: "Median absolute difference; for several columns, the mean of their scores.",
+        details: "The median of |true - predicted|; for an even number of rows, the mean of the two middle values. \
+              With weights, the first error in increasing order at which the sum of the weights reaches half of their \
+              total. Missing and infinite values are invalid.",
+        source: "sklearn.metrics.median_absolute_error",
+        shorthand: Some("columns"),
+        parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
+    },
+);
+
+#[derive(Debug, Deserialize)]
+struct MedianAbsoluteError {
+    #[serde(flatten)]
+    compared: Compared,
+}
+
+impl Metric for MedianAbsoluteError {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        self.compared.score(pair, &subtractable, |numbers| {
+            let errors = numbers.errors(|truth, predicted| (truth - predicted).abs());
+            median(errors, numbers.weights.as_deref())
+        })
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
+}
+
+/// Returns the median; NaN if there are no values.
+fn median(mut values: Vec<f64>, weights: Option<&[f64]>) -> f64 {
+    let Some(weights) = weights else {
+        values.sort_unstable_by(f64::total_cmp);
+        let half = values.len() / 2;
+        let low = half - usize::from(half > 0 && values.len().is_multiple_of(2));
+        return mean(values.get(low..=half).unwrap_or_default());
+    };
+    let mut rows: Vec<(f64, f64)> = values.into_iter().zip(weights.iter().copied()).collect();
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // scikit-learn adds up the weights one after the other.
+    let half = rows.iter().fold(0.0, |sum, row| sum + row.1) / 2.0;
+    let mut reached = 0.0;
+    let row = rows.iter().find(|(_, weight)| {
+        reached += weight;
+        reached >= half
+    });
+    row.or(rows.last()).map_or(f64::NAN, |row| row.0)
+}
+
+pub(super) const MEAN_ABSOLUTE_PERCENTAGE_ERROR: MetricKind = MetricKind::lower::<
+    MeanAbsolutePercentageError,
+>(Definition {
+    name: "mean_absolute_percentage_error",
+    summary: "Mean absolute difference relative to the true value; for several columns, the mean of their scores.",
+    details: "mean(|true - predicted| / max(|true|, 2^-52)), a fraction and not a percentage. An error at a true value \
+              of 0 is multiplied by 2^52. Missing and infinite values are invalid.",
+    source: "sklearn.metrics.mean_absolute_percentage_error",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS, ROW_WEIGHTS],
+});
+
+#[derive(Debug, Deserialize)]
+struct MeanAbsolutePercentageError {
+    #[serde(flatten)]
+    compared: Compared,
+}
+
+impl Metric for MeanAbsolutePercentageError {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        self.compared.score(pair, &subtractable, |numbers| {
+            numbers.mean(&numbers.errors(|truth, predicted| {
+                (truth - predicted).abs() / truth.abs().max(f64::EPSILON)
+            }))
+        })
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
+}
+
+pub(super) const SMAPE: MetricKind = MetricKind::lower::<Smape>(Definition {
+    name: "smape",
+    summary: "Symmetric mean absolute percentage error, from 0 to 200; for several columns, the mean of their scores.",
+    details: "mean(200 |true - predicted| / (|true| + |predicted|)). A row with two zeros has the error 0. Missing and \
+              infinite values are invalid.",
+    source: "Makridakis (1993); Kaggle's playground series 3, episode 19",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS, ROW_WEIGHTS],
+});
+
+#[derive(Debug, Deserialize)]
+struct Smape {
+    #[serde(flatten)]
+    compared: Compared,
+}
+
+impl Metric for Smape {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        self.compared.score(pair, &subtractable, |numbers| {
+            numbers.mean(&numbers.errors(|truth, predicted| {
+                let size = truth.abs() + predicted.abs();
+                if size == 0.0 {
+                    return 0.0;
+                }
+                200.0 * (truth - predicted).abs() / size
+            }))
+        })
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
+}
+
+/// The parameter for squared errors without the root.
+const SQUARED: SectionKey = optional(
+    "squared",
+    KeyType::Boolean,
+    "Whether the score is the mean squared error, without the square root.",
+);
 
 pub(super) const ROOT_MEAN_SQUARED_ERROR: MetricKind = MetricKind::lower::<RootMeanSquaredError>(
     Definition {
@@ -105,20 +339,22 @@ pub(super) const ROOT_MEAN_SQUARED_ERROR: MetricKind = MetricKind::lower::<RootM
               range of doubles, the score is infinite.",
         source: "sklearn.metrics.root_mean_squared_error",
         shorthand: Some("columns"),
-        parameters: &[COLUMNS],
+        parameters: &[COLUMNS, ROW_WEIGHTS, SQUARED, POOLED],
     },
 );
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RootMeanSquaredError {
-    columns: ColumnSelection,
+    #[serde(flatten)]
+    compared: Compared,
+    #[serde(default)]
+    squared: bool,
 }
 
 impl Metric for RootMeanSquaredError {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        mean_over(&self.columns, pair, |truth, predicted| {
-            Ok(root_mean_square(&differences(truth, predicted)?))
+        self.compared.score(pair, &subtractable, |numbers| {
+            root_unless(self.squared, numbers.mean_square())
         })
     }
 
@@ -127,9 +363,96 @@ impl Metric for RootMeanSquaredError {
     }
 }
 
-pub(super) fn root_mean_square(errors: &[f64]) -> f64 {
-    let squares: Vec<f64> = errors.iter().map(|error| error * error).collect();
-    mean(&squares).sqrt()
+fn root_unless(squared: bool, mean_square: f64) -> f64 {
+    if squared {
+        mean_square
+    } else {
+        mean_square.sqrt()
+    }
+}
+
+pub(super) const ROOT_MEAN_SQUARED_PERCENTAGE_ERROR: MetricKind = MetricKind::lower::<
+    RootMeanSquaredPercentageError,
+>(Definition {
+    name: "root_mean_squared_percentage_error",
+    summary: "Root mean squared difference relative to the true value; for several columns, the mean of their scores.",
+    details: "sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0, a fraction and not a \
+              percentage. If all true values are 0, the score is NaN. Missing and infinite values are invalid.",
+    source: "Kaggle's evaluation of Rossmann Store Sales",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
+});
+
+#[derive(Debug, Deserialize)]
+struct RootMeanSquaredPercentageError {
+    #[serde(flatten)]
+    compared: Compared,
+}
+
+impl Metric for RootMeanSquaredPercentageError {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        self.compared.score(pair, &subtractable, |numbers| {
+            let rows: Vec<usize> = (0..numbers.truth.len())
+                .filter(|row| numbers.truth.get(*row) != Some(&0.0))
+                .collect();
+            let errors = numbers.errors(|truth, predicted| {
+                let error = (truth - predicted) / truth;
+                error * error
+            });
+            let weights = numbers.weights.as_ref();
+            let weights = weights.map(|weights| select(weights, &rows));
+            mean_by(&select(&errors, &rows), weights.as_deref()).sqrt()
+        })
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
+}
+
+pub(super) const R2: MetricKind = MetricKind::higher::<R2Score>(Definition {
+    name: "r2",
+    summary: "Coefficient of determination; for several columns, the mean of their scores.",
+    details: "1 - sum(w (true - predicted)^2) / sum(w (true - m)^2), where w is the weight of a row (default 1), and m \
+              is the weighted mean of the true values. If all true values are equal, the score is 1 for a perfect \
+              prediction and 0 otherwise. Fewer than two rows make the score NaN. Missing and infinite values are \
+              invalid.",
+    source: "sklearn.metrics.r2_score",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
+});
+
+#[derive(Debug, Deserialize)]
+struct R2Score {
+    #[serde(flatten)]
+    compared: Compared,
+}
+
+impl Metric for R2Score {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        self.compared.score(pair, &both_floats, |numbers| {
+            let centre = numbers.mean(&numbers.truth);
+            let total = |errors: Vec<f64>| match &numbers.weights {
+                None => sum(&errors),
+                Some(weights) => {
+                    let rows = errors.iter().zip(weights);
+                    sum(&rows.map(|(error, w)| w * error).collect::<Vec<f64>>())
+                }
+            };
+            let residual = total(numbers.errors(|truth, predicted| (truth - predicted).powi(2)));
+            let variance = total(numbers.errors(|truth, _| (truth - centre).powi(2)));
+            match () {
+                () if numbers.truth.len() < 2 => f64::NAN,
+                () if residual == 0.0 => 1.0,
+                () if variance == 0.0 => 0.0,
+                () => 1.0 - residual / variance,
+            }
+        })
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
 }
 
 pub(super) const ROOT_MEAN_SQUARED_LOG_ERROR: MetricKind = MetricKind::lower::<
@@ -142,22 +465,37 @@ pub(super) const ROOT_MEAN_SQUARED_LOG_ERROR: MetricKind = MetricKind::lower::<
               as in NumPy.",
     source: "sklearn.metrics.root_mean_squared_log_error",
     shorthand: Some("columns"),
-    parameters: &[COLUMNS],
+    parameters: &[
+        COLUMNS,
+        ROW_WEIGHTS,
+        SQUARED,
+        POOLED,
+        optional(
+            "clip_below",
+            KeyType::Number,
+            "Predictions below this number, at least 0, are replaced by it. Without it, negative predictions are \
+             invalid.",
+        ),
+    ],
 });
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RootMeanSquaredLogError {
-    columns: ColumnSelection,
+    #[serde(flatten)]
+    compared: Compared,
+    #[serde(default)]
+    squared: bool,
+    clip_below: Option<f64>,
 }
 
 impl Metric for RootMeanSquaredLogError {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        mean_over(&self.columns, pair, |truth, predicted| {
-            let predicted = logarithms(predicted)?;
-            let truth = logarithms(truth)?;
-            let errors: Vec<f64> = truth.iter().zip(&predicted).map(|(a, b)| a - b).collect();
-            Ok(root_mean_square(&errors))
+        let read = |truth: &GradedColumn<'_>, predicted: &GradedColumn<'_>| {
+            let predicted = logarithms(predicted, self.clip_below)?;
+            Ok((logarithms(truth, None)?, predicted))
+        };
+        self.compared.score(pair, &read, |numbers| {
+            root_unless(self.squared, numbers.mean_square())
         })
     }
 }
@@ -165,9 +503,13 @@ impl Metric for RootMeanSquaredLogError {
 /// ln 2 rounded to eleven bits, because NumPy computes the logarithm of a boolean in half precision.
 const LN_2_HALF: f64 = 0.693_359_375;
 
-fn logarithms(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
-    let values = floats(column)?;
-    if matches!(column.data(), ColumnData::Bool(_)) {
+fn logarithms(column: &GradedColumn<'_>, lowest: Option<f64>) -> Result<Vec<f64>, Refusal> {
+    let mut values = floats(column)?;
+    if let Some(lowest) = lowest {
+        for value in &mut values {
+            *value = value.max(lowest);
+        }
+    } else if matches!(column.data(), ColumnData::Bool(_)) {
         return Ok(values.into_iter().map(|value| value * LN_2_HALF).collect());
     }
     match values.iter().position(|value| *value < 0.0) {

@@ -8,19 +8,20 @@ use std::collections::HashMap;
 use std::fmt;
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::model::Query;
 use prep_spec::words::{KeyType, SectionKey};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::ALL;
-use crate::python::{mean, python_float, round_numpy, round_python};
+use crate::python::{mean, python_float, round_numpy, round_python, weighted_mean};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, columns, optional, required};
 use crate::spec::kinds::{Faults, GradeSpecErrors, KeyPath, read_kind, value};
 use crate::table::column::{CellValue, GradedColumn};
-use crate::table::key::key;
-use crate::table::numbers::ColumnSelection;
+use crate::table::key::{Identifier, key};
+use crate::table::numbers::{ColumnSelection, floats};
 use crate::table::pair::Pair;
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
@@ -89,6 +90,11 @@ pub trait Metric: fmt::Debug + Send + Sync {
     /// Returns the number of rows that the metric requires, regardless of their content.
     fn rows(&self) -> RowPolicy {
         RowPolicy::Any
+    }
+
+    /// Returns the queries that the author of the competition wrote.
+    fn queries(&self) -> Vec<&Query> {
+        Vec::new()
     }
 }
 
@@ -187,6 +193,13 @@ pub(super) const COLUMN: SectionKey = column("column", "The label.");
 pub(super) const LABELS: SectionKey =
     optional("labels_as", KeyType::Choice(LABELS_AS), "See `accuracy`.");
 
+/// The parameter for the positive label.
+pub(super) const POSITIVE: SectionKey = optional(
+    "positive",
+    KeyType::Label,
+    "The label of positive rows; default 1. If the answers have two labels, it is one of them.",
+);
+
 /// True and predicted labels by row.
 #[derive(Debug)]
 pub(super) struct LabelPair<'a> {
@@ -241,20 +254,98 @@ impl<'a> LabelPair<'a> {
 /// Returns the positions of the rows of each group. Groups are in the order of their first row. Rows without a group
 /// are left out.
 pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
-    let column = pair.answers.column(column)?;
+    Ok(groups_of(&pair.answers.column(column)?).0)
+}
+
+/// Returns the groups of rows with the same value, and the index of the group of each value.
+fn groups_of<'a>(column: &GradedColumn<'a>) -> (Vec<Vec<usize>>, HashMap<Identifier<'a>, usize>) {
     let mut places = HashMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (position, value) in column.values().enumerate() {
         if value == CellValue::Missing {
             continue;
         }
-        let place = *places.entry(key(&column, position)).or_insert(groups.len());
+        let place = *places.entry(key(column, position)).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(position),
             None => groups.push(vec![position]),
         }
     }
-    Ok(groups)
+    (groups, places)
+}
+
+/// Positions of rows: those in the answers, and those in the submission.
+type PairedRows = (Vec<usize>, Vec<usize>);
+
+/// Returns the positions of the rows with the same identifier: those in the answers and those in the submission.
+///
+/// # Errors
+/// If a table has no such column, if the answers have no rows, or if the tables have different identifiers.
+pub(super) fn paired_groups(pair: &Pair<'_>, id: &str) -> Result<Vec<PairedRows>, Refusal> {
+    let (answers, submission) = pair.both(id)?;
+    let (of_answers, places) = groups_of(&answers);
+    if of_answers.is_empty() {
+        let message = "the answers have no identifiers";
+        return Err(Refusal::new(RefusalKind::Answers, message).in_column(id));
+    }
+    let empty = of_answers.into_iter().map(|rows| (rows, Vec::new()));
+    let mut paired: Vec<PairedRows> = empty.collect();
+    submission.map_cells(|position, _| {
+        let place = places.get(&key(&submission, position));
+        match place.and_then(|place| paired.get_mut(*place)) {
+            Some((_, rows)) => {
+                rows.push(position);
+                Ok(())
+            }
+            None => {
+                let expected = "an identifier of the answers";
+                Err(submission.refuse(RefusalKind::Ids, position, expected))
+            }
+        }
+    })?;
+    match paired.iter().find(|(_, rows)| rows.is_empty()) {
+        Some((rows, _)) => {
+            let missing = answers.for_message(rows.first().copied().unwrap_or_default());
+            let message = format!("there is no row for {missing}");
+            Err(Refusal::new(RefusalKind::Ids, message).in_column(id))
+        }
+        None => Ok(paired),
+    }
+}
+
+/// The parameter for the weights of rows.
+pub(super) const ROW_WEIGHTS: SectionKey = optional(
+    "row_weights",
+    KeyType::Column,
+    "The answers' column with the weights of the rows: finite numbers that are not negative, and not all 0. Without \
+     it, all rows have equal weight.",
+);
+
+/// Returns the weights of the rows, if the metric has a column of weights.
+///
+/// # Errors
+/// If the answers have no such column, or if a weight is not valid.
+pub(super) fn row_weights(
+    pair: &Pair<'_>,
+    column: Option<&str>,
+) -> Result<Option<Vec<f64>>, Refusal> {
+    let Some(name) = column else { return Ok(None) };
+    let column = pair.answers.column(name)?;
+    let weights = floats(&column)?;
+    if let Some(row) = weights.iter().position(|weight| *weight < 0.0) {
+        let expected = "a weight that is not negative";
+        return Err(column.refuse(RefusalKind::Answers, row, expected));
+    }
+    if weights.iter().all(|weight| *weight == 0.0) {
+        let message = "the answers need a row with a weight above 0";
+        return Err(Refusal::new(RefusalKind::Answers, message).in_column(name));
+    }
+    Ok(Some(weights))
+}
+
+/// Returns the mean, or the weighted mean if there are weights.
+pub(super) fn mean_by(values: &[f64], weights: Option<&[f64]>) -> f64 {
+    weights.map_or_else(|| mean(values), |weights| weighted_mean(values, weights))
 }
 
 /// Returns the values at these positions.
@@ -335,5 +426,12 @@ impl Metric for WeightedSum {
             true => first,
             false => RowPolicy::Any,
         }
+    }
+
+    fn queries(&self) -> Vec<&Query> {
+        self.of
+            .iter()
+            .flat_map(|part| part.metric.queries())
+            .collect()
     }
 }

@@ -1,19 +1,21 @@
 //! Metrics that compare labels.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
 use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{COLUMN, LABELS, LabelPair};
-use super::kind::{Metric, MetricKind, Score};
-use crate::python::{mean, sum_of};
+use super::kind::{COLUMN, COLUMNS, LABELS, LabelPair, POSITIVE, ROW_WEIGHTS};
+use super::kind::{Direction, Metric, MetricKind, Score, mean_by, row_weights};
+use crate::python::{mean, sum_of, weighted_mean};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, optional, required};
+use crate::table::column::GradedColumn;
+use crate::table::numbers::{ColumnSelection, finite};
 use crate::table::pair::Pair;
-use crate::table::target::{LABELS_AS, Labels, LabelsAs};
+use crate::table::target::{LABELS_AS, Labels, LabelsAs, PositiveLabel};
 
 pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definition {
     name: "accuracy",
@@ -34,6 +36,7 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
                   with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
                   `int`.",
         ),
+        ROW_WEIGHTS,
     ],
 });
 
@@ -43,38 +46,44 @@ struct Accuracy {
     column: String,
     #[serde(default)]
     labels_as: LabelsAs,
+    row_weights: Option<String>,
 }
 
 impl Metric for Accuracy {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        fraction_correct(pair, &self.column, self.labels_as).map(Score::python)
+        let right = correct(pair, &self.column, self.labels_as)?;
+        let weights = row_weights(pair, self.row_weights.as_deref())?;
+        Ok(Score::python(mean_by(&right, weights.as_deref())))
     }
 }
 
-/// Returns the fraction of rows with the correct label.
-pub(super) fn fraction_correct(
-    pair: &Pair<'_>,
-    column: &str,
-    labels_as: LabelsAs,
-) -> Result<f64, Refusal> {
+/// Returns 1 for each row with the correct label, and 0 for the other rows.
+fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64>, Refusal> {
     let both = LabelPair::new(pair, column, labels_as)?;
     let (truth, labels) = (&both.truth, &both.labels);
     let right = match (truth, labels) {
-        (Labels::Integers(a), Labels::Integers(b)) => equal_count(a, b),
-        (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
+        (Labels::Integers(a), Labels::Integers(b)) => matches(a, b).map(f64::from).collect(),
+        (Labels::Text(a), Labels::Text(b)) => matches(a, b).map(f64::from).collect(),
         // NumPy converts a list that contains texts to an array of text, so both arrays of labels can be compared.
-        (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => 0,
+        (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => {
+            vec![0.0; truth.len()]
+        }
         _ if truth.is_binary() && labels.is_binary() => {
             return Err(both.mixed());
         }
-        _ => 0,
+        _ => vec![0.0; truth.len()],
     };
-    Ok(right as f64 / truth.len() as f64)
+    Ok(right)
+}
+
+/// Returns for each row whether two lists of the same length have equal elements.
+fn matches<T: PartialEq>(a: &[T], b: &[T]) -> impl Iterator<Item = bool> {
+    a.iter().zip(b).map(|(a, b)| a == b)
 }
 
 /// Returns the number of equal elements of two lists of the same length.
-pub(super) fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
-    a.iter().zip(b).filter(|(a, b)| a == b).count()
+fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
+    matches(a, b).filter(|equal| *equal).count()
 }
 
 pub(super) const ZERO_ONE_LOSS: MetricKind = MetricKind::lower::<ZeroOneLoss>(Definition {
@@ -96,84 +105,292 @@ struct ZeroOneLoss {
 
 impl Metric for ZeroOneLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let right = fraction_correct(pair, &self.column, self.labels_as)?;
-        Ok(Score::python(1.0 - right))
+        let right = correct(pair, &self.column, self.labels_as)?;
+        Ok(Score::python(1.0 - mean(&right)))
     }
 }
 
-pub(super) const F1: MetricKind = MetricKind::higher::<F1Score>(Definition {
-    name: "f1",
-    summary: "F1 over the labels of truth and prediction, one label per row.",
-    details: "F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. `macro`: the mean over all labels that \
-              occur in either table. `micro`: F1 of the summed counts, which equals the accuracy because each row \
-              has one label. Labels are read as in `accuracy`, but if the labels of only one table are text, the \
-              submission is invalid.",
-    source: "sklearn.metrics.f1_score",
-    shorthand: None,
-    parameters: &[
-        COLUMN,
-        required(
-            "average",
-            KeyType::Choice(&["micro", "macro"]),
-            "How the scores of the labels are combined.",
-        ),
-        LABELS,
-    ],
-});
+pub(super) const BALANCED_ACCURACY: MetricKind = MetricKind::higher::<BalancedAccuracy>(
+    Definition {
+        name: "balanced_accuracy",
+        summary: "Mean over the answers' labels of the fraction of their rows whose label is correct; for several \
+              columns, the mean of their scores.",
+        details: "The mean recall of the labels that occur in the answers. Labels are read as in `f1`.",
+        source: "sklearn.metrics.balanced_accuracy_score",
+        shorthand: Some("columns"),
+        parameters: &[COLUMNS, LABELS],
+    },
+);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BalancedAccuracy {
+    columns: ColumnSelection,
+    #[serde(default)]
+    labels_as: LabelsAs,
+}
+
+impl Metric for BalancedAccuracy {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let scores = self.columns.select(pair).into_iter().map(|name| {
+            pair.cells(name)?;
+            let recalls: Vec<f64> = label_counts(pair, name, self.labels_as)?
+                .iter()
+                .filter(|counts| counts.truth > 0)
+                .map(|counts| counts.hits as f64 / counts.truth as f64)
+                .collect();
+            Ok(mean(&recalls))
+        });
+        let scores = scores.collect::<Result<Vec<f64>, Refusal>>()?;
+        Ok(Score::numpy(mean(&scores)))
+    }
+}
+
+/// The number of rows for which a label is true, predicted, or both.
+#[derive(Debug, Default, Clone, Copy)]
+struct LabelCounts {
+    hits: u64,
+    truth: u64,
+    predicted: u64,
+}
+
+impl LabelCounts {
+    fn add(&mut self, truth: bool, predicted: bool) {
+        self.hits += u64::from(truth && predicted);
+        self.truth += u64::from(truth);
+        self.predicted += u64::from(predicted);
+    }
+
+    fn f1(self) -> f64 {
+        match self.truth + self.predicted {
+            0 => 0.0,
+            all => 2.0 * self.hits as f64 / all as f64,
+        }
+    }
+}
+
+/// Returns the counts of all labels that occur in either table, in the order of the labels.
+///
+/// # Errors
+/// If the labels of only one table are text, or if a label is not valid.
+fn label_counts(
+    pair: &Pair<'_>,
+    column: &str,
+    labels_as: LabelsAs,
+) -> Result<Vec<LabelCounts>, Refusal> {
+    let both = LabelPair::new(pair, column, labels_as)?;
+    match (&both.truth, &both.labels) {
+        (Labels::Integers(a), Labels::Integers(b)) => Ok(count_labels(a, b)),
+        (Labels::Text(a), Labels::Text(b)) => Ok(count_labels(a, b)),
+        _ => Err(both.mixed()),
+    }
+}
+
+fn count_labels<T: Ord + Hash>(truth: &[T], labels: &[T]) -> Vec<LabelCounts> {
+    let mut counts: HashMap<&T, LabelCounts> = HashMap::new();
+    for (a, b) in truth.iter().zip(labels) {
+        counts.entry(a).or_default().add(true, a == b);
+        if a != b {
+            counts.entry(b).or_default().add(false, true);
+        }
+    }
+    let mut classes: Vec<_> = counts.into_iter().collect();
+    classes.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    classes.into_iter().map(|(_, counts)| counts).collect()
+}
+
+pub(super) const F1: MetricKind = MetricKind {
+    definition: Definition {
+        name: "f1",
+        summary: "F1 of labels: one label per row, or any number of labels in columns of 0 and 1.",
+        details: "F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. With `column`, labels are read as in \
+                  `accuracy`, but if the labels of only one table are text, the submission is invalid. With `columns`, \
+                  each column is a label, and each of its cells is 0 or 1. `macro`: the mean over all labels that \
+                  occur in either table, or over all columns. `micro`: F1 of the summed counts, which equals the \
+                  accuracy if each row has one label. `weighted`: the mean over the labels, weighted by their numbers \
+                  of true rows. `binary`: F1 of the label `positive`; if both tables together have more than two \
+                  labels, the submission is invalid. `samples`: the mean over the rows of 2 TP / (2 TP + FP + FN) of \
+                  the row, or 0 for a row without true and predicted labels.",
+        source: "sklearn.metrics.f1_score",
+        shorthand: None,
+        parameters: &[
+            optional("column", KeyType::Column, "The label; excludes `columns`."),
+            optional(
+                "columns",
+                KeyType::Selection,
+                "Two or more columns of 0 and 1; excludes `column`.",
+            ),
+            required(
+                "average",
+                KeyType::Choice(&["micro", "macro", "weighted", "binary", "samples"]),
+                "How the scores of the labels are combined. `binary` needs `column`, `samples` needs `columns`.",
+            ),
+            POSITIVE,
+            LABELS,
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: |value| {
+        let metric: F1Score = serde_json::from_value(value)?;
+        metric.check().map_err(serde::de::Error::custom)?;
+        Ok(Box::new(metric))
+    },
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum LabelAverage {
     Micro,
     Macro,
+    Weighted,
+    Binary,
+    Samples,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct F1Score {
-    column: String,
+    column: Option<String>,
+    columns: Option<ColumnSelection>,
     average: LabelAverage,
+    #[serde(default)]
+    positive: PositiveLabel,
     #[serde(default)]
     labels_as: LabelsAs,
 }
 
 impl Metric for F1Score {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let both = LabelPair::new(pair, &self.column, self.labels_as)?;
-        let value = match (&both.truth, &both.labels) {
-            (Labels::Integers(a), Labels::Integers(b)) => self.average(a, b),
-            (Labels::Text(a), Labels::Text(b)) => self.average(a, b),
-            _ => return Err(both.mixed()),
+        let value = match (&self.column, &self.columns) {
+            (Some(column), _) if self.average == LabelAverage::Binary => {
+                self.of_positive(pair, column)?
+            }
+            (Some(column), _) => self.combine(&label_counts(pair, column, self.labels_as)?),
+            (None, Some(columns)) => self.of_columns(pair, columns)?,
+            (None, None) => f64::NAN,
         };
         Ok(Score::numpy(value))
     }
 }
 
 impl F1Score {
-    fn average<T: Ord + Hash>(&self, truth: &[T], labels: &[T]) -> f64 {
-        match self.average {
-            LabelAverage::Micro => equal_count(truth, labels) as f64 / truth.len() as f64,
-            LabelAverage::Macro => macro_f1(truth, labels),
+    fn check(&self) -> Result<(), &'static str> {
+        match (&self.column, &self.columns, self.average) {
+            (None, None, _) => Err("`column` is missing"),
+            (Some(_), Some(_), _) => Err("either `column` or `columns`, not both"),
+            (Some(_), None, LabelAverage::Samples) => Err("`samples` needs `columns`"),
+            (None, Some(_), LabelAverage::Binary) => Err("`binary` needs `column`"),
+            _ => Ok(()),
         }
+    }
+
+    fn combine(&self, counts: &[LabelCounts]) -> f64 {
+        let scores: Vec<f64> = counts.iter().map(|counts| counts.f1()).collect();
+        let weights: Vec<f64> = counts.iter().map(|counts| counts.truth as f64).collect();
+        match self.average {
+            LabelAverage::Micro => {
+                let sum = |of: fn(&LabelCounts) -> u64| counts.iter().map(of).sum();
+                let all = LabelCounts {
+                    hits: sum(|counts| counts.hits),
+                    truth: sum(|counts| counts.truth),
+                    predicted: sum(|counts| counts.predicted),
+                };
+                all.f1()
+            }
+            LabelAverage::Weighted if weights.iter().any(|weight| *weight > 0.0) => {
+                weighted_mean(&scores, &weights)
+            }
+            _ => mean(&scores),
+        }
+    }
+
+    fn of_positive(&self, pair: &Pair<'_>, column: &str) -> Result<f64, Refusal> {
+        let both = LabelPair::new(pair, column, self.labels_as)?;
+        let odd = match (&both.truth, &both.labels) {
+            (Labels::Integers(a), Labels::Integers(b)) => self.third_label(a, b),
+            (Labels::Text(a), Labels::Text(b)) => self.third_label(a, b),
+            _ => return Err(both.mixed()),
+        };
+        match odd {
+            ThirdLabel::None => {}
+            ThirdLabel::Answers => {
+                let message =
+                    "the answers need at most two different labels, one of which is `positive`";
+                return Err(Refusal::new(RefusalKind::Answers, message).in_column(column));
+            }
+            ThirdLabel::Submission(row) => {
+                let expected = "one of two labels";
+                return Err(both.prediction.refuse(RefusalKind::Range, row, expected));
+            }
+        }
+        let mut counts = LabelCounts::default();
+        let truth = both.truth.equal_to(&self.positive);
+        for (truth, label) in truth.into_iter().zip(both.labels.equal_to(&self.positive)) {
+            counts.add(truth, label);
+        }
+        Ok(counts.f1())
+    }
+
+    /// Finds a label that makes a binary F1 undefined: a third one, or a second one if none is positive.
+    fn third_label<T: Ord>(&self, truth: &[T], labels: &[T]) -> ThirdLabel
+    where
+        PositiveLabel: PartialEq<T>,
+    {
+        let has_two = |labels: &BTreeSet<&T>| {
+            labels.len() < 2
+                || (labels.len() == 2 && labels.iter().any(|one| self.positive == **one))
+        };
+        let known: BTreeSet<&T> = truth.iter().collect();
+        let both: BTreeSet<&T> = truth.iter().chain(labels).collect();
+        if !has_two(&known) {
+            return ThirdLabel::Answers;
+        }
+        let is_odd = |label: &T| !known.contains(label) && self.positive != *label;
+        match labels.iter().position(is_odd) {
+            Some(row) if !has_two(&both) => ThirdLabel::Submission(row),
+            _ => ThirdLabel::None,
+        }
+    }
+
+    fn of_columns(&self, pair: &Pair<'_>, columns: &ColumnSelection) -> Result<f64, Refusal> {
+        let names = columns.select(pair);
+        if names.len() < 2 {
+            let message = "the metric needs at least two columns of labels";
+            return Err(Refusal::new(RefusalKind::Answers, message));
+        }
+        let mut of_rows = vec![LabelCounts::default(); pair.answers.len()];
+        let mut of_columns = Vec::with_capacity(names.len());
+        for name in names {
+            let (answers, prediction) = pair.cells(name)?;
+            let (truth, labels) = (zeros_and_ones(&answers)?, zeros_and_ones(&prediction)?);
+            let mut counts = LabelCounts::default();
+            for ((row, truth), label) in of_rows.iter_mut().zip(truth).zip(labels) {
+                counts.add(truth, label);
+                row.add(truth, label);
+            }
+            of_columns.push(counts);
+        }
+        Ok(match self.average {
+            LabelAverage::Samples => self.combine(&of_rows),
+            _ => self.combine(&of_columns),
+        })
     }
 }
 
-fn macro_f1<T: Ord + Hash>(truth: &[T], labels: &[T]) -> f64 {
-    // For each label: the number of hits, and the number of occurrences in both tables together.
-    let mut counts: HashMap<&T, (u64, u64)> = HashMap::new();
-    for (a, b) in truth.iter().zip(labels) {
-        counts.entry(a).or_default().1 += 1;
-        let predicted = counts.entry(b).or_default();
-        predicted.1 += 1;
-        predicted.0 += u64::from(a == b);
-    }
-    let mut classes: Vec<_> = counts.into_iter().collect();
-    classes.sort_unstable_by(|a, b| a.0.cmp(b.0));
-    let scores: Vec<f64> = classes
-        .iter()
-        .map(|(_, (hits, all))| 2.0 * *hits as f64 / *all as f64)
-        .collect();
-    mean(&scores)
+/// A label that makes a binary F1 undefined.
+enum ThirdLabel {
+    None,
+    Answers,
+    /// The position of the label in the submission.
+    Submission(usize),
+}
+
+fn zeros_and_ones(column: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
+    column.map_cells(|row, value| match finite(column, row, value)? {
+        0.0 => Ok(false),
+        1.0 => Ok(true),
+        _ => Err(column.refuse(RefusalKind::Range, row, "0 or 1")),
+    })
 }
 
 pub(super) const MATTHEWS_CORRCOEF: MetricKind = MetricKind::higher::<MatthewsCorrcoef>(

@@ -62,13 +62,25 @@ enum AverageOver {
     Pixels,
 }
 
+/// The score of a row without anything to find and to predict.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum EmptyMasks {
+pub(super) enum BothEmpty {
     #[default]
     Zero,
     One,
     Skip,
+}
+
+impl BothEmpty {
+    /// Returns the score; `None` to leave the row out.
+    pub fn score(self) -> Option<f64> {
+        match self {
+            BothEmpty::Zero => Some(0.0),
+            BothEmpty::One => Some(1.0),
+            BothEmpty::Skip => None,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,7 +92,7 @@ struct FBetaOfMasks {
     #[serde(default)]
     average: AverageOver,
     #[serde(default)]
-    both_empty: EmptyMasks,
+    both_empty: BothEmpty,
 }
 
 /// Numbers of pixels: in the true mask, in the predicted mask, and in both masks.
@@ -124,11 +136,7 @@ impl Metric for FBetaOfMasks {
 impl FBetaOfMasks {
     fn f_beta(&self, areas: Areas) -> Option<f64> {
         if areas.truth + areas.predicted == 0 {
-            return match self.both_empty {
-                EmptyMasks::Zero => Some(0.0),
-                EmptyMasks::One => Some(1.0),
-                EmptyMasks::Skip => None,
-            };
+            return self.both_empty.score();
         }
         let square = self.beta * self.beta;
         let below = square * areas.truth as f64 + areas.predicted as f64;

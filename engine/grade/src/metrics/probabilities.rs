@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use prep_formats::pandas::ColumnData;
-use prep_spec::words::KeyType;
-use serde::Deserialize;
+use prep_spec::words::{KeyType, SectionKey};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
-use super::kind::COLUMNS;
+use super::kind::{COLUMNS, ROW_WEIGHTS, mean_by, mean_over, row_weights};
 use super::kind::{Metric, MetricKind, Score};
+use super::roc::larger_label;
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, columns, one, optional, required};
@@ -16,32 +18,135 @@ use crate::table::numbers::{
     ColumnSelection, check_numeric_type, doubles, floats, number, number_or_nan,
 };
 use crate::table::pair::Pair;
+use crate::table::target::{Labels, LabelsAs};
+
+/// The parameter for the columns of probabilities.
+const CLASSES: SectionKey = columns(
+    "columns",
+    "The column with the probability, or one column per class.",
+);
 
 pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition {
     name: "log_loss",
     summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",
-    details: "p is clipped to [eps, 1 - eps] with eps = 2^-52, so the loss of a row with a certain but wrong \
-              prediction is 36.04365. Rows are not normalised to sum 1. If there is one column, it contains the \
-              probability of the larger of the answers' two labels. If there are several columns, each belongs to \
-              a class; the answers contain 1 for the true class and 0 for the other classes.",
+    details: "p is clipped to [eps, 1 - eps]. With the default of `eps`, 2^-52, the loss of a row with a certain but \
+              wrong prediction is 36.04365. If there is one column, it contains the probability of the larger of the \
+              answers' two labels. If there are several columns, each belongs to a class; the answers contain 1 for \
+              the true class and 0 for the other classes.",
     source: "sklearn.metrics.log_loss (1.5)",
     shorthand: Some("columns"),
-    parameters: &[columns(
-        "columns",
-        "The column with the probability, or one column per class.",
-    )],
+    parameters: &[
+        CLASSES,
+        optional(
+            "eps",
+            KeyType::Number,
+            "The minimum distance of a probability from 0 and 1, above 0; default 2^-52.",
+        ),
+        optional(
+            "normalise",
+            KeyType::Boolean,
+            "Whether the probabilities of a row are first divided by their sum. If so, a row whose sum is not above 0 \
+             is invalid. Default: rows are not normalised to sum 1.",
+        ),
+        ROW_WEIGHTS,
+    ],
 });
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LogLoss {
     columns: ColumnSelection,
+    #[serde(default = "default_eps", deserialize_with = "parse_eps")]
+    eps: f64,
+    #[serde(default)]
+    normalise: bool,
+    row_weights: Option<String>,
+}
+
+fn default_eps() -> f64 {
+    f64::EPSILON
+}
+
+fn parse_eps<'de, D: Deserializer<'de>>(eps: D) -> Result<f64, D::Error> {
+    let eps = f64::deserialize(eps)?;
+    match eps > 0.0 && eps < 0.5 {
+        true => Ok(eps),
+        false => Err(D::Error::custom("`eps` must be above 0 and below 0.5")),
+    }
 }
 
 impl Metric for LogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let classes = Classes::read(pair, &self.columns, self.normalise)?;
+        let weights = row_weights(pair, self.row_weights.as_deref())?;
+        let losses = row_losses(&classes.truth, &classes.predicted, self.eps);
+        Ok(Score::python(mean_by(&losses, weights.as_deref())))
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
+}
+
+pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLogLoss>(Definition {
+    name: "balanced_log_loss",
+    summary: "Mean over classes of the mean of -ln(p) over the rows of the class, where p is the predicted probability \
+              of the true class.",
+    details: "The probabilities of a row are divided by their sum, and p is then clipped to [eps, 1 - eps]. A row whose \
+              sum is not above 0 is invalid. Each class needs a row. The columns are those of `log_loss`.",
+    source: "Kaggle's evaluation of ICR - Identifying Age-Related Conditions",
+    shorthand: Some("columns"),
+    parameters: &[
+        CLASSES,
+        optional(
+            "eps",
+            KeyType::Number,
+            "The minimum distance of a probability from 0 and 1, above 0; default 1e-15.",
+        ),
+    ],
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BalancedLogLoss {
+    columns: ColumnSelection,
+    #[serde(default = "default_clip", deserialize_with = "parse_eps")]
+    eps: f64,
+}
+
+impl Metric for BalancedLogLoss {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let Classes { truth, predicted } = Classes::read(pair, &self.columns, true)?;
+        let losses = row_losses(&truth, &predicted, self.eps);
+        let mut of_classes = Vec::with_capacity(truth.len());
+        for class in &truth {
+            let rows = losses.iter().zip(class).filter(|(_, truth)| **truth != 0.0);
+            let of_class: Vec<f64> = rows.map(|(loss, _)| *loss).collect();
+            if of_class.is_empty() {
+                let message = "the answers need a row of each class";
+                return Err(Refusal::new(RefusalKind::Answers, message));
+            }
+            of_classes.push(mean(&of_class));
+        }
+        Ok(Score::numpy(mean(&of_classes)))
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
+}
+
+/// The labels and probabilities of at least two classes: `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a
+/// probability.
+struct Classes {
+    truth: Vec<Vec<f64>>,
+    predicted: Vec<Vec<f64>>,
+}
+
+impl Classes {
+    fn read(pair: &Pair<'_>, columns: &ColumnSelection, normalise: bool) -> Result<Self, Refusal> {
         pair.check_same_rows()?;
-        let names = self.columns.select(pair);
+        let names = columns.select(pair);
         let mut truth = Vec::with_capacity(names.len());
         let mut predicted = Vec::with_capacity(names.len());
         for name in &names {
@@ -64,13 +169,33 @@ impl Metric for LogLoss {
             };
             truth = vec![mask(false), mask(true)];
             predicted = vec![p.iter().map(|p| 1.0 - p).collect(), p.clone()];
+        } else if normalise && let Some(name) = names.first() {
+            divide_by_sums(&pair.submission.column(name)?, &mut predicted)?;
         }
-        Ok(Score::python(log_loss(&truth, &predicted)))
+        Ok(Classes { truth, predicted })
     }
+}
 
-    fn rows(&self) -> RowPolicy {
-        RowPolicy::Times(1)
+/// Divides the probabilities of each row by their sum. `column` is the first of the columns, for messages.
+fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
+    let mut sums = vec![0.0; column.len()];
+    for class in predicted.iter() {
+        for (sum, p) in sums.iter_mut().zip(class) {
+            *sum += p;
+        }
     }
+    let is_invalid = |sum: &f64| !(*sum > 0.0 && sum.is_finite());
+    if let Some(row) = sums.iter().position(is_invalid) {
+        let message = "the sum of the row's probabilities must be above 0 and finite";
+        let refusal = Refusal::new(RefusalKind::Range, message);
+        return Err(refusal.in_row(column.file_row(row)));
+    }
+    for class in predicted.iter_mut() {
+        for (p, sum) in class.iter_mut().zip(&sums) {
+            *p /= sum;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, it accepts only
@@ -100,17 +225,91 @@ fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
 
 /// Returns the log loss. `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a probability.
 pub fn log_loss(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
+    mean(&row_losses(truth, predicted, f64::EPSILON))
+}
+
+/// Returns -ln(p) of each row.
+fn row_losses(truth: &[Vec<f64>], predicted: &[Vec<f64>], eps: f64) -> Vec<f64> {
     let rows = truth.first().map_or(0, Vec::len);
     let mut losses = vec![0.0; rows];
     for (truth, predicted) in truth.iter().zip(predicted) {
         for ((loss, truth), p) in losses.iter_mut().zip(truth).zip(predicted) {
             // All other terms are exactly zero, because the factor `truth` is 0.
             if *truth != 0.0 {
-                *loss -= truth * p.clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln();
+                *loss -= truth * p.clamp(eps, 1.0 - eps).ln();
             }
         }
     }
-    mean(&losses)
+    losses
+}
+
+pub(super) const BRIER: MetricKind = MetricKind::lower::<Brier>(Definition {
+    name: "brier",
+    summary: "Mean squared difference between the label, 0 or 1, and the predicted probability; for several columns, the \
+              mean of their scores.",
+    details: "Labels are numbers. The larger of the answers' two labels is 1, the other one 0. If all labels of a column are equal, 0 and -1 \
+              are 0, and any other number is 1. Missing values, text and numbers outside of [0, 1] are invalid.",
+    source: "sklearn.metrics.brier_score_loss",
+    shorthand: Some("columns"),
+    parameters: &[
+        columns(
+            "columns",
+            "The columns with labels in the answers and probabilities in the submission.",
+        ),
+        ROW_WEIGHTS,
+    ],
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Brier {
+    columns: ColumnSelection,
+    row_weights: Option<String>,
+}
+
+impl Metric for Brier {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let weights = row_weights(pair, self.row_weights.as_deref())?;
+        mean_over(&self.columns, pair, |truth, predicted| {
+            check_numeric_type(predicted)?;
+            let probabilities = floats(predicted)?;
+            let is_outside = |p: &f64| !(0.0..=1.0).contains(p);
+            if let Some(row) = probabilities.iter().position(is_outside) {
+                return Err(predicted.refuse(RefusalKind::Range, row, "a number from 0 to 1"));
+            }
+            let positive = positive_rows(truth)?;
+            let squares: Vec<f64> = positive
+                .iter()
+                .zip(&probabilities)
+                .map(|(positive, p)| (f64::from(u8::from(*positive)) - p).powi(2))
+                .collect();
+            Ok(mean_by(&squares, weights.as_deref()))
+        })
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
+}
+
+/// Returns for each row whether it has the larger of two numbers. If there is one number, it is positive unless it is 0
+/// or -1.
+fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
+    let labels = Labels::from_column(truth, LabelsAs::Column)?;
+    let positive = match &labels {
+        Labels::Integers(values) if labels.is_constant() => Some(
+            values
+                .iter()
+                .map(|label| !matches!(label, -1 | 0))
+                .collect(),
+        ),
+        Labels::Integers(values) => larger_label(values),
+        Labels::Text(_) => None,
+    };
+    positive.ok_or_else(|| {
+        let message = "the answers need at most two different labels, which are numbers";
+        Refusal::new(RefusalKind::Answers, message).in_column(truth.name)
+    })
 }
 
 pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLoss>(Definition {

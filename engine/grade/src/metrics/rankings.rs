@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use prep_formats::pandas::ColumnData;
-use prep_spec::words::KeyType;
+use prep_spec::words::{KeyType, SectionKey};
 use serde::Deserialize;
 
-use super::kind::COLUMNS;
-use super::kind::{Metric, MetricKind, Score};
+use super::kind::{COLUMNS, paired_groups};
+use super::kind::{Direction, Metric, MetricKind, Score};
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional, required};
@@ -16,56 +16,307 @@ use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, finite, floats};
 use crate::table::pair::Pair;
 
+/// The parameter for the column of guesses.
+const GUESSES: SectionKey = column("column", "The column of guesses.");
+
+/// The parameter for the number of guesses.
+const K: SectionKey = required("k", KeyType::Natural, "The number of guesses to evaluate.");
+
+/// The parameter for guesses in several rows.
+const ID: SectionKey = optional(
+    "id",
+    KeyType::Column,
+    "The identifier, in both tables, if each guess has its own row. Rows with the same identifier are the guesses of one \
+     question, best first. In the answers, they are its correct guesses. Both tables need the same identifiers.",
+);
+
+/// Explains how guesses are written.
+macro_rules! guesses_and {
+    ($details:literal) => {
+        concat!(
+            "A cell contains guesses, best first, separated by single spaces. In the answers, the cell contains \
+             the set of correct guesses. A hit is a rank whose guess is correct and was not made at an earlier \
+             rank. ",
+            $details,
+            " Cells are converted to text: a missing cell is the guess `nan`, and a column of integers loses leading \
+             zeros. An empty guess (two consecutive spaces) also takes a rank."
+        )
+    };
+}
+
 pub(super) const AVERAGE_PRECISION_AT_K: MetricKind = MetricKind::higher::<AveragePrecisionAtK>(
     Definition {
         name: "average_precision_at_k",
         summary: "Mean average precision of the first k guesses of each row.",
-        details: "A cell contains guesses, best first, separated by single spaces. In the answers, the cell contains \
-              the set of correct guesses. A hit is a rank whose guess is correct and was not made at an earlier \
-              rank. The value of a row is the sum of hits_so_far / rank over all hits, divided by the smaller of k \
-              and the number of correct guesses. Cells are converted to text: a missing cell is the guess `nan`, \
-              and a column of integers loses leading zeros. An empty guess (two consecutive spaces) also takes a \
-              rank.",
+        details: guesses_and!(
+            "The value of a row is the sum of hits_so_far / rank over all hits, divided by the smaller of k and the \
+             number of correct guesses."
+        ),
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
-        parameters: &[
-            column("column", "The column of guesses."),
-            required("k", KeyType::Natural, "The number of guesses to evaluate."),
-        ],
+        parameters: &[GUESSES, K, ID],
     },
 );
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct AveragePrecisionAtK {
-    column: String,
+    #[serde(flatten)]
+    guesses: GuessColumns,
     k: usize,
 }
 
 impl Metric for AveragePrecisionAtK {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        self.guesses.mean(pair, self.k, |hits| {
+            let precisions = (1u32..).zip(&hits.ranks);
+            let sum: f64 = precisions
+                .map(|(count, rank)| f64::from(count) / f64::from(*rank))
+                .sum();
+            sum / hits.possible as f64
+        })
+    }
+}
+
+pub(super) const MEAN_RECIPROCAL_RANK: MetricKind =
+    MetricKind::higher::<MeanReciprocalRank>(Definition {
+        name: "mean_reciprocal_rank",
+        summary: "Mean of 1 / rank, where rank is that of the first correct guess of a row.",
+        details: guesses_and!("The value of a row without a hit is 0."),
+        source: "Voorhees (1999), The TREC-8 Question Answering Track Report",
+        shorthand: None,
+        parameters: &[
+            GUESSES,
+            optional(
+                "k",
+                KeyType::Natural,
+                "The number of guesses to evaluate; default: all.",
+            ),
+            ID,
+        ],
+    });
+
+#[derive(Debug, Deserialize)]
+struct MeanReciprocalRank {
+    #[serde(flatten)]
+    guesses: GuessColumns,
+    #[serde(default = "all_guesses")]
+    k: usize,
+}
+
+fn all_guesses() -> usize {
+    usize::MAX
+}
+
+impl Metric for MeanReciprocalRank {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        self.guesses.mean(pair, self.k, |hits| {
+            hits.ranks
+                .first()
+                .map_or(0.0, |rank| 1.0 / f64::from(*rank))
+        })
+    }
+}
+
+pub(super) const NDCG_AT_K: MetricKind = MetricKind::higher::<NdcgAtK>(Definition {
+    name: "ndcg_at_k",
+    summary: "Mean normalised discounted cumulative gain of the first k guesses of each row.",
+    details: guesses_and!(
+        "The gain of a hit is 1 / log2(rank + 1). The value of a row is the sum of its gains, divided by the largest \
+         possible sum: that of hits at all ranks up to the smaller of k and the number of correct guesses."
+    ),
+    source: "sklearn.metrics.ndcg_score with relevances of 0 and 1",
+    shorthand: None,
+    parameters: &[GUESSES, K, ID],
+});
+
+#[derive(Debug, Deserialize)]
+struct NdcgAtK {
+    #[serde(flatten)]
+    guesses: GuessColumns,
+    k: usize,
+}
+
+impl Metric for NdcgAtK {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let gain = |rank: u32| 1.0 / (f64::from(rank) + 1.0).log2();
+        self.guesses.mean(pair, self.k, |hits| {
+            let gains: f64 = hits.ranks.iter().map(|rank| gain(*rank)).sum();
+            gains / (1u32..).take(hits.possible).map(gain).sum::<f64>()
+        })
+    }
+}
+
+pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
+    definition: Definition {
+        name: "top_k_accuracy",
+        summary: "The fraction of rows with a correct guess among the first k guesses.",
+        details: guesses_and!(
+            "With `columns`, each column contains the scores of a class, and the answers contain 1 for the true class \
+             and 0 for the other classes. The guesses are the classes with the highest scores; of equal scores, the \
+             later column comes first. Missing and infinite scores are invalid."
+        ),
+        source: "sklearn.metrics.top_k_accuracy_score",
+        shorthand: None,
+        parameters: &[
+            optional(
+                "column",
+                KeyType::Column,
+                "The column of guesses; excludes `columns`.",
+            ),
+            optional(
+                "columns",
+                KeyType::Selection,
+                "Two or more columns of scores, one per class; excludes `column`.",
+            ),
+            K,
+            ID,
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: |value| {
+        let metric: TopKAccuracy = serde_json::from_value(value)?;
+        match (&metric.column, &metric.columns, &metric.id) {
+            (Some(_), None, _) | (None, Some(_), None) => Ok(Box::new(metric)),
+            (None, None, _) => Err(serde::de::Error::custom("`column` is missing")),
+            (None, Some(_), Some(_)) => Err(serde::de::Error::custom("`id` needs `column`")),
+            _ => Err(serde::de::Error::custom(
+                "either `column` or `columns`, not both",
+            )),
+        }
+    },
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TopKAccuracy {
+    column: Option<String>,
+    columns: Option<ColumnSelection>,
+    k: usize,
+    id: Option<String>,
+}
+
+impl Metric for TopKAccuracy {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        if let Some(columns) = &self.columns {
+            return self.of_scores(pair, columns);
+        }
+        let guesses = GuessColumns {
+            column: self.column.clone().unwrap_or_default(),
+            id: self.id.clone(),
+        };
+        let is_hit = |hits: &Hits| f64::from(u8::from(!hits.ranks.is_empty()));
+        guesses.mean(pair, self.k, is_hit)
+    }
+}
+
+impl TopKAccuracy {
+    fn of_scores(&self, pair: &Pair<'_>, columns: &ColumnSelection) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let (mut truth, mut scores) = (Vec::new(), Vec::new());
+        for name in columns.select(pair) {
+            let (answers, prediction) = pair.both(name)?;
+            scores.push(floats(&prediction)?);
+            truth.push(floats(&answers)?);
+        }
+        let mut hits = Vec::with_capacity(pair.answers.len());
+        for row in 0..pair.answers.len() {
+            let at = |column: &Vec<f64>| column.get(row).copied().unwrap_or_default();
+            let classes: Vec<usize> = (0..truth.len())
+                .filter(|class| truth.get(*class).is_some_and(|labels| at(labels) != 0.0))
+                .collect();
+            let &[class] = classes.as_slice() else {
+                let message = "the answers need one true class in each row";
+                return Err(Refusal::new(RefusalKind::Answers, message));
+            };
+            let score = scores.get(class).map_or(f64::NAN, at);
+            let better = scores.iter().map(at).enumerate();
+            let better = better.filter(|(other, of_other)| {
+                *of_other > score || (*of_other == score && *other > class)
+            });
+            hits.push(f64::from(u8::from(better.count() < self.k)));
+        }
+        Ok(Score::numpy(mean(&hits)))
+    }
+}
+
+/// The columns of guesses and identifiers.
+#[derive(Debug, Deserialize)]
+struct GuessColumns {
+    column: String,
+    id: Option<String>,
+}
+
+/// The ranks of the correct guesses, in increasing order, and their largest possible number.
+struct Hits {
+    ranks: Vec<u32>,
+    possible: usize,
+}
+
+impl Hits {
+    /// Finds the first `k` guesses among the correct ones.
+    fn find<'g>(
+        correct: impl Iterator<Item = &'g str>,
+        guesses: impl Iterator<Item = &'g str>,
+        k: usize,
+    ) -> Hits {
+        let mut open: HashSet<&str> = correct.collect();
+        let possible = open.len().min(k);
+        // Remove a correct guess from the set, because only its first occurrence is a hit.
+        let hits = (1..)
+            .zip(guesses.take(k))
+            .filter(|(_, guess)| open.remove(guess));
+        Hits {
+            ranks: hits.map(|(rank, _)| rank).collect(),
+            possible,
+        }
+    }
+}
+
+impl GuessColumns {
+    /// Returns the mean of the values of the rows, or of the questions.
+    fn mean(
+        &self,
+        pair: &Pair<'_>,
+        k: usize,
+        value: impl Fn(&Hits) -> f64,
+    ) -> Result<Score, Refusal> {
+        if let Some(id) = &self.id {
+            return self.mean_of_questions(pair, id, k, value);
+        }
         let (answers, prediction) = pair.cells(&self.column)?;
         let rows: Vec<f64> = answers
             .values()
             .zip(prediction.values())
-            .map(|(truth, predicted)| average_precision(&text(truth), &text(predicted), self.k))
+            .map(|(truth, predicted)| {
+                let (truth, predicted) = (text(truth), text(predicted));
+                value(&Hits::find(truth.split(' '), predicted.split(' '), k))
+            })
             .collect();
         Ok(Score::numpy(mean(&rows)))
     }
-}
 
-fn average_precision(truth: &str, predicted: &str, k: usize) -> f64 {
-    let mut open: HashSet<&str> = truth.split(' ').collect();
-    let possible = open.len().min(k);
-    let (mut hits, mut sum) = (0.0, 0.0);
-    for (rank, guess) in (1..).zip(predicted.split(' ').take(k)) {
-        // Remove a correct guess from the set, because only its first occurrence is a hit.
-        if open.remove(guess) {
-            hits += 1.0;
-            sum += hits / f64::from(rank);
-        }
+    fn mean_of_questions(
+        &self,
+        pair: &Pair<'_>,
+        id: &str,
+        k: usize,
+        value: impl Fn(&Hits) -> f64,
+    ) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.both(&self.column)?;
+        let cells = |column: &GradedColumn<'_>, rows: &[usize]| -> Vec<String> {
+            let cells = rows.iter().map(|row| text(column.value(*row)).into_owned());
+            cells.collect()
+        };
+        let values: Vec<f64> = paired_groups(pair, id)?
+            .iter()
+            .map(|(correct, guesses)| {
+                let (correct, guesses) = (cells(&answers, correct), cells(&prediction, guesses));
+                let correct = correct.iter().map(String::as_str);
+                value(&Hits::find(correct, guesses.iter().map(String::as_str), k))
+            })
+            .collect();
+        Ok(Score::numpy(mean(&values)))
     }
-    sum / possible as f64
 }
 
 pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind::higher::<LabelRanking>(

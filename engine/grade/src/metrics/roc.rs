@@ -6,13 +6,14 @@ use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score};
+use super::kind::{POSITIVE, ROW_WEIGHTS, mean_over, row_weights};
 use crate::python::{mean, sum};
-use crate::refusal::{Refusal, RefusalKind, count};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
 use crate::spec::definition::{Definition, column, columns, optional, required};
 use crate::table::column::GradedColumn;
-use crate::table::numbers::{ColumnSelection, floats, scores};
+use crate::table::numbers::{ColumnSelection, check_numeric_type, floats, scores};
 use crate::table::pair::Pair;
-use crate::table::target::{Labels, LabelsAs};
+use crate::table::target::{Labels, LabelsAs, PositiveLabel};
 
 pub(super) const ROC_AUC: MetricKind = MetricKind::higher::<RocAuc>(Definition {
     name: "roc_auc",
@@ -34,6 +35,7 @@ pub(super) const ROC_AUC: MetricKind = MetricKind::higher::<RocAuc>(Definition {
             "`position`: the k-th of the columns is compared with the k-th column of the submission that is not in \
              `all_except`, even if their names differ.",
         ),
+        ROW_WEIGHTS,
     ],
 });
 
@@ -51,6 +53,7 @@ struct RocAuc {
     columns: ColumnSelection,
     #[serde(default, rename = "match")]
     matching: Match,
+    row_weights: Option<String>,
 }
 
 impl Metric for RocAuc {
@@ -69,6 +72,7 @@ impl Metric for RocAuc {
             );
             return Err(Refusal::new(RefusalKind::SurplusColumn, message));
         }
+        let weights = row_weights(pair, self.row_weights.as_deref())?;
         let areas = truth
             .iter()
             .zip(&predicted)
@@ -76,6 +80,7 @@ impl Metric for RocAuc {
                 area(
                     &pair.answers.column(truth)?,
                     &pair.submission.column(predicted)?,
+                    weights.as_deref(),
                 )
             })
             .collect::<Result<Vec<f64>, Refusal>>()?;
@@ -83,11 +88,15 @@ impl Metric for RocAuc {
     }
 }
 
-fn area(truth: &GradedColumn<'_>, predicted: &GradedColumn<'_>) -> Result<f64, Refusal> {
+fn area(
+    truth: &GradedColumn<'_>,
+    predicted: &GradedColumn<'_>,
+    weights: Option<&[f64]>,
+) -> Result<f64, Refusal> {
     let scores = scores(predicted)?;
     let positive = match Labels::from_column(truth, LabelsAs::Column)? {
-        Labels::Integers(labels) => positive(&labels),
-        Labels::Text(labels) => positive(&labels),
+        Labels::Integers(labels) => larger_label(&labels),
+        Labels::Text(labels) => larger_label(&labels),
     };
     let positive = positive.ok_or_else(|| {
         Refusal::new(
@@ -96,11 +105,16 @@ fn area(truth: &GradedColumn<'_>, predicted: &GradedColumn<'_>) -> Result<f64, R
         )
         .in_column(truth.name)
     })?;
-    Ok(roc_auc(&positive, &scores))
+    let area = area_below(&roc_curve(&positive, &scores, weights));
+    if area.is_nan() {
+        let message = "the answers need two different labels in rows with a weight above 0";
+        return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
+    }
+    Ok(area)
 }
 
 /// Returns for each row whether it has the larger label. `None` unless there are exactly two labels.
-fn positive<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
+pub(super) fn larger_label<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
     let distinct: BTreeSet<&T> = labels.iter().collect();
     let larger = *distinct.last()?;
     (distinct.len() == 2).then(|| labels.iter().map(|label| label == larger).collect())
@@ -119,7 +133,7 @@ pub(super) fn labels_and_scores(
 
 /// Returns the area under the ROC curve of finite scores. NaN if there is no positive or no negative row.
 pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
-    area_below(&roc_curve(positive, scores))
+    area_below(&roc_curve(positive, scores, None))
 }
 
 /// Returns the area between a curve and the x axis, as a sum of trapezoids.
@@ -134,30 +148,48 @@ pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     sum(&trapezoids)
 }
 
-/// Returns the ROC curve of finite scores, starting at (0, 0): the false and the true positive rate at each distinct
-/// score.
-///
-/// Collinear points are dropped as in scikit-learn's `roc_curve`, so that the last digits agree.
-pub(super) fn roc_curve(positive: &[bool], scores: &[f64]) -> Vec<(f64, f64)> {
-    let mut rows: Vec<(f64, bool)> = scores
-        .iter()
-        .copied()
-        .zip(positive.iter().copied())
-        .collect();
-    // The order of equal scores does not matter, because they become one point. Finite scores can always be compared.
-    rows.sort_unstable_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+/// Returns the sums of the weights of the negative and of the positive rows whose score is not lower, for each distinct
+/// score, from the highest score. Rows with weight 0 are left out. Scores are finite.
+fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Vec<(f64, f64)> {
+    let weight = |row| weights.map_or(1.0, |weights| weights.get(row).copied().unwrap_or(0.0));
+    let rows = scores.iter().zip(positive).enumerate().rev();
+    let rows = rows.map(|(row, (score, positive))| (*score, *positive, weight(row)));
+    let mut rows: Vec<(f64, bool, f64)> = rows.filter(|row| row.2 != 0.0).collect();
+    let descending = |a: &(f64, bool, f64), b: &(f64, bool, f64)| {
+        // Finite scores can always be compared.
+        b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal)
+    };
+    match weights {
+        // Without weights, the order of equal scores does not matter, because they become one point.
+        None => rows.sort_unstable_by(descending),
+        Some(_) => rows.sort_by(descending),
+    }
     let (mut hits, mut alarms) = (0.0, 0.0);
     let mut points = Vec::new();
     for (row, next) in rows.iter().zip(rows.iter().skip(1).map(Some).chain([None])) {
         if row.1 {
-            hits += 1.0
+            hits += row.2;
         } else {
-            alarms += 1.0
+            alarms += row.2;
         }
         if next.is_none_or(|next| next.0 != row.0) {
             points.push((alarms, hits));
         }
     }
+    points
+}
+
+/// Returns the ROC curve of finite scores, starting at (0, 0): the false and the true positive rate at each distinct
+/// score.
+///
+/// Collinear points are dropped as in scikit-learn's `roc_curve`, so that the last digits agree.
+pub(super) fn roc_curve(
+    positive: &[bool],
+    scores: &[f64],
+    weights: Option<&[f64]>,
+) -> Vec<(f64, f64)> {
+    let points = weights_above(positive, scores, weights);
+    let (alarms, hits) = points.last().copied().unwrap_or_default();
     let mut curve = vec![(0.0, 0.0)];
     for (index, point) in points.iter().enumerate() {
         let neighbours = index
@@ -172,6 +204,80 @@ pub(super) fn roc_curve(positive: &[bool], scores: &[f64]) -> Vec<(f64, f64)> {
         }
     }
     curve
+}
+
+/// Returns the average precision of finite scores: the sum of (R_i - R_(i-1)) P_i over the distinct scores, where R is
+/// the recall and P the precision. 0 if no row is positive.
+pub(super) fn average_precision(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> f64 {
+    let points = weights_above(positive, scores, weights);
+    let all = points.last().map_or(0.0, |(_, hits)| *hits);
+    let mut recall_before = 0.0;
+    let mut steps = Vec::with_capacity(points.len());
+    for (alarms, hits) in points {
+        let recall = if all == 0.0 { 1.0 } else { hits / all };
+        steps.push((recall - recall_before) * (hits / (hits + alarms)));
+        recall_before = recall;
+    }
+    // scikit-learn adds up the steps from the lowest score.
+    steps.reverse();
+    sum(&steps)
+}
+
+pub(super) const AVERAGE_PRECISION: MetricKind = MetricKind::higher::<AveragePrecision>(
+    Definition {
+        name: "average_precision",
+        summary: "Average precision of scores, without interpolation; for several columns, the mean of their scores.",
+        details: "The sum of (R_i - R_(i-1)) P_i over the distinct scores, highest first, where R is the recall and P \
+              the precision of the rows whose score is not lower. Rows of a column whose label in the answers is \
+              `positive` are positive. A column without positive rows has the score 0. More than two labels in a \
+              column are invalid. Missing and infinite scores are invalid; booleans are treated as 0 and 1.",
+        source: "sklearn.metrics.average_precision_score",
+        shorthand: Some("columns"),
+        parameters: &[
+            columns(
+                "columns",
+                "The columns with labels in the answers and scores in the submission.",
+            ),
+            POSITIVE,
+            ROW_WEIGHTS,
+        ],
+    },
+);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AveragePrecision {
+    columns: ColumnSelection,
+    #[serde(default)]
+    positive: PositiveLabel,
+    row_weights: Option<String>,
+}
+
+impl Metric for AveragePrecision {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let weights = row_weights(pair, self.row_weights.as_deref())?;
+        mean_over(&self.columns, pair, |truth, predicted| {
+            // scikit-learn does not convert the scores, and NumPy cannot subtract Python objects.
+            check_numeric_type(predicted)?;
+            let scores = scores(predicted)?;
+            let labels = Labels::from_column(truth, LabelsAs::Column)?;
+            let positive = labels.equal_to(&self.positive);
+            let has_other_labels = match labels.is_binary() {
+                false => true,
+                true => !labels.is_constant() && !positive.contains(&true),
+            };
+            if has_other_labels {
+                let message =
+                    "the answers need at most two different labels, one of which is `positive`";
+                return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
+            }
+            Ok(average_precision(&positive, &scores, weights.as_deref()))
+        })
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
+    }
 }
 
 pub(super) const SUBGROUP_AUC: MetricKind = MetricKind::higher::<SubgroupAuc>(Definition {
@@ -311,7 +417,7 @@ impl Metric for WeightedRocAuc {
             let message = "the answers need rows with the label 1 and rows with another label";
             return Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.column));
         }
-        let mut curve = roc_curve(&positive, &scores);
+        let mut curve = roc_curve(&positive, &scores, None);
         for rate in &self.rates {
             insert(&mut curve, *rate);
         }

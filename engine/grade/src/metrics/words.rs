@@ -8,8 +8,9 @@ use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Metric, MetricKind, Score};
-use crate::python::{BigInteger, is_python_space, mean, words};
+use crate::python::{BigInteger, is_python_space, mean, python_int, words};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::shapes::mask::Mask;
 use crate::spec::definition::{Definition, column, optional};
 use crate::table::column::text;
 use crate::table::column::{CellValue, GradedColumn};
@@ -118,19 +119,38 @@ fn present(cell: CellValue<'_>) -> Cow<'_, str> {
 
 pub(super) const F1_OF_WORDS: MetricKind = MetricKind::higher::<F1OfWords>(Definition {
     name: "f1_of_words",
-    summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
+    summary: "Micro F1 over rows and labels, or mean F1 of the rows; a cell contains a row's labels, separated by spaces.",
     details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
-              Predicted labels that never occur in the answers are ignored. Repetitions and order do not matter, \
-              but case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
+              Predicted labels that never occur in the answers are ignored, except with `average: rows`. Repetitions \
+              and order do not matter, but case does. A missing cell has no labels. A column with only numbers or \
+              booleans is invalid.",
     source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
     shorthand: Some("column"),
-    parameters: &[column("column", "The column of labels.")],
+    parameters: &[
+        column("column", "The column of labels."),
+        optional(
+            "average",
+            KeyType::Choice(&["micro", "rows"]),
+            "Whether F1 is computed once, over all rows (default), or for each row and averaged over the rows. A row \
+             without labels in both tables has the score 0.",
+        ),
+    ],
 });
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WordAverage {
+    #[default]
+    Micro,
+    Rows,
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct F1OfWords {
     column: String,
+    #[serde(default)]
+    average: WordAverage,
 }
 
 impl Metric for F1OfWords {
@@ -138,6 +158,13 @@ impl Metric for F1OfWords {
         pair.check_same_rows()?;
         let (answers, prediction) = pair.both(&self.column)?;
         let (truth, predicted) = (word_sets(&answers)?, word_sets(&prediction)?);
+        if self.average == WordAverage::Rows {
+            let rows = truth.iter().zip(&predicted).map(|(truth, predicted)| {
+                let marks = (truth.len() + predicted.len()).max(1);
+                2.0 * truth.intersection(predicted).count() as f64 / marks as f64
+            });
+            return Ok(Score::numpy(mean(&rows.collect::<Vec<f64>>())));
+        }
         let classes: HashSet<&str> = truth.iter().flatten().copied().collect();
         if classes.len() < 2 {
             let message = "the answers need two different labels";
@@ -174,6 +201,63 @@ fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Ref
         )),
     };
     column.values().enumerate().map(row).collect()
+}
+
+pub(super) const F1_OF_SPANS: MetricKind = MetricKind::higher::<F1OfSpans>(Definition {
+    name: "f1_of_spans",
+    summary: "Micro F1 of the characters in spans.",
+    details: "A cell lists spans, `START END`, separated by `;`. A span contains the characters from START up to END - 1. \
+              A missing cell has no spans. Characters of overlapping spans of a row are counted once. The score is \
+              2 TP / (2 TP + FP + FN) over the characters of all rows, 0 without TP. A span with a negative START, or \
+              whose END is not above START, is invalid.",
+    source: "Kaggle's evaluation of NBME - Score Clinical Patient Notes; sklearn.metrics.f1_score",
+    shorthand: Some("column"),
+    parameters: &[column("column", "The column of spans.")],
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct F1OfSpans {
+    column: String,
+}
+
+impl Metric for F1OfSpans {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let (predicted, truth) = (spans(&prediction)?, spans(&answers)?);
+        let (mut hits, mut marks) = (0u64, 0u64);
+        for (truth, predicted) in truth.iter().zip(&predicted) {
+            hits += truth.overlap(predicted);
+            marks = marks
+                .saturating_add(truth.area())
+                .saturating_add(predicted.area());
+        }
+        Ok(Score::numpy(2.0 * hits as f64 / marks.max(1) as f64))
+    }
+}
+
+/// The largest position of a character, so that sums of lengths are exact.
+const MAX_POSITION: i128 = 1 << 40;
+
+/// Returns the characters in the spans of each row.
+fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {
+    column.map_cells(|row, value| {
+        let cell = present(value);
+        let listed = cell.split(';').filter(|span| words(span).next().is_some());
+        let ranges = listed.map(|span| {
+            let numbers: Option<Vec<i128>> = words(span).map(python_int).collect();
+            match numbers?.as_slice() {
+                &[start, end] if 0 <= start && start < end && end <= MAX_POSITION => {
+                    Some((u64::try_from(start).ok()?, u64::try_from(end).ok()?))
+                }
+                _ => None,
+            }
+        });
+        let ranges: Option<Vec<(u64, u64)>> = ranges.collect();
+        let expected = "spans `START END` of increasing integers, separated by `;`";
+        let ranges = ranges.ok_or_else(|| column.refuse(RefusalKind::Type, row, expected))?;
+        Ok(Mask::of_ranges(ranges))
+    })
 }
 
 pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWords>(Definition {

@@ -156,6 +156,12 @@ pub fn mean(values: &[f64]) -> f64 {
     sum(values) / values.len() as f64
 }
 
+/// Returns NumPy's `average` of values with weights.
+pub fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
+    let products: Vec<f64> = values.iter().zip(weights).map(|(a, b)| a * b).collect();
+    sum(&products) / sum(weights)
+}
+
 /// Returns the mean of the values that are not `None`. NumPy's sum treats the others as zeros, which change which values
 /// are added pairwise.
 pub fn mean_of_present(values: &[Option<f64>]) -> f64 {

@@ -1,7 +1,7 @@
 //! Writes the benchmark's reports about a single submission and about several submissions.
 //!
 //! Reports have the benchmark's keys in the benchmark's order, followed by additional keys (`variant`, `reason`,
-//! `comparable_with_v1`, `not_comparable_because`, `submission_is_answers`, `digests`). The caller passes the time of
+//! `comparable_with_v1`, `not_comparable_because`, `submission_is_answers`, `own_metric`, `digests`). The caller passes the time of
 //! grading.
 //!
 //! # Lists
@@ -50,6 +50,8 @@ pub struct CompetitionReport {
     /// Whether the submission is byte-identical to the answers. [`new`](Self::new) sets `false`, because it does not
     /// know their digests.
     pub is_answers: bool,
+    /// Whether a query of the competition's author computes the score. [`new`](Self::new) sets `false`.
+    pub has_own_metric: bool,
     /// Digests of everything that the score depends on.
     pub digests: Digests,
 }
@@ -140,6 +142,7 @@ impl CompetitionReport {
             variant: graded.data.clone(),
             reason,
             is_answers: false,
+            has_own_metric: false,
             digests: Digests::default(),
         }
     }
@@ -196,6 +199,7 @@ impl CompetitionReport {
             ("comparable_with_v1", obstacles.is_empty().into()),
             ("not_comparable_because", obstacles.into()),
             ("submission_is_answers", self.is_answers.into()),
+            ("own_metric", self.has_own_metric.into()),
             ("digests", self.digests.to_json().into()),
         ])
     }

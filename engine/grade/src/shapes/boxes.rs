@@ -67,12 +67,19 @@ impl<const N: usize> Layout<N> {
     /// Parses the names of the fields.
     ///
     /// # Errors
-    /// If the fields are not `label` and the names in `numbers`, each once.
+    /// If the fields are not the names in `numbers`, each once, and at most once `label`.
     pub fn parse<'de, D: Deserializer<'de>>(
         fields: D,
         numbers: [&str; N],
     ) -> Result<Self, D::Error> {
-        let fields = Vec::<String>::deserialize(fields)?;
+        Layout::new(&Vec::<String>::deserialize(fields)?, numbers)
+    }
+
+    /// Creates the layout for these fields.
+    ///
+    /// # Errors
+    /// Same as [`parse`](Self::parse).
+    pub fn new<E: Error>(fields: &[String], numbers: [&str; N]) -> Result<Self, E> {
         let place = |field: &String| numbers.iter().position(|number| number == field);
         let places: Vec<Option<usize>> = fields.iter().map(place).collect();
         let known = fields
@@ -81,11 +88,12 @@ impl<const N: usize> Layout<N> {
         let mut sorted = places.clone();
         sorted.sort_unstable();
         sorted.dedup();
-        if known && sorted.len() == fields.len() && fields.len() == N + 1 {
+        let numbers_once = sorted.len() == fields.len() && sorted.iter().flatten().count() == N;
+        if known && numbers_once {
             Ok(Layout { places })
         } else {
-            Err(D::Error::custom(format!(
-                "expected the fields label, {}, each once",
+            Err(E::custom(format!(
+                "expected the fields {}, each once, and label if boxes have labels",
                 numbers.join(", ")
             )))
         }

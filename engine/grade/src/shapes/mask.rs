@@ -127,10 +127,15 @@ impl Mask {
     /// Returns all pixels that are in at least one of the masks.
     #[must_use]
     pub fn union<'a>(masks: impl Iterator<Item = &'a Mask>) -> Mask {
-        let mut all: Vec<(u64, u64)> = masks.flat_map(|mask| &mask.runs).copied().collect();
-        all.sort_unstable();
+        Mask::of_ranges(masks.flat_map(|mask| &mask.runs).copied().collect())
+    }
+
+    /// Returns all pixels that are in at least one of the half-open ranges.
+    #[must_use]
+    pub fn of_ranges(mut ranges: Vec<(u64, u64)>) -> Mask {
+        ranges.sort_unstable();
         let mut mask = Mask::default();
-        for (low, high) in all {
+        for (low, high) in ranges {
             mask.push(low, high);
         }
         mask

@@ -125,7 +125,33 @@ pub fn grade_schema() -> Value {
                 "description": "The rules that a submission must satisfy, in order.",
                 "items": one_of(rules::ALL.iter().map(|kind| &kind.definition)),
             },
-            "metric": { "$ref": "#/$defs/metric", "description": "How a submission is scored." },
+            "metric": {
+                "anyOf": [
+                    { "$ref": "#/$defs/metric" },
+                    {
+                        "type": "object",
+                        "properties": {
+                            "sql": { "type": "string", "description": "A query with one number as its result." },
+                            "direction": {
+                                "enum": ["higher_is_better", "lower_is_better"],
+                                "description": "Whether higher or lower numbers are better.",
+                            },
+                        },
+                        "required": ["sql", "direction"],
+                        "additionalProperties": false,
+                    },
+                ],
+                "description": "How a submission is scored.",
+            },
+            "scale": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "description": "A factor, above 0, by which the metric is multiplied; default 1.",
+            },
+            "offset": {
+                "type": "number",
+                "description": "A number that is added to the metric after `scale`; default 0.",
+            },
             "direction": {
                 "enum": ["higher_is_better", "lower_is_better"],
                 "description": "Overrides the metric's direction.",

@@ -9,7 +9,7 @@ use crate::metrics::Direction;
 use crate::metrics::kind::{SpecMetric, read_metric};
 use crate::rules::{self, Rule};
 use crate::spec::kinds::{Faults, known_keys, missing, read_kind, shape, unknown, value};
-use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath};
+use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::table::answers::Rows;
 
 /// The keys of a `grade:` section. The caller resolves `answers` and `sample`.
@@ -19,8 +19,13 @@ const KEYS: &[&str] = &[
     "sample",
     "rules",
     "metric",
+    "scale",
+    "offset",
     "direction",
 ];
+
+/// The metric that is a query. It has no usual direction, so the section must contain one.
+const SQL: &str = "sql";
 
 /// A parsed section.
 #[derive(Debug)]
@@ -29,6 +34,9 @@ pub(crate) struct GradeSpec {
     pub answer_rows: Option<Rows>,
     pub rules: Vec<SpecRule>,
     pub metric: SpecMetric,
+    /// The factor of the metric's value, and the number that is added to the product.
+    pub scale: f64,
+    pub offset: f64,
     pub direction: Direction,
 }
 
@@ -69,7 +77,23 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
         || Some(Vec::new()),
         |rules| read_rules(rules, &root.key("rules"), faults),
     );
+    let mut direction = map
+        .get("direction")
+        .map(|value| (value, root.key("direction")));
     let metric = match map.get("metric") {
+        Some(Value::Object(metric)) if metric.contains_key(SQL) => {
+            let path = root.key("metric");
+            let mut query = metric.clone();
+            query.remove("direction");
+            let of_metric = metric
+                .get("direction")
+                .map(|value| (value, path.key("direction")));
+            direction = of_metric.or(direction);
+            if direction.is_none() {
+                faults.report(missing(&path, "direction"));
+            }
+            read_metric(&Value::Object(query), &path, faults)
+        }
         Some(metric) => read_metric(metric, &root.key("metric"), faults),
         None => {
             // If a mistyped key was reported with the suggestion `metric`, do not also report `metric` as missing.
@@ -79,16 +103,43 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
             None
         }
     };
-    let direction = match map.get("direction") {
+    let direction = match direction {
         None => metric.as_ref().map(|metric| metric.kind.direction),
-        Some(direction) => faults.keep(read_direction(direction, &root.key("direction"))),
+        Some((direction, path)) => faults.keep(read_direction(direction, &path)),
     };
+    let scale = read_number(map, root, "scale", 1.0, faults);
+    let offset = read_number(map, root, "offset", 0.0, faults);
+    if scale.is_some_and(|scale| scale <= 0.0) {
+        let message = "`scale` must be above 0; `weighted_sum` has a complement of metrics";
+        let problem = Problem::Value(message.to_owned());
+        faults.report(GradeSpecError::new(&root.key("scale"), problem));
+    }
     Some(GradeSpec {
         answer_rows: answer_rows?,
         rules: rules?,
         metric: metric?,
+        scale: scale?,
+        offset: offset?,
         direction: direction?,
     })
+}
+
+/// Reads an optional number.
+fn read_number(
+    map: &Map<String, Value>,
+    root: &KeyPath,
+    key: &str,
+    default: f64,
+    faults: &mut Faults,
+) -> Option<f64> {
+    let Some(number) = map.get(key) else {
+        return Some(default);
+    };
+    faults.keep(
+        number
+            .as_f64()
+            .ok_or_else(|| shape(&root.key(key), "a number", number)),
+    )
 }
 
 fn read_rules(rules: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Vec<SpecRule>> {

@@ -82,14 +82,14 @@ pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     floats(column)
 }
 
-/// Returns the true value minus the predicted value of each row.
+/// Returns the values of two columns that are subtracted: the true and the predicted ones.
 ///
 /// # Errors
 /// Same as [`floats`]. Also returned for two columns of booleans, which NumPy cannot subtract.
-pub fn differences(
+pub fn subtractable(
     truth: &GradedColumn<'_>,
     predicted: &GradedColumn<'_>,
-) -> Result<Vec<f64>, Refusal> {
+) -> Result<(Vec<f64>, Vec<f64>), Refusal> {
     if matches!(
         (truth.data(), predicted.data()),
         (ColumnData::Bool(_), ColumnData::Bool(_))
@@ -100,15 +100,19 @@ pub fn differences(
             "a number: booleans cannot be subtracted",
         ));
     }
-    let mut differences = floats(predicted)?;
-    if truth.is_empty() {
-        floats(truth)?;
-    }
-    let truths = truth.values().enumerate();
-    for (difference, (position, value)) in differences.iter_mut().zip(truths) {
-        *difference = finite(truth, position, value)? - *difference;
-    }
-    Ok(differences)
+    both_floats(truth, predicted)
+}
+
+/// Returns the values of a true and a predicted column.
+///
+/// # Errors
+/// Same as [`floats`].
+pub fn both_floats(
+    truth: &GradedColumn<'_>,
+    predicted: &GradedColumn<'_>,
+) -> Result<(Vec<f64>, Vec<f64>), Refusal> {
+    let predicted = floats(predicted)?;
+    Ok((floats(truth)?, predicted))
 }
 
 /// Returns all values of a column as doubles, for metrics that accept NaN. A missing cell becomes NaN. A column that

@@ -11,6 +11,7 @@ use prep_formats::pandas::{ColumnData, Frame};
 
 use super::column::{GradedColumn, Positions, Role};
 use super::typed::{LazySubmission, unreadable};
+use crate::metrics::QueryEngine;
 use crate::refusal::{Refusal, RefusalKind, count};
 
 /// Maximum number of cells that are read at once.
@@ -242,6 +243,8 @@ pub struct Pair<'a> {
     pub answers: Side<'a>,
     /// The submission.
     pub submission: Side<'a>,
+    /// Runs the queries of metrics.
+    pub(crate) engine: Option<&'a dyn QueryEngine>,
 }
 
 impl<'a> Pair<'a> {
@@ -253,6 +256,7 @@ impl<'a> Pair<'a> {
         Ok(Pair {
             answers: Side::new(answers, Role::Answers)?,
             submission: Side::new(submission, Role::Submission)?,
+            engine: None,
         })
     }
 
@@ -267,6 +271,7 @@ impl<'a> Pair<'a> {
         Ok(Pair {
             answers: Side::new(answers, Role::Answers)?,
             submission: Side::unread(submission)?,
+            engine: None,
         })
     }
 
@@ -288,7 +293,8 @@ impl<'a> Pair<'a> {
             RefusalKind::Unreadable
             | RefusalKind::MissingColumn
             | RefusalKind::RowCount
-            | RefusalKind::Answers => refusal,
+            | RefusalKind::Answers
+            | RefusalKind::Metric => refusal,
             kind => Refusal::new(kind, foreign(self.submission.columns.len())),
         }
     }

@@ -49,6 +49,32 @@ pub enum Labels<'a> {
     Text(Vec<Cow<'a, str>>),
 }
 
+/// The label of positive rows: an integer or a text. 1 if the pipeline does not name it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum PositiveLabel {
+    Integer(i64),
+    Text(String),
+}
+
+impl Default for PositiveLabel {
+    fn default() -> Self {
+        PositiveLabel::Integer(1)
+    }
+}
+
+impl PartialEq<i128> for PositiveLabel {
+    fn eq(&self, other: &i128) -> bool {
+        matches!(self, PositiveLabel::Integer(label) if i128::from(*label) == *other)
+    }
+}
+
+impl PartialEq<Cow<'_, str>> for PositiveLabel {
+    fn eq(&self, other: &Cow<'_, str>) -> bool {
+        matches!(self, PositiveLabel::Text(label) if label == other)
+    }
+}
+
 impl<'a> Labels<'a> {
     /// Reads the labels of a column.
     ///
@@ -96,11 +122,29 @@ impl<'a> Labels<'a> {
         }
     }
 
+    /// Returns for each row whether it has this label.
+    pub fn equal_to(&self, label: &PositiveLabel) -> Vec<bool> {
+        match self {
+            Labels::Integers(values) => values.iter().map(|value| label == value).collect(),
+            Labels::Text(values) => values.iter().map(|value| label == value).collect(),
+        }
+    }
+
     /// Whether there are at most two distinct labels.
     pub fn is_binary(&self) -> bool {
         match self {
             Labels::Integers(values) => has_at_most_two(values),
             Labels::Text(values) => has_at_most_two(values),
+        }
+    }
+}
+
+impl Labels<'_> {
+    /// Whether all labels are equal.
+    pub fn is_constant(&self) -> bool {
+        match self {
+            Labels::Integers(values) => values.windows(2).all(|pair| pair.first() == pair.last()),
+            Labels::Text(values) => values.windows(2).all(|pair| pair.first() == pair.last()),
         }
     }
 }

@@ -194,6 +194,8 @@ pub enum KeyType {
     Number,
     /// A list of numbers.
     Numbers,
+    /// A text, or an integer.
+    Label,
     /// Numbers with names.
     NumberByName,
     /// True or false.

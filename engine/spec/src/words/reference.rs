@@ -224,6 +224,7 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::String => "text",
         KeyType::Strings => "list of texts, or `{ list: NAME }`",
         KeyType::Number => "number",
+        KeyType::Label => "text or integer",
         KeyType::Numbers => "list of numbers",
         KeyType::NumberByName => "mapping from names to numbers",
         KeyType::Boolean => "true or false",

@@ -181,6 +181,7 @@ pub fn value(of: &KeyType) -> Json {
         KeyType::String => json!({ "type": "string" }),
         KeyType::Strings => json!({ "anyOf": [strings(), reference("list")] }),
         KeyType::Number => json!({ "type": "number" }),
+        KeyType::Label => json!({ "type": ["integer", "string"] }),
         KeyType::Numbers => json!({ "type": "array", "items": value(&KeyType::Number) }),
         KeyType::NumberByName => mapping(value(&KeyType::Number)),
         KeyType::Boolean => json!({ "type": "boolean" }),

@@ -1,0 +1,172 @@
+//! Runs the queries of metrics that authors write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use prep_grade::metrics::{QUERY_TABLES, QueryColumn, QueryEngine, QueryTable};
+use prep_spec::model::Query;
+use prep_sql::{ArrayTable, QueryLimits, Relation};
+
+/// Memory of a metric's query in bytes.
+const QUERY_MEMORY: u64 = 1 << 30;
+
+/// The engine of queries in pipelines.
+#[derive(Debug)]
+pub(super) struct MetricQueries;
+
+impl QueryEngine for MetricQueries {
+    fn number(&self, query: &Query, tables: Vec<QueryTable>) -> Result<f64, String> {
+        let tables = tables.into_iter().map(|table| {
+            let columns = table.columns.into_iter();
+            let columns = columns.map(|(name, column)| (name, array(column)));
+            let relation = ArrayTable::new(table.rows, columns.collect());
+            let relation: Arc<dyn Relation> = Arc::new(relation);
+            (table.name.to_owned(), relation)
+        });
+        let tables: BTreeMap<String, Arc<dyn Relation>> = tables.collect();
+        let number = prep_sql::number(query, tables, &QueryLimits::with_memory(QUERY_MEMORY));
+        number.map_err(|error| error.to_string())
+    }
+}
+
+fn array(column: QueryColumn) -> ArrayRef {
+    match column {
+        QueryColumn::Boolean(values) => Arc::new(BooleanArray::from(values)),
+        QueryColumn::Integer(values) => Arc::new(Int64Array::from(values)),
+        QueryColumn::Number(values) => Arc::new(Float64Array::from(values)),
+        QueryColumn::Text(values) => Arc::new(StringArray::from(values)),
+    }
+}
+
+/// Checks the query of a metric, before its tables exist.
+///
+/// # Errors
+/// If the query is invalid for all answers and submissions.
+pub(crate) fn check_query(query: &Query) -> Result<(), String> {
+    prep_sql::check_number(query, &QUERY_TABLES).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_grade::{GradeOutcome, Grader, RefusalKind};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const ANSWERS: &[u8] = b"id,y,label,site,repaid,amount\n3,2.5,a,n,1,100\n1,4,b,n,0,50\n2,-1,a,s,1,10.5\n4,0,b,s,1,8\n";
+    const SUBMISSION: &[u8] =
+        b"id,y,label,approve,score\n1,3,b,1,0.9\n2,0.5,b,1,0.9\n3,2.5,a,0,0.1\n4,7,b,1,0.2\n";
+
+    fn grade(metric: &Value, submission: &[u8]) -> GradeOutcome {
+        let grader = Grader::parse(&json!({ "rules": [{ "align": "id" }], "metric": metric }));
+        let grader = grader.unwrap().with_engine(Arc::new(MetricQueries));
+        grader.grade_bytes(&grader.read_answers(ANSWERS).unwrap(), submission)
+    }
+
+    fn score(metric: &Value) -> f64 {
+        match grade(metric, SUBMISSION) {
+            GradeOutcome::Score { value, .. } => value,
+            GradeOutcome::Invalid(refusal) => panic!("{metric}: {refusal}"),
+        }
+    }
+
+    /// The queries of the examples in the documentation.
+    fn documented() -> Vec<String> {
+        let page = include_str!("../../../../docs/pipelines.md");
+        let section = page.split("### A metric of your own").nth(1).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let blocks = section.split("```sql\n").skip(1);
+        let query = |block: &str| block.split("```").next().unwrap().to_owned();
+        blocks.map(query).collect()
+    }
+
+    #[test]
+    fn documented_queries_compute_their_scores() {
+        let queries = documented();
+        let own = |query: &str| json!({ "sql": query, "direction": "lower_is_better" });
+        let built_in = score(&json!({ "root_mean_squared_error": "y" }));
+        let expected = [
+            built_in,
+            (0.0 + 0.9 * 1.0 + 0.1 * 1.5 + 0.1 * 7.0) / 4.0,
+            0.5,
+            10.5 * 0.1 - 50.0 + 8.0 * 0.1,
+            (4.0 - 1.0) / 2.0,
+        ];
+        assert_eq!(queries.len(), expected.len());
+        for (query, expected) in queries.iter().zip(expected) {
+            check_query(&Query::parse(query).unwrap()).unwrap();
+            let found = score(&own(query));
+            assert!(
+                (found - expected).abs() < 1e-12,
+                "{query}: {found}, not {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn tables_have_the_types_of_pandas_and_the_rows_that_rules_left() {
+        let answers = b"id,b,i,u,f,t,e\n2,True,1,18446744073709551615,0.5,x,\n1,False,2,1,,3,\n";
+        for (query, expected) in [
+            (
+                "SELECT sum(CASE WHEN b THEN 1 ELSE 0 END) FROM answers",
+                1.0,
+            ),
+            ("SELECT sum(i) FROM answers", 3.0),
+            ("SELECT count(f) + count(e) FROM answers", 1.0),
+            ("SELECT max(u) FROM answers", 18_446_744_073_709_551_615.0),
+            ("SELECT count(*) FROM answers WHERE t = '3'", 1.0),
+            ("SELECT count(*) FROM submission", 2.0),
+            ("SELECT a.i FROM answers a WHERE _row = 0", 2.0),
+        ] {
+            let rules = json!([{ "align": "id" }]);
+            let metric = json!({ "sql": query, "direction": "higher_is_better" });
+            let grader = Grader::parse(&json!({ "rules": rules, "metric": metric })).unwrap();
+            let grader = grader.with_engine(Arc::new(MetricQueries));
+            let answers = grader.read_answers(answers).unwrap();
+            let outcome = grader.grade_bytes(&answers, b"id\n1\n2\n");
+            assert_eq!(outcome.rounded(), Some(expected), "{query}: {outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_query_without_one_finite_number_is_the_fault_of_the_author() {
+        for (query, message) in [
+            ("SELECT z FROM answers", "z"),
+            ("SELECT y FROM answers", "more than one row"),
+            ("SELECT y FROM answers WHERE y > 99", "no row"),
+            (
+                "SELECT label FROM answers WHERE id = 1",
+                "expected a number",
+            ),
+            ("SELECT avg(y) FROM answers WHERE y > 99", "missing"),
+            ("SELECT y, id FROM answers WHERE id = 1", "2 columns"),
+            ("SELECT exp(999 * max(y)) FROM answers", "finite"),
+            ("SELECT sum(label) FROM submission", "does not take text"),
+        ] {
+            let metric = json!({ "sql": query, "direction": "lower_is_better" });
+            match grade(&metric, SUBMISSION) {
+                GradeOutcome::Invalid(refusal) => {
+                    assert_eq!(refusal.kind, RefusalKind::Metric, "{refusal}");
+                    let shown = refusal.to_string();
+                    assert!(shown.contains(message), "{query}: {shown}");
+                }
+                GradeOutcome::Score { value, .. } => panic!("{query}: {value}"),
+            }
+        }
+    }
+
+    #[test]
+    fn an_own_metric_can_be_part_of_a_sum_and_is_recognised() {
+        let own = json!({ "sql": "SELECT sum(y) FROM submission" });
+        let metric = json!({ "weighted_sum": [
+            { "metric": own, "weight": 2 },
+            { "metric": { "accuracy": "label" }, "weight": 4 },
+        ] });
+        assert_eq!(score(&metric), 2.0 * 13.0 + 4.0 * 0.75);
+        let grader = Grader::parse(&json!({ "metric": metric })).unwrap();
+        assert_eq!(grader.queries().len(), 1);
+        let grader = Grader::parse(&json!({ "metric": { "accuracy": "label" } })).unwrap();
+        assert!(grader.queries().is_empty());
+    }
+}

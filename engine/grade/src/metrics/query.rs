@@ -1,0 +1,150 @@
+//! A metric that the author of a competition writes as a query.
+//!
+//! This crate parses the query and passes it both tables. The caller provides the engine that runs it, because the engine
+//! is much larger than this crate, and graders without such a metric do not need it.
+
+use std::fmt;
+
+use prep_formats::pandas::ColumnData;
+use prep_spec::model::Query;
+use prep_spec::words::KeyType;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+use super::kind::{Metric, MetricKind, Score};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, required};
+use crate::table::column::{CellValue, GradedColumn, text};
+use crate::table::numbers::number;
+use crate::table::pair::{Pair, Side};
+
+/// The tables that the query of a metric can read.
+pub const QUERY_TABLES: [&str; 2] = ["answers", "submission"];
+
+/// Runs the queries of metrics.
+pub trait QueryEngine: fmt::Debug + Send + Sync {
+    /// Runs a query, and returns the only number of its only row.
+    ///
+    /// # Errors
+    /// If the query fails, or if its result is not one finite number. The author of the query reads the message.
+    fn number(&self, query: &Query, tables: Vec<QueryTable>) -> Result<f64, String>;
+}
+
+/// A table that a query reads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryTable {
+    /// The name in the query.
+    pub name: &'static str,
+    /// The number of rows.
+    pub rows: usize,
+    /// The columns in order, each with one value per row.
+    pub columns: Vec<(String, QueryColumn)>,
+}
+
+/// The values of a column, with the type that pandas infers. `None` is a missing value.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the names of the types")]
+pub enum QueryColumn {
+    Boolean(Vec<Option<bool>>),
+    Integer(Vec<Option<i64>>),
+    Number(Vec<Option<f64>>),
+    Text(Vec<Option<String>>),
+}
+
+pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition {
+    name: "sql",
+    summary: "The number that a query of the author computes.",
+    details: "The query reads the tables `answers` and `submission` after the rules have passed, with their rows in the \
+              order that the rules gave them. Its result must be one row with one finite number. A column has the type \
+              that pandas infers: boolean, integer, number or, for all others, text; a missing cell is NULL. The \
+              language is that of [queries](language.md), so the same tables always give the same number. With \
+              `metric: { sql: QUERY, direction: ... }`, the direction is part of the metric; outside of \
+              `weighted_sum`, it must be given there or in `grade`. If the query fails for a submission, the \
+              submission has no score, and the message names the query: rules must reject what the query cannot \
+              compute with, for example with `columns` and `numeric`. A query may use 1 GiB of memory. Reports have \
+              the member `own_metric`.",
+    source: "the author of the competition",
+    shorthand: Some("query"),
+    parameters: &[required("query", KeyType::String, "The query.")],
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QueryMetric {
+    #[serde(deserialize_with = "parse_query")]
+    query: Query,
+}
+
+fn parse_query<'de, D: Deserializer<'de>>(query: D) -> Result<Query, D::Error> {
+    let query = Query::parse(&String::deserialize(query)?).map_err(D::Error::custom)?;
+    let unknown = query
+        .tables
+        .iter()
+        .find(|name| !QUERY_TABLES.contains(&name.as_str()));
+    match unknown {
+        None => Ok(query),
+        Some(name) => Err(D::Error::custom(format!(
+            "there is no table `{name}`; the tables are `answers`, `submission`"
+        ))),
+    }
+}
+
+impl Metric for QueryMetric {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let failed = |message: String| {
+            let message = format!("the query of the metric failed: {message}");
+            Refusal::new(RefusalKind::Metric, message)
+        };
+        let Some(engine) = pair.engine else {
+            return Err(failed("this program cannot run queries".to_owned()));
+        };
+        let sides = QUERY_TABLES
+            .into_iter()
+            .zip([&pair.answers, &pair.submission]);
+        let read = sides.filter(|(name, _)| self.query.tables.contains(*name));
+        let tables = read.map(|(name, side)| table(name, side));
+        let tables = tables.collect::<Result<Vec<QueryTable>, Refusal>>()?;
+        let value = engine.number(&self.query, tables).map_err(failed)?;
+        Ok(Score::python(value))
+    }
+
+    fn queries(&self) -> Vec<&Query> {
+        vec![&self.query]
+    }
+}
+
+fn table(name: &'static str, side: &Side<'_>) -> Result<QueryTable, Refusal> {
+    let columns = side.names().map(|name| {
+        let column = side.column(name)?;
+        Ok((name.to_owned(), values(&column)))
+    });
+    Ok(QueryTable {
+        name,
+        rows: side.len(),
+        columns: columns.collect::<Result<Vec<_>, Refusal>>()?,
+    })
+}
+
+fn values(column: &GradedColumn<'_>) -> QueryColumn {
+    let is_text = match column.data() {
+        ColumnData::Bool(_) => {
+            let value = |value| matches!(value, CellValue::Bool(true));
+            return QueryColumn::Boolean(column.values().map(|cell| Some(value(cell))).collect());
+        }
+        ColumnData::Int64(_) => {
+            let integer = |cell: CellValue<'_>| i64::try_from(cell.integer()?).ok();
+            return QueryColumn::Integer(column.values().map(integer).collect());
+        }
+        ColumnData::Object(_) => column.values().any(|cell| cell != CellValue::Missing),
+        ColumnData::UInt64(_) | ColumnData::Float64(_) => false,
+    };
+    if is_text {
+        let cell = |cell| match cell {
+            CellValue::Missing => None,
+            cell => Some(text(cell).into_owned()),
+        };
+        return QueryColumn::Text(column.values().map(cell).collect());
+    }
+    let finite = |cell| number(cell).filter(|number| !number.is_nan());
+    QueryColumn::Number(column.values().map(finite).collect())
+}

@@ -1,0 +1,237 @@
+//! Runs a query over tables in memory whose result is one number, for example the metric that an author defines.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Float64Array, new_empty_array};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use prep_spec::model::Query;
+use thiserror::Error;
+use tokio::runtime::Builder;
+
+use crate::bind::{RowDemand, bind};
+use crate::check::UNDECLARED;
+use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables};
+use crate::run::RowForm;
+use crate::{QueryError, QueryLimits, Session, type_name};
+
+/// A table whose columns are in memory.
+pub struct ArrayTable {
+    columns: Vec<RelationColumn>,
+    arrays: Vec<ArrayRef>,
+    rows: usize,
+}
+
+impl ArrayTable {
+    /// Creates a table with `rows` rows from columns of that length.
+    pub fn new(rows: usize, columns: Vec<(String, ArrayRef)>) -> ArrayTable {
+        let described = columns.iter().map(|(name, array)| RelationColumn {
+            name: name.clone(),
+            data_type: array.data_type().clone(),
+            hidden: false,
+        });
+        ArrayTable {
+            columns: described.collect(),
+            arrays: columns.into_iter().map(|(_, array)| array).collect(),
+            rows,
+        }
+    }
+}
+
+impl fmt::Debug for ArrayTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArrayTable")
+            .field("columns", &self.columns)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Relation for ArrayTable {
+    fn columns(&self) -> &[RelationColumn] {
+        &self.columns
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows as u64
+    }
+
+    fn has_cells(&self, _column: usize) -> bool {
+        false
+    }
+
+    fn scan(
+        self: Arc<Self>,
+        columns: Vec<usize>,
+        batch: usize,
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+        let batch = batch.max(1);
+        Box::new((0..self.rows).step_by(batch).map(move |first| {
+            let rows = batch.min(self.rows - first);
+            let arrays = columns.iter().filter_map(|column| self.arrays.get(*column));
+            Ok(RelationBatch {
+                rows,
+                columns: arrays.map(|array| array.slice(first, rows)).collect(),
+            })
+        }))
+    }
+
+    fn origins(&self, first: u64, len: usize) -> Vec<u64> {
+        (first..first + len as u64).collect()
+    }
+}
+
+/// The reason why a query has no number as its result.
+#[derive(Debug, Error)]
+pub enum NumberError {
+    /// The query is invalid, or fails.
+    #[error("{}{error}", place(error))]
+    Query {
+        /// The error of the query.
+        #[from]
+        error: QueryError,
+    },
+    /// The result has several columns.
+    #[error("the result has {0} columns, expected one")]
+    Columns(usize),
+    /// The result is not a number.
+    #[error("the result is of the type {0}, expected a number")]
+    NotNumber(&'static str),
+    /// The result has no row.
+    #[error("the result has no row, expected one")]
+    NoRow,
+    /// The result has several rows.
+    #[error("the result has more than one row")]
+    Rows,
+    /// The result is missing.
+    #[error("the result is missing (NULL), expected a number")]
+    Missing,
+    /// The result is infinite or NaN.
+    #[error("the result is {0}, expected a finite number")]
+    NotFinite(f64),
+    /// The system does not provide what the query needs to run.
+    #[error("the query cannot run: {0}")]
+    System(String),
+}
+
+/// Returns the place of an error in the query, as a prefix of its message.
+fn place(error: &QueryError) -> String {
+    let place = error.place();
+    place.map_or_else(String::new, |(line, column)| format!("{line}:{column}: "))
+}
+
+/// Types that are tried for columns whose type is unknown.
+const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataType::Utf8];
+
+/// Checks a query whose result is one number, before the columns of its tables are known. A name that is not a column of
+/// a subquery is taken as a column of one of the tables.
+///
+/// # Errors
+/// If the query is invalid, whatever the types of the columns are.
+pub fn check_number(query: &Query, tables: &[&str]) -> Result<(), NumberError> {
+    let [first, others @ ..] = UNKNOWN_TYPES.map(|kind| plan_with_unknown(query, tables, &kind));
+    match others.iter().any(Result::is_ok) {
+        true => Ok(()),
+        false => first,
+    }
+}
+
+/// Plans a query over tables that have the columns that the query needs, all of one type.
+fn plan_with_unknown(query: &Query, tables: &[&str], kind: &DataType) -> Result<(), NumberError> {
+    let mut columns: Vec<Vec<String>> = vec![vec![UNDECLARED.to_owned()]; tables.len()];
+    let bound = loop {
+        let named = tables.iter().zip(&columns);
+        let declared = named.map(|(name, columns)| {
+            let empty = columns.iter();
+            let empty = empty.map(|name| (name.clone(), new_empty_array(kind)));
+            let table: Arc<dyn Relation> = Arc::new(ArrayTable::new(0, empty.collect()));
+            ((*name).to_owned(), table)
+        });
+        let error = match bind(query.tree(), &declared.collect(), RowDemand::Ordered) {
+            Ok(bound) => break bound,
+            Err(error) => error,
+        };
+        // A name without a table belongs to one of the tables, and is ambiguous if several have it.
+        let missing = error.missing_column().map(str::to_owned);
+        let without = columns
+            .iter_mut()
+            .find(|columns| missing.as_ref().is_some_and(|name| !columns.contains(name)));
+        match without.zip(missing) {
+            Some((columns, name)) => columns.push(name),
+            None => return Err(error.into()),
+        }
+    };
+    match bound.columns.as_slice() {
+        [column] => check_type(&bound.catalog.get(column.id).data_type),
+        columns => Err(NumberError::Columns(columns.len())),
+    }
+}
+
+fn check_type(data_type: &DataType) -> Result<(), NumberError> {
+    match data_type.is_numeric() || *data_type == DataType::Null {
+        true => Ok(()),
+        false => Err(NumberError::NotNumber(type_name(data_type))),
+    }
+}
+
+/// Runs a query, and returns the only number of its only row. Runs in its own thread, so that the caller may be in a
+/// runtime. Nothing is written to files: a query that needs more memory than its limits allow fails.
+///
+/// # Errors
+/// If the query fails, or if its result is not one finite number.
+pub fn number(
+    query: &Query,
+    tables: BTreeMap<String, Arc<dyn Relation>>,
+    limits: &QueryLimits,
+) -> Result<f64, NumberError> {
+    let system = |error: &dyn fmt::Display| NumberError::System(error.to_string());
+    std::thread::scope(|scope| {
+        let run = || {
+            let runtime = Builder::new_current_thread().build();
+            let runtime = runtime.map_err(|error| system(&error))?;
+            runtime.block_on(first_number(query, tables, limits))
+        };
+        let thread = std::thread::Builder::new().spawn_scoped(scope, run);
+        let thread = thread.map_err(|error| system(&error))?;
+        let ended = thread.join();
+        ended.unwrap_or_else(|_| Err(NumberError::System("a thread failed".to_owned())))
+    })
+}
+
+async fn first_number(
+    query: &Query,
+    tables: Tables,
+    limits: &QueryLimits,
+) -> Result<f64, NumberError> {
+    let mut rows = Session::planner().start(query, tables, RowForm::Values, limits)?;
+    if rows.columns().len() != 1 {
+        return Err(NumberError::Columns(rows.columns().len()));
+    }
+    let mut found = None;
+    while let Some(batch) = rows.next().await? {
+        let column = batch.column(0);
+        check_type(column.data_type())?;
+        if column.is_empty() {
+            continue;
+        }
+        if found.is_some() || column.len() > 1 {
+            return Err(NumberError::Rows);
+        }
+        let numbers = cast(column, &DataType::Float64);
+        let numbers = numbers.map_err(|error| NumberError::System(error.to_string()))?;
+        let numbers = numbers.as_any().downcast_ref::<Float64Array>();
+        found = Some(
+            numbers
+                .filter(|numbers| numbers.is_valid(0))
+                .map(|numbers| numbers.value(0)),
+        );
+    }
+    match found {
+        None => Err(NumberError::NoRow),
+        Some(None) => Err(NumberError::Missing),
+        Some(Some(number)) if !number.is_finite() => Err(NumberError::NotFinite(number)),
+        Some(Some(number)) => Ok(number),
+    }
+}
