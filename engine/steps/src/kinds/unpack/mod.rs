@@ -26,7 +26,7 @@ use prep_formats::zip::{MemberIndexer, ZipEntry, ZipError};
 use super::function_step::FunctionStep;
 use crate::limits::undecodable_file;
 use crate::value::layered::{Layer, LayerCompression};
-use crate::value::{BaseFile, ContentRef, MissingFile, Opener, Tree, TreeBuilder, input};
+use crate::value::{BaseFile, ContentRef, Opener, Tree, TreeBuilder, input, missing_file};
 use archives::{list_sevenz, list_tar, list_zip};
 
 /// Whether a path segment is treated as an archive.
@@ -57,7 +57,7 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
                 match tree.get(path) {
                     Some(content) => members(context, &opener, &content, path)?,
                     None => unpacked_directory(&tree, path)
-                        .ok_or_else(|| StepError::input(MissingFile::new(&tree, path)))?,
+                        .ok_or_else(|| missing_file(&tree, path, None))?,
                 }
             }
         };
