@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use prep_core::Failure;
+use prep_spec::Diagnostics;
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
@@ -11,11 +12,11 @@ use crate::outline::outline;
 use crate::stages::load::Loader;
 
 /// Checks the keys, queries and grading of the pipeline in a file, in all variants, and the leaderboard in its directory.
-/// The name of the directory is the competition's id.
+/// The name of the directory is the competition's id. Returns the warnings.
 ///
 /// # Errors
 /// Returns an error that lists all mistakes, or an error if the file cannot be read.
-pub fn check(path: &Path) -> Result<(), Error> {
+pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -23,8 +24,8 @@ pub fn check(path: &Path) -> Result<(), Error> {
     let id = directory.file_name().unwrap_or_default();
     let id = id.to_string_lossy().into_owned();
     let entry = CatalogEntry::entry_of_directory(id, path, directory, text.into())?;
-    Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
-    Ok(())
+    let pipeline = Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
+    Ok(pipeline.warnings)
 }
 
 /// Returns the JSON Schema of pipeline files, for editors.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::text::diagnostic::{SourceFile, Span};
+use crate::text::diagnostic::{Diagnostics, SourceFile, Span};
 
 pub use crate::text::diagnostic::Spanned;
 pub use crate::words::declaration::{
@@ -46,6 +46,8 @@ pub struct Pipeline {
     pub variant: Variant,
     /// The pipeline file.
     pub source: Arc<SourceFile>,
+    /// Warnings about the pipeline in any of its variants.
+    pub warnings: Option<Diagnostics>,
 }
 
 /// A variant of a pipeline, as far as it could be parsed.

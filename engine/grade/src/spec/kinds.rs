@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use prep_spec::nearest;
+use prep_spec::{joined, nearest};
 use serde_json::{Map, Value};
 
 use crate::spec::definition::Definition;
+
+/// Maximum number of columns in a help text.
+const MAX_COLUMNS: usize = 12;
 
 /// The errors found so far, in order.
 #[derive(Debug, Default)]
@@ -54,6 +57,14 @@ pub(crate) fn read_kind<K>(
     };
     let path = path.key(name);
     let parameters = full(definition(kind), parameters, &path, faults)?;
+    let bound = |key: &str| parameters.get(key).and_then(Value::as_f64);
+    if let (Some(min), Some(max)) = (bound("min"), bound("max"))
+        && min > max
+    {
+        let problem = format!("`min` is {min}, which is above `max`, {max}");
+        faults.report(GradeSpecError::new(&path, Problem::Value(problem)));
+        return None;
+    }
     Some((kind, parameters, path))
 }
 
@@ -256,6 +267,10 @@ impl GradeSpecError {
             Problem::Unknown {
                 category, known, ..
             } if !known.is_empty() => Some(format!("the {category}s are `{}`", known.join("`, `"))),
+            Problem::NoColumn { known, .. } => Some(format!(
+                "it has {}",
+                joined(known.iter().map(|name| format!("`{name}`")), MAX_COLUMNS)
+            )),
             _ => None,
         }
     }
@@ -295,4 +310,14 @@ pub enum Problem {
     /// A value is not valid.
     #[error("{0}")]
     Value(String),
+    /// A table does not have a column.
+    #[error("{table} {} column `{column}`", if table.starts_with("neither") { "has a" } else { "has no" })]
+    NoColumn {
+        /// The table, for people.
+        table: &'static str,
+        /// The column.
+        column: String,
+        /// The columns of the table.
+        known: Vec<String>,
+    },
 }
