@@ -1,7 +1,7 @@
 //! Checks and formats pipeline files. Needs neither the bundle, a cache nor the network.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prep_core::Failure;
 use prep_spec::Diagnostics;
@@ -27,6 +27,37 @@ pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let pipeline = Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
     Ok(pipeline.warnings)
 }
+
+/// Returns the pipeline files that a path names: the file itself, or `pipeline.yaml` in the directory or in its
+/// subdirectories.
+///
+/// # Errors
+/// Returns an error if the directory cannot be read or contains no pipeline.
+pub fn pipeline_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let own = path.join(PIPELINE_FILE);
+    if own.is_file() {
+        return Ok(vec![own]);
+    }
+    let failed = |error: std::io::Error| Error::reading("read the directory", path, &error);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path().join(PIPELINE_FILE);
+        files.extend(file.is_file().then_some(file));
+    }
+    files.sort();
+    match files.is_empty() {
+        true => Err(Error::request(format!(
+            "{} contains no pipeline",
+            path.display()
+        ))),
+        false => Ok(files),
+    }
+}
+
+const PIPELINE_FILE: &str = "pipeline.yaml";
 
 /// Returns the JSON Schema of pipeline files, for editors.
 pub fn schema() -> serde_json::Value {

@@ -142,9 +142,12 @@ impl Grader {
         let both = answers
             .zip(sample)
             .map(|(one, other)| [one, other].concat());
-        let (answers, sample) = (("the answers", answers), ("the sample submission", sample));
+        let (answers, sample) = (
+            ("the answers have no", answers),
+            ("the sample submission has no", sample),
+        );
         let either = (
-            "neither the answers nor the sample submission",
+            "neither the answers nor the sample submission has a",
             both.as_deref(),
         );
         let rules = self.spec.rules.iter().map(|rule| {

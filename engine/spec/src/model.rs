@@ -156,7 +156,9 @@ pub struct Grade {
     pub answers: Spanned<String>,
     /// Path of the sample submission, `public/...` or `private/...`.
     pub sample: Spanned<String>,
-    /// The section without the keys `answers` and `sample`.
+    /// The reason why the sample submission is invalid, if it is.
+    pub invalid_sample: Option<String>,
+    /// The section without these keys.
     pub rules: serde_json::Value,
     /// The position of each value of `rules`, by JSON pointer. `/metric/name` is a value, and `""` is the section.
     pub places: BTreeMap<String, Span>,

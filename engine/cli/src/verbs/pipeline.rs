@@ -59,13 +59,14 @@ impl PipelineArgs {
 #[command(after_help = "\
 Examples:
   prep pipeline check pipelines/spaceship-titanic/pipeline.yaml
+  prep pipeline check pipelines
   git diff --name-only --cached -- '*/pipeline.yaml' | xargs -r prep pipeline check
 
 The check covers keys, queries and grading, and needs no bundle. Each mistake is a line FILE:LINE:COLUMN: error: MESSAGE on \
 stdout. The exit code is 3 if there is a mistake. Warnings have the same form, and do not change the exit code.")]
 pub struct CheckArgs {
-    /// A file `pipeline.yaml`
-    #[arg(value_name = "FILE", required = true)]
+    /// A file `pipeline.yaml`, or a directory of pipelines
+    #[arg(value_name = "FILE|DIR", required = true)]
     files: Vec<PathBuf>,
 }
 
@@ -98,7 +99,9 @@ impl Mistake {
 impl CheckArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let (mut found, mut text, mut exits) = (Vec::new(), String::new(), Vec::new());
-        for file in &self.files {
+        let files = self.files.iter().map(|path| prep_app::pipeline_files(path));
+        let files: Vec<Vec<PathBuf>> = files.collect::<Result<_, _>>()?;
+        for file in files.iter().flatten() {
             let name = file.display().to_string();
             let checked = prep_app::check(file);
             let diagnostics = match &checked {

@@ -61,8 +61,8 @@ pub(crate) fn read_kind<K>(
     if let (Some(min), Some(max)) = (bound("min"), bound("max"))
         && min > max
     {
-        let problem = format!("`min` is {min}, which is above `max`, {max}");
-        faults.report(GradeSpecError::new(&path, Problem::Value(problem)));
+        let (min, max) = (min.to_string(), max.to_string());
+        faults.report(GradeSpecError::new(&path, Problem::Bounds { min, max }));
         return None;
     }
     Some((kind, parameters, path))
@@ -267,6 +267,7 @@ impl GradeSpecError {
             Problem::Unknown {
                 category, known, ..
             } if !known.is_empty() => Some(format!("the {category}s are `{}`", known.join("`, `"))),
+            Problem::Bounds { .. } => Some("exchange them".to_owned()),
             Problem::NoColumn { known, .. } => Some(format!(
                 "it has {}",
                 joined(known.iter().map(|name| format!("`{name}`")), MAX_COLUMNS)
@@ -310,10 +311,13 @@ pub enum Problem {
     /// A value is not valid.
     #[error("{0}")]
     Value(String),
+    /// No number is within the bounds.
+    #[error("`min` is {min}, which is above `max`, {max}")]
+    Bounds { min: String, max: String },
     /// A table does not have a column.
-    #[error("{table} {} column `{column}`", if table.starts_with("neither") { "has a" } else { "has no" })]
+    #[error("{table} column `{column}`")]
     NoColumn {
-        /// The table, for people.
+        /// The table, with a verb and an article: `the answers have no`.
         table: &'static str,
         /// The column.
         column: String,
