@@ -114,7 +114,9 @@ fn replay(sandbox: &Sandbox, entry: &str) -> String {
             false => return text,
         };
         text.push_str(&format!("run: {}\n", ended.code.expect("a code")));
-        for line in ended.stderr.lines().map(str::trim_end) {
+        let place = sandbox.path("").to_string_lossy().into_owned();
+        let stderr = ended.stderr.replace(&place, "");
+        for line in stderr.lines().map(str::trim_end) {
             text.push_str(&format!("{line}\n"));
         }
     }

@@ -205,7 +205,7 @@ pub(crate) fn guess<'b>(
     })
 }
 
-/// Returns the column of a table of files that the author wants to predict, if no table of the bundle has it.
+/// Returns the column of a table of files that the author chose to predict, if no table of the bundle has it.
 fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> {
     let [target] = choices.targets.as_slice() else {
         return None;

@@ -93,7 +93,7 @@ pub struct Label {
 pub enum Severity {
     /// The pipeline cannot be used.
     Error,
-    /// The pipeline can be used, but is probably not what its author wants.
+    /// The pipeline can be used, but probably has a mistake.
     Warning,
 }
 
