@@ -79,6 +79,7 @@ fn messages_about_wrong_pipelines_are_as_recorded() {
     let found = format!("## {}", found.join("\n## "));
     if std::env::var_os("UPDATE").is_some() {
         fs::write(&path, &found).expect("mistakes.txt");
+        return;
     }
     let pairs = recorded.lines().zip(found.lines());
     let differing = pairs.clone().find(|(one, other)| one != other);
