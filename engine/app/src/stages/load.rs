@@ -619,11 +619,16 @@ grade:
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let loader = Loader::new(&store, "p");
-        loader.load(&entry(TEXT), "v1").unwrap();
+        // A pipeline with a warning is checked each time.
+        let warned = loader.load(&entry(TEXT), "v1").unwrap();
+        assert!(warned.warnings.is_some());
+        assert_eq!(store.stat().unwrap().ledger.files, 0);
+        let text = &TEXT.replace("train.csv: SELECT id, y", "train.csv: SELECT id, 0 AS y");
+        loader.load(&entry(text), "v1").unwrap();
         assert_eq!(store.stat().unwrap().ledger.files, 1);
-        let check_record = loader.check_record(&entry(TEXT), TEXT);
+        let check_record = loader.check_record(&entry(text), text);
         assert!(store.lookup(&check_record.key()).unwrap().is_some());
-        let other = Loader::new(&store, "q").check_record(&entry(TEXT), TEXT);
+        let other = Loader::new(&store, "q").check_record(&entry(text), text);
         assert_ne!(check_record.key(), other.key());
     }
 
