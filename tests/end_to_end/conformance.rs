@@ -55,6 +55,7 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
         link_mode: LinkMode::Copy,
         complete_description: true,
         remove_unpublished: false,
+        trial: None,
     };
     let mut graph = Graph::new();
     build(&mut graph, &pipeline, sources, &options).expect("a graph");

@@ -17,6 +17,7 @@ fn description_shows_a_sample_copied_from_the_bundle() {
         "sample_submission.csv: SELECT id, 0 AS docked FROM test",
         "sample_submission.csv: { copy: guesses.csv }",
     );
+    let pipeline = pipeline.replace("  rules:", "  invalid_sample: a few rows\n  rules:");
     sandbox.pipeline(Harbour::ID, &pipeline);
     sandbox.run_well(Harbour::ID);
     let text = sandbox.prepared(Harbour::ID).join("public/description.md");

@@ -405,3 +405,51 @@ fn leaderboard_in_the_wrong_order_is_an_error() {
     let check = ["pipeline", "check", "pipelines/harbour/pipeline.yaml"];
     sandbox.prep(&check).code(3).shows(&says);
 }
+
+/// Files in directories of classes are split, also next to a table that describes the classes. Each pattern matches files.
+#[test]
+fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
+    let sandbox = Sandbox::new();
+    let mut archive =
+        Archive::new().file("species.csv", "species,size\nmoth,1.5\nbee,2.5\nfly,3.5\n");
+    for at in 0..60 {
+        let species = ["moth", "bee", "fly"][at % 3];
+        archive = archive.file(&format!("wings/{species}/{at}.png"), format!("wing {at}"));
+    }
+    sandbox.bundle("wings", &archive.bytes());
+    for (directory, further) in [("a", &[][..]), ("b", &["--target", "folder"])] {
+        let new = [
+            "pipeline", "new", "wings", "--source", "source", "-o", directory,
+        ];
+        sandbox.prep(&[&new, further].concat()).code(0);
+        let path = format!("{directory}/wings/pipeline.yaml");
+        let text = fs::read_to_string(sandbox.path(&path)).unwrap();
+        assert!(
+            text.contains("everything: { files: wings/*/*.png }"),
+            "{text}"
+        );
+        sandbox.prep(&["pipeline", "check", directory]).code(0);
+        let run = [
+            "run",
+            "--set",
+            "own",
+            "--source",
+            "source",
+            "--pipelines",
+            directory,
+        ];
+        let ended = sandbox.prep(&[&run[..], &["--data-dir", directory]].concat());
+        let ended = ended.code(0);
+        if further.is_empty() {
+            // The second run uses the result of the first.
+            ended.says(&["wings: sample: valid"]);
+        }
+    }
+    sandbox
+        .prep(&["pipeline", "check", "source"])
+        .code(2)
+        .says(&["contains no pipeline"]);
+    sandbox
+        .prep(&["run", "--set", "own", "--data-dir", "c", "--pipelines", "a"])
+        .code(4);
+}

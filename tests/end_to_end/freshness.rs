@@ -121,12 +121,13 @@ fn changed_constant_runs_its_step_and_rewrites_its_file() {
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
     );
     // The description quotes the first rows of the sample, so it changes as well.
-    let steps = ["description", "public/sample_submission.csv", "publish"];
+    let sample = "public/sample_submission.csv";
+    let steps = ["description", sample, "publish", "trial"];
     assert_eq!(
         planned(&sandbox, Harbour::ID),
         steps.map(str::to_owned).into()
     );
-    assert_eq!(sandbox.run_well(Harbour::ID), 3);
+    assert_eq!(sandbox.run_well(Harbour::ID), 4);
     let now = Records::of(&sandbox, Harbour::ID);
     assert_eq!(now.changed_since(&records), set(&steps));
     let after = sandbox.tree(Harbour::ID);
@@ -143,7 +144,7 @@ fn constant_not_shown_in_the_description_rewrites_one_file() {
         "SELECT id, docked, 'v2' AS edition FROM test",
     );
     sandbox.pipeline(Harbour::ID, &text);
-    assert_eq!(sandbox.run_well(Harbour::ID), 2);
+    assert_eq!(sandbox.run_well(Harbour::ID), 3);
     assert_eq!(
         sandbox.tree(Harbour::ID).touched_since(&tree),
         ["private/test.csv"]

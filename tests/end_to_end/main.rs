@@ -35,6 +35,7 @@
 //! handover      all ways to hand over a submission, with all kinds of paths
 //! mcp           tools for agents, by the Model Context Protocol
 //! bad_input/    damaged archives, tables, caches, directories, submissions: exit code, message, no lost data
+//! mistakes      messages about wrong pipelines, and the verb that finds each mistake
 //! nested        compressed archives inside the bundle
 //! answers       verified answers; reports of several graders
 //! outputs       two outputs on one path
@@ -113,6 +114,7 @@ mod kill;
 mod kinds;
 mod leaks;
 mod mcp;
+mod mistakes;
 mod nested;
 mod others;
 mod outputs;

@@ -98,7 +98,7 @@ fn second_machine_uses_results_of_the_first() {
     assert!(
         kinds
             .iter()
-            .all(|kind| ["bundle", "check", "publish"].contains(&kind.as_str())),
+            .all(|kind| ["bundle", "check", "trial", "publish"].contains(&kind.as_str())),
         "{kinds:?}"
     );
     assert!(kinds.contains(&"check".to_owned()), "checks are its own");

@@ -344,9 +344,12 @@ include!(concat!(env!("OUT_DIR"), "/samples.rs"));
 const SCORED: &str = "scored";
 const ALL: &str = "all";
 
+/// Name of the set of the competitions that only the user's directory of pipelines has. See [`Catalog::own_ids`].
+pub const OWN_SET: &str = "own";
+
 /// Returns the names of the sets.
 pub fn set_names() -> impl Iterator<Item = &'static str> {
-    prep_splits::set_names().chain([SCORED])
+    prep_splits::set_names().chain([SCORED, OWN_SET])
 }
 
 /// Returns the ids of a set. `all` contains all competitions, unlike the benchmark's list `all`, which contains only

@@ -1,9 +1,10 @@
 //! Checks and formats pipeline files. Needs neither the bundle, a cache nor the network.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prep_core::Failure;
+use prep_spec::Diagnostics;
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
@@ -11,11 +12,11 @@ use crate::outline::outline;
 use crate::stages::load::Loader;
 
 /// Checks the keys, queries and grading of the pipeline in a file, in all variants, and the leaderboard in its directory.
-/// The name of the directory is the competition's id.
+/// The name of the directory is the competition's id. Returns the warnings.
 ///
 /// # Errors
 /// Returns an error that lists all mistakes, or an error if the file cannot be read.
-pub fn check(path: &Path) -> Result<(), Error> {
+pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -23,9 +24,40 @@ pub fn check(path: &Path) -> Result<(), Error> {
     let id = directory.file_name().unwrap_or_default();
     let id = id.to_string_lossy().into_owned();
     let entry = CatalogEntry::entry_of_directory(id, path, directory, text.into())?;
-    Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
-    Ok(())
+    let pipeline = Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
+    Ok(pipeline.warnings)
 }
+
+/// Returns the pipeline files that a path names: the file itself, or `pipeline.yaml` in the directory or in its
+/// subdirectories.
+///
+/// # Errors
+/// Returns an error if the directory cannot be read or contains no pipeline.
+pub fn pipeline_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let own = path.join(PIPELINE_FILE);
+    if own.is_file() {
+        return Ok(vec![own]);
+    }
+    let failed = |error: std::io::Error| Error::reading("read the directory", path, &error);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path().join(PIPELINE_FILE);
+        files.extend(file.is_file().then_some(file));
+    }
+    files.sort();
+    match files.is_empty() {
+        true => Err(Error::request(format!(
+            "{} contains no pipeline",
+            path.display()
+        ))),
+        false => Ok(files),
+    }
+}
+
+const PIPELINE_FILE: &str = "pipeline.yaml";
 
 /// Returns the JSON Schema of pipeline files, for editors.
 pub fn schema() -> serde_json::Value {

@@ -53,10 +53,10 @@ mod task;
 
 pub use bundles::{BorrowedBundle, Lender, Note};
 pub use catalog::{
-    Catalog, CatalogEntry, CompetitionDefinition, SAMPLES, SampleBundle, competition_set,
+    Catalog, CatalogEntry, CompetitionDefinition, OWN_SET, SAMPLES, SampleBundle, competition_set,
     definition, definitions, lists, set_names, upstream_facts,
 };
-pub use check::{check, format_pipeline, schema};
+pub use check::{check, format_pipeline, pipeline_files, schema};
 pub use digests::facts;
 pub use draft::{Draft, draft};
 pub use error::{Blame, Error, for_people};

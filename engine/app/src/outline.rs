@@ -70,6 +70,9 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
         let grade = &grade.value;
         insert("grade/answers".to_owned(), grade.answers.value.clone());
         insert("grade/sample".to_owned(), grade.sample.value.clone());
+        if let Some(reason) = &grade.invalid_sample {
+            insert("grade/invalid_sample".to_owned(), reason.clone());
+        }
         if let serde_json::Value::Object(members) = &grade.rules {
             for (key, value) in members {
                 insert(format!("grade/{key}"), value.to_string());

@@ -91,6 +91,7 @@ impl CliSession {
         if find_only {
             run.forbid_execution();
         }
+        plan::show_warnings(&self.printer, &run.plan);
         // A pull gets results of the remote on purpose.
         plan::show_origin(&self.printer, &run.plan, find_only);
         let remote = self.settings.remote.clone();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Error, Unit, competition_set};
+use prep_app::{Catalog, Error, OWN_SET, Unit, competition_set};
 use prep_core::units;
 
 use crate::error::CliError;
@@ -34,7 +34,9 @@ pub struct Selection {
     /// All 82 competitions, and those of --pipelines
     #[arg(long, short = 'a', help_heading = HEADING)]
     pub all: bool,
-    /// A named set: scored (75), low, lite, medium, high, dev (7), systemcard
+    /// A named set: scored (75), low, lite, medium, high, dev (7), systemcard, own
+    ///
+    /// The set `own` has the competitions of --pipelines that are not built in.
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub set: Vec<String>,
     /// A text file with one id per line
@@ -75,10 +77,15 @@ impl Selection {
     /// # Errors
     /// Returns an error if nothing is selected, a set is unknown, or the list cannot be read or is empty.
     pub fn ids(&self, session: &CliSession) -> Result<Vec<String>, CliError> {
-        let own = match self.all {
+        let is_named = self.set.iter().any(|name| name == OWN_SET);
+        let own = match self.all || is_named {
             true => session.catalog()?.own_ids(),
             false => Vec::new(),
         };
+        if is_named && own.is_empty() {
+            return Err(CliError::usage("the set `own` is empty")
+                .help("name the directory of your pipelines with --pipelines"));
+        }
         self.ids_and(own)
     }
 
@@ -91,7 +98,8 @@ impl Selection {
         let flags = [("lite", self.lite), ("all", self.all)];
         let flags = flags.iter().filter(|(_, on)| *on).map(|(name, _)| *name);
         let mut ids: Vec<String> = Vec::new();
-        for name in flags.chain(self.set.iter().map(String::as_str)) {
+        let named = self.set.iter().map(String::as_str);
+        for name in flags.chain(named.filter(|name| *name != OWN_SET)) {
             ids.extend(competition_set(name)?.into_iter().map(str::to_owned));
         }
         ids.extend(own);

@@ -5,13 +5,13 @@ use std::io;
 use std::sync::Arc;
 
 use prep_formats::pandas::{FileContent, Frame, ReadOptions};
-use prep_spec::model::Query;
+use prep_spec::{model::Query, nearest};
 use serde_json::Value;
 
 use crate::metrics::{Direction, MetricKind, QueryEngine};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::rules::required_rows;
-use crate::spec::kinds::GradeSpecErrors;
+use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
 use crate::table::pair::Pair;
@@ -79,6 +79,14 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
+    /// Returns the score of the answers themselves. Returns `None` if it depends on the answers, or on a query of the pipeline.
+    pub fn best_score(&self) -> Option<f64> {
+        let kind = self.metric();
+        let is_usual = self.direction() == kind.direction && self.queries().is_empty();
+        let best = kind.best_score.filter(|_| is_usual)?;
+        Some(self.spec.scale * best + self.spec.offset)
+    }
+
     /// Returns the description of the metric: its name, documentation and usual direction.
     pub fn metric(&self) -> &'static MetricKind {
         self.spec.metric.kind
@@ -142,6 +150,57 @@ impl Grader {
         let pair = Pair::new(answers, submission);
         let outcome = pair.and_then(|pair| self.outcome(pair));
         outcome.unwrap_or_else(GradeOutcome::Invalid)
+    }
+
+    /// Compares the columns that the section names with those of the answers and of the sample submission, as far as they
+    /// are known. Returns an error for each column that does not exist: a column of the metric in the answers, a column
+    /// that a submission must have in the sample, and a column of any other rule in either.
+    pub fn missing_columns(
+        &self,
+        answers: Option<&[String]>,
+        sample: Option<&[String]>,
+    ) -> Vec<GradeSpecError> {
+        let renamed = self.spec.rules.iter().filter(|rule| rule.name == "rename");
+        let renamed: Vec<String> = renamed.flat_map(|rule| rule.columns.clone()).collect();
+        let sample = sample.map(|sample| [sample, &renamed].concat());
+        let sample = sample.as_deref();
+        let both = answers
+            .zip(sample)
+            .map(|(one, other)| [one, other].concat());
+        let (answers, sample) = (
+            ("the answers have no", answers),
+            ("the sample submission has no", sample),
+        );
+        let either = (
+            "neither the answers nor the sample submission has a",
+            both.as_deref(),
+        );
+        let rules = self.spec.rules.iter().map(|rule| {
+            let of = match rule.name {
+                "columns" | "exact_columns" => sample,
+                _ => either,
+            };
+            (&rule.path, &rule.columns, of)
+        });
+        let metric = KeyPath::default().key("metric");
+        let of_metric = (&metric, &self.spec.metric.columns, answers);
+        let mut found = Vec::new();
+        for (path, columns, (table, known)) in rules.chain([of_metric]) {
+            let Some(known) = known else { continue };
+            for column in columns.iter().filter(|column| !known.contains(column)) {
+                let problem = Problem::NoColumn {
+                    table,
+                    column: column.clone(),
+                    known: known.to_vec(),
+                };
+                found.push(GradeSpecError {
+                    suggestion: nearest(column, known.iter().map(String::as_str))
+                        .map(str::to_owned),
+                    ..GradeSpecError::new(path, problem)
+                });
+            }
+        }
+        found
     }
 
     /// Returns the columns that these rules and the metric name.

@@ -48,7 +48,7 @@ pub use load::{ParsedFile, corrections, load, query_pipeline, read, variants};
 pub use model::{Pipeline, Reading};
 pub use paths::{FILE_COLUMNS, FilePattern, path_glob, split_source};
 pub use query::{RESERVED_ROW, is_row};
-pub use text::diagnostic::{self, Diagnostic, Diagnostics, SourceFile, Span};
+pub use text::diagnostic::{self, Diagnostic, Diagnostics, Severity, SourceFile, Span};
 pub use text::suggest::{alternatives, construct, joined, list_names, nearest, shortened};
 pub use variant::{
     BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{Check, Pipeline, Reading, Spanned, Table, TableOrigin, Variant};
 use crate::parse::{ParseState, resolve};
-use crate::text::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use crate::text::diagnostic::{Diagnostic, Diagnostics, Severity, SourceFile, Span};
 use crate::text::yaml;
 use crate::text::yaml::{Kind, MappingEntry, Scalar, Style, YamlNode};
 use crate::variant::{Corrections, FIXED_VARIANT, is_correction_name, variant_name};
@@ -124,7 +124,7 @@ fn all_variants(
     }
 }
 
-/// Returns the errors about declarations that are unused in every variant that contains them.
+/// Returns the diagnostics about declarations that are unused in every variant that contains them.
 fn always_unused(
     corrections: &[MappingEntry],
     unused: Vec<(CorrectionSet, Vec<Diagnostic>)>,
@@ -193,12 +193,12 @@ impl ParsedFile {
         &self.readings
     }
 
-    /// Adds the errors of a further check. [`finish`](Self::finish) removes duplicates.
+    /// Adds the errors and warnings of a further check. [`finish`](Self::finish) removes duplicates.
     pub fn report(&mut self, findings: impl IntoIterator<Item = Diagnostic>) {
         self.findings.extend(findings);
     }
 
-    /// Returns the pipeline in a variant. Corrections that the pipeline does not have are ignored, because all
+    /// Returns the pipeline in a variant, with the warnings about all variants. Corrections that the pipeline does not have are ignored, because all
     /// competitions use the same names of variants. So a known variant may equal the base.
     /// [`Variant::differs`](crate::model::Variant::differs) distinguishes the two cases.
     ///
@@ -213,15 +213,18 @@ impl ParsedFile {
                 0
             }
         };
-        if self.findings.is_empty() && chosen >= self.readings.len() {
+        let findings = std::mem::take(&mut self.findings).into_iter();
+        let is_error = |one: &Diagnostic| one.severity == Severity::Error;
+        let (mut errors, warnings): (Vec<_>, Vec<_>) = findings.partition(is_error);
+        if errors.is_empty() && chosen >= self.readings.len() {
             let message = "the pipeline is not complete";
-            let fault = Diagnostic::error("missing-key", Span::default(), message);
-            self.findings.push(fault);
+            errors.push(Diagnostic::error("missing-key", Span::default(), message));
         }
-        if let Some(found) = Diagnostics::new(Arc::clone(&self.source), self.findings) {
+        if let Some(found) = Diagnostics::new(Arc::clone(&self.source), errors) {
             return Err(found);
         }
         let mut pipeline = self.readings.swap_remove(chosen).pipeline;
+        pipeline.warnings = Diagnostics::new(self.source, warnings);
         variant.clone_into(&mut pipeline.variant.name);
         Ok(pipeline)
     }
@@ -316,6 +319,7 @@ pub fn query_pipeline(
         checks: check.into_iter().collect(),
         grade: None,
         source,
+        warnings: None,
         ..pipeline.clone()
     })
 }

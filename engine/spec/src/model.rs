@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::text::diagnostic::{SourceFile, Span};
+use crate::text::diagnostic::{Diagnostics, SourceFile, Span};
 
 pub use crate::text::diagnostic::Spanned;
 pub use crate::words::declaration::{
@@ -46,6 +46,8 @@ pub struct Pipeline {
     pub variant: Variant,
     /// The pipeline file.
     pub source: Arc<SourceFile>,
+    /// Warnings about the pipeline in any of its variants.
+    pub warnings: Option<Diagnostics>,
 }
 
 /// A variant of a pipeline, as far as it could be parsed.
@@ -154,7 +156,9 @@ pub struct Grade {
     pub answers: Spanned<String>,
     /// Path of the sample submission, `public/...` or `private/...`.
     pub sample: Spanned<String>,
-    /// The section without the keys `answers` and `sample`.
+    /// The reason why the sample submission is invalid, if it is.
+    pub invalid_sample: Option<String>,
+    /// The section without these keys.
     pub rules: serde_json::Value,
     /// The position of each value of `rules`, by JSON pointer. `/metric/name` is a value, and `""` is the section.
     pub places: BTreeMap<String, Span>,

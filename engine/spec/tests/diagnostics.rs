@@ -32,7 +32,10 @@ fn invalid_pipelines_have_the_recorded_errors() {
         let text = fs::read_to_string(&path).unwrap();
         let name = name(&path);
         let found = match prep_spec::load(prep_steps::vocabulary(), "id", &name, &text, "v1") {
-            Ok(_) => "accepted\n".to_owned(),
+            Ok(pipeline) => match pipeline.warnings {
+                Some(warnings) => format!("{warnings}\n"),
+                None => "accepted\n".to_owned(),
+            },
             Err(diagnostics) => format!("{diagnostics}\n"),
         };
         let expected_path = path.with_extension("txt");
@@ -98,7 +101,12 @@ fn codes() -> BTreeSet<String> {
                 continue;
             }
             let text = fs::read_to_string(&path).unwrap();
-            for call in ["Diagnostic::error(", "Fault::new(", "self.error("] {
+            for call in [
+                "Diagnostic::error(",
+                "Diagnostic::warning(",
+                "Fault::new(",
+                "self.error(",
+            ] {
                 for (at, _) in text.match_indices(call) {
                     let rest = text[at + call.len()..].trim_start();
                     if let Some(rest) = rest.strip_prefix('"') {

@@ -1,5 +1,7 @@
 //! Checks all queries of a pipeline when it is loaded: names, row order, and types, as far as they are declared.
 
+mod outputs;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ use crate::relational::ColumnId;
 use crate::run::plan_only;
 use crate::unpivot::Unpivot;
 use crate::{QueryError, Session, VALUE_COLUMN};
+
+pub use outputs::PUBLISHED;
 
 /// Placeholder column of a table without declared columns, so that `*` selects at least one column.
 pub(crate) const UNDECLARED: &str = "*";
@@ -37,14 +41,31 @@ fn has(columns: &Columns, name: &str) -> bool {
     columns.iter().any(|column| column.name == name)
 }
 
-/// Plans every query of the pipeline with the declared columns, and returns the errors found. Queries over a table that
-/// is itself in error are skipped, because their errors would be consequences of the first.
+/// Plans every query of the pipeline with the declared columns, and returns the errors found.
 pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
-    let unread = reading.unread.iter().map(|name| (name.clone(), None));
-    let mut checker = PipelineChecker::new(session, &reading.pipeline);
-    checker.known = unread.collect();
-    checker.run();
-    checker.diagnostics
+    CheckedQueries::new(session, reading).0.diagnostics
+}
+
+/// A pipeline whose queries were planned with the declared columns.
+///
+/// A query over a table that is itself in error is checked as far as its errors cannot be consequences of the first: if
+/// at least the names of that table's columns are known, for unknown columns and for the order of the rows.
+pub struct CheckedQueries<'a>(PipelineChecker<'a>);
+
+impl<'a> CheckedQueries<'a> {
+    /// Plans every query of the pipeline.
+    pub fn new(session: &'a Session, reading: &'a Reading) -> CheckedQueries<'a> {
+        let unread = reading.unread.iter().map(|name| (name.clone(), None));
+        let mut checker = PipelineChecker::new(session, &reading.pipeline);
+        checker.known = unread.collect();
+        checker.run();
+        CheckedQueries(checker)
+    }
+
+    /// Returns the errors found.
+    pub fn errors(&self) -> &[Diagnostic] {
+        &self.0.diagnostics
+    }
 }
 
 /// Checks the queries of a pipeline, like [`check`]. A column that is not declared is not an error if the query reads a
@@ -92,6 +113,8 @@ struct PipelineChecker<'a> {
     /// Columns of the tables checked so far. `None` for a table with an error. Queries that use such a table are not
     /// checked.
     known: BTreeMap<String, Option<Columns>>,
+    /// Tables with an error of which only the names of the columns are known.
+    doubtful: BTreeSet<String>,
     diagnostics: Vec<Diagnostic>,
     /// Whether a query over files may name columns that are not declared.
     allows_undeclared: bool,
@@ -103,6 +126,7 @@ impl<'a> PipelineChecker<'a> {
             session,
             pipeline,
             known: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
             diagnostics: Vec::new(),
             allows_undeclared: false,
         }
@@ -140,15 +164,24 @@ impl<'a> PipelineChecker<'a> {
     fn produced_columns(&mut self, table: &Table) -> Option<Columns> {
         let columns = match &table.made {
             TableOrigin::Query(query) => {
-                let columns = self.query(query, RowDemand::Ordered)?;
-                return self.check_names(query).then_some(columns);
+                return match self.query(query, RowDemand::Ordered) {
+                    Some(columns) => self.check_names(query).then_some(columns),
+                    None => self.columns_despite_error(table, query),
+                };
             }
             TableOrigin::List(_) => vec![ProducedColumn::text(VALUE_COLUMN)],
             TableOrigin::Declared(declaration) => {
                 let is_valid = self.declared(declaration);
                 match declaration.form.makes {
+                    // Its columns do not depend on the keys that may be wrong.
                     Produces::Same(key) | Produces::Parts(key) => {
-                        return self.table(declaration.text(key)?).filter(|_| is_valid);
+                        let of = declaration.text(key)?;
+                        let columns = self.table(of);
+                        if self.doubtful.contains(of) {
+                            let names = table.names.iter().map(|name| name.value.clone());
+                            self.doubtful.extend(names);
+                        }
+                        return columns;
                     }
                     Produces::Unpivoted(key) => {
                         let table = self.table(declaration.text(key)?).filter(|_| is_valid)?;
@@ -177,6 +210,32 @@ impl<'a> PipelineChecker<'a> {
             });
         }
         Some(columns.into())
+    }
+
+    /// Returns the columns of a table whose query has an error, so that later queries can be checked. If the query only
+    /// lacks an order, its columns are known. Otherwise, their names are those of the select list.
+    fn columns_despite_error(&mut self, table: &Table, query: &Query) -> Option<Columns> {
+        let before = self.diagnostics.len();
+        let columns = self.query(query, RowDemand::AnyOrder);
+        self.diagnostics.truncate(before);
+        if columns.is_some() {
+            return columns;
+        }
+        let names = query.selected_names()?.into_iter();
+        let names = names.map(|name| RelationColumn {
+            name,
+            // Such a value fits any operator and function.
+            data_type: DataType::Null,
+            hidden: false,
+        });
+        let doubtful = table.names.iter().map(|name| name.value.clone());
+        self.doubtful.extend(doubtful);
+        Some(names.collect())
+    }
+
+    /// Returns whether a query reads a table of which only the names of the columns are known.
+    fn is_doubtful(&self, query: &Query) -> bool {
+        !query.tables.is_disjoint(&self.doubtful)
     }
 
     /// Returns the columns of a table after `columns` have become rows.
@@ -297,7 +356,12 @@ impl<'a> PipelineChecker<'a> {
             }
             _ => self.query(query, RowDemand::Ordered),
         };
-        let fitting = columns.as_ref().map(|columns| fault_of(key_type, columns));
+        let fitting = columns
+            .as_ref()
+            .map(|columns| match self.is_doubtful(query) {
+                true => None,
+                false => fault_of(key_type, columns),
+            });
         match (key_type, fitting) {
             (_, Some(Some((code, message, help)))) => {
                 let error = Diagnostic::error(code, query.span, message);
@@ -353,11 +417,7 @@ impl<'a> PipelineChecker<'a> {
         for name in &query.tables {
             declared.insert(name.clone(), self.table(name)?);
         }
-        let tables = declared.iter().map(|(name, columns)| {
-            let table: Arc<dyn Relation> = Arc::new(DeclaredTable::new(columns));
-            (name.clone(), table)
-        });
-        let tables: Tables = tables.collect();
+        let tables = relations(&declared);
         let bound = match bind(query.tree(), &tables, rows) {
             Ok(bound) => bound,
             Err(error) if error.missing_column().is_some() && self.may_have_more(&query.tables) => {
@@ -411,6 +471,11 @@ impl<'a> PipelineChecker<'a> {
         error: &QueryError,
         declared: &BTreeMap<String, Columns>,
     ) -> Option<T> {
+        let may_be_consequence =
+            !matches!(error, QueryError::Order(_)) && error.missing_column().is_none();
+        if may_be_consequence && self.is_doubtful(query) {
+            return None;
+        }
         let place = error.place();
         let span = place.map_or(query.span, |(line, column)| {
             query.locate(&self.pipeline.source, line, column)
@@ -504,6 +569,15 @@ fn data_type(kind: ColumnKind) -> DataType {
         ColumnKind::Number => DataType::Float64,
         ColumnKind::Boolean => DataType::Boolean,
     }
+}
+
+/// Returns tables without rows that have these columns.
+fn relations<'c>(columns: impl IntoIterator<Item = (&'c String, &'c Columns)>) -> Tables {
+    let tables = columns.into_iter().map(|(name, columns)| {
+        let table: Arc<dyn Relation> = Arc::new(DeclaredTable::new(columns));
+        (name.clone(), table)
+    });
+    tables.collect()
 }
 
 /// A table with declared columns and no rows: queries can be planned with it, but not run.

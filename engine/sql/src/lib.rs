@@ -104,7 +104,7 @@ mod run;
 mod session;
 mod unpivot;
 
-pub use check::{check, check_before_files, known_columns, type_name};
+pub use check::{CheckedQueries, PUBLISHED, check, check_before_files, known_columns, type_name};
 pub use error::{QueryError, RelationError};
 pub use limits::QueryLimits;
 pub use number::{ArrayTable, NumberError, check_number, number};

@@ -6,7 +6,7 @@
 //! * `unpack` for the bundle, `unpack/train.zip` for an archive inside it, `unpack/NAME:` for a further source;
 //! * `table/NAME`, or `table/train,test` for two tables that one step makes;
 //! * the path of an output, such as `public/train.csv`;
-//! * `check/NAME`, `checksum/PATH`, `description`, `publish`.
+//! * `check/NAME`, `checksum/PATH`, `trial`, `description`, `publish`.
 //!
 //! `publish` depends on all checks and checksums, so nothing is published before they have passed. The inputs of a
 //! table or an output follow from the types of the keys in its declaration: see [`Builder::add_declared`].
@@ -27,11 +27,14 @@ use thiserror::Error;
 use crate::description::Description;
 use crate::kinds::{
     self, ARCHIVE_INPUT, Checksum, Expand, FunctionStep, GENERATOR_PORT, Publish, SPLIT_OUTPUTS,
-    is_archive, is_container,
+    Trial, is_archive, is_container,
 };
 use crate::located::LocatedStep;
 use crate::preview::{PreviewRequest, PreviewSink};
 use crate::value::{FILES_INPUT, TREE_PREFIX, VALUE_OUTPUT};
+
+/// Name of the step that grades the sample submission.
+pub const TRIAL_STEP: &str = "trial";
 
 /// Parameters of a run that are not part of the pipeline.
 pub struct BuildOptions<'a> {
@@ -60,6 +63,8 @@ pub struct BuildOptions<'a> {
     pub complete_description: bool,
     /// Whether files in the prepared directory that no run published are removed.
     pub remove_unpublished: bool,
+    /// How the sample submission is graded before anything is published. `None` if it is not graded.
+    pub trial: Option<Trial>,
 }
 
 /// The sources of a pipeline's files.
@@ -238,6 +243,7 @@ impl Builder<'_> {
             inputs.push((name, port));
         }
         self.checksums(&mut inputs)?;
+        self.trial(&mut inputs)?;
         let mut expanded = Vec::new();
         if self.options.expand != Expand::No {
             (outputs, expanded) =
@@ -588,6 +594,25 @@ impl Builder<'_> {
         output.is_some_and(|output| kinds::depends_on_writer(&output.declaration))
     }
 
+    /// Adds the step that grades the sample submission.
+    fn trial(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
+        let Some(trial) = &self.options.trial else {
+            return Ok(());
+        };
+        let answers = containing_output(inputs, &trial.answers);
+        let sample = containing_output(inputs, &trial.sample);
+        if let (Some((answers, inside)), Some((sample, inside_sample))) = (answers, sample) {
+            let step = kinds::trial(trial.clone(), [inside, inside_sample]);
+            let files = vec![
+                ("answers".to_owned(), answers),
+                ("sample".to_owned(), sample),
+            ];
+            let port = self.step(TRIAL_STEP, step, files)?;
+            inputs.push((TRIAL_STEP.to_owned(), port));
+        }
+        Ok(())
+    }
+
     /// Adds a checksum step for each published checksum.
     fn checksums(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
         let Some(checksums) = self.options.checksums else {
@@ -600,19 +625,9 @@ impl Builder<'_> {
         ] {
             for (path, md5) in sums {
                 let path = format!("{section}/{path}");
-                let exact = inputs.iter().find(|(name, _)| *name == path);
-                let directory = inputs.iter().find(|(name, _)| {
-                    let directory = name.strip_suffix("./").unwrap_or(name);
-                    directory.ends_with('/') && path.starts_with(directory)
-                });
-                let (name, port) = exact
-                    .or(directory)
-                    .ok_or_else(|| BuildError::UnknownChecksum(path.clone()))?;
-                let directory = name.strip_suffix("./").unwrap_or(name);
-                let inside = path
-                    .strip_prefix(directory)
-                    .filter(|inside| !inside.is_empty())
-                    .map(str::to_owned);
+                let found = containing_output(inputs, &path);
+                let (port, inside) =
+                    found.ok_or_else(|| BuildError::UnknownChecksum(path.clone()))?;
                 let step = Checksum {
                     id: self.pipeline.id.clone(),
                     is_writer_dependent: self.is_writer_dependent(&path),
@@ -620,7 +635,6 @@ impl Builder<'_> {
                     inside,
                     md5: md5.clone(),
                 };
-                let port = port.clone();
                 let name = format!("{CHECKSUM_STEPS}{path}");
                 steps.push((
                     name.clone(),
@@ -635,6 +649,20 @@ impl Builder<'_> {
 
 /// The names of the steps that compare outputs with published checksums begin with this.
 pub const CHECKSUM_STEPS: &str = "checksum/";
+
+/// Returns the output that is the file at `path` or a directory that contains it, and the path within that directory.
+fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<String>)> {
+    let exact = inputs.iter().find(|(name, _)| *name == path);
+    let directory = inputs.iter().find(|(name, _)| {
+        let directory = name.strip_suffix("./").unwrap_or(name);
+        directory.ends_with('/') && path.starts_with(directory)
+    });
+    let (name, port) = exact.or(directory)?;
+    let directory = name.strip_suffix("./").unwrap_or(name);
+    let inside = path.strip_prefix(directory)?;
+    let inside = Some(inside.to_owned()).filter(|inside| !inside.is_empty());
+    Some((port.clone(), inside))
+}
 
 /// Returns whether a column of the table contains documents. Parts of documents are copied from the file that the table
 /// was read from.

@@ -67,14 +67,15 @@ mod relation;
 pub mod value;
 
 pub use build::{
-    BuildError, BuildOptions, CHECKSUM_STEPS, PublishedChecksums, Sources, build, build_preview,
+    BuildError, BuildOptions, CHECKSUM_STEPS, PublishedChecksums, Sources, TRIAL_STEP, build,
+    build_preview,
 };
 pub use kinds::{
-    Expand, HashFiles, MANIFEST_FILE, Manifest, ManifestError, PathSummary, PreparationRecord,
-    PublishedOutput, PublishedPaths, RecordedSource, RememberedOptions, RemovedFiles,
-    TreeExamination, TreeState, VerifiedTree, Verify, invalidate, is_writer_dependent,
-    record_origin, record_preparation, remove_published, renew_record, verify_after_restart,
-    vocabulary,
+    Expand, GradeFunction, HashFiles, MANIFEST_FILE, Manifest, ManifestError, PathSummary,
+    PreparationRecord, PublishedOutput, PublishedPaths, RecordedSource, RememberedOptions,
+    RemovedFiles, TreeExamination, TreeState, Trial, TrialError, VerifiedTree, Verify, invalidate,
+    is_writer_dependent, record_origin, record_preparation, remove_published, renew_record,
+    trial_result, verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;
 pub use members::members;

@@ -170,11 +170,11 @@ fn damaged_or_ambiguous_members_are_errors() {
         (Archive::new().member(short), &["train.csv"]),
         (
             Archive::new().file("Train.csv", &table),
-            &["no `train.csv`", "it has `Train.csv`"],
+            &["no `train.csv`", "did you mean `Train.csv`?"],
         ),
         (
             Archive::new().file("data/train.csv", &table),
-            &["it has `data/train.csv`"],
+            &["did you mean `data/train.csv`?"],
         ),
         (Archive::new().file("readme.txt", "x"), &["no `train.csv`"]),
     ] {

@@ -377,7 +377,7 @@ sources:
   notes: { folder: ../../files/notes }
 tables:
   later: { read: notes:later.csv, columns: { id: integer, flag: text } }
-  pictures: { files: notes:**/*.png }
+  pictures: { files: notes:**/*.png, may_be_empty: true }
   names: { files: notes:** }
 public:
   ships.csv: { copy: train.csv }

@@ -3,7 +3,7 @@
 //! ```text
 //! answers      verified answers                             comparable   whether scores are comparable with upstream's
 //! list         many submissions, one report                 rules        graders and leaderboards
-//! submission   opens submissions
+//! submission   opens submissions                            trial        grades the sample while a competition is prepared
 //! ```
 
 mod answers;
@@ -12,6 +12,7 @@ pub(crate) mod list;
 pub(crate) mod metric_query;
 mod rules;
 mod submission;
+pub(crate) mod trial;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};

@@ -17,6 +17,7 @@ use prep_steps::{BuildOptions, Sources};
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
+use crate::grading::trial::trial;
 use crate::stages::contents::{StatedContents, source_record_name, web_address};
 use crate::stages::load::{Competition, FurtherSource};
 use crate::task::{PreparationOptions, Task};
@@ -46,6 +47,7 @@ impl Competition {
             remove_unpublished: options.remove_unpublished,
             link_mode: options.remembered.link_mode.unwrap_or_default(),
             complete_description: given.is_none(),
+            trial: trial(entry, &self.pipeline),
         };
         let (mut graph, pipeline) = (Graph::new(), &self.pipeline);
         let built = match self.preview.clone() {

@@ -13,10 +13,10 @@ use prep_core::{Failure, KeyRecord};
 use prep_digests::{LockedDataset, Lockfile, Sha256, Trees};
 use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
-use prep_grade::{GradeSpecError, Grader, PathSegment};
+use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
 use prep_spec::model::{Grade, Spanned};
-use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading};
-use prep_sql::Session;
+use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span};
+use prep_sql::{CheckedQueries, PUBLISHED, Session};
 use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
 use serde::Serialize;
 
@@ -214,6 +214,11 @@ impl Competition {
         (paths.any(|path| path.starts_with(dir)) || is_recalled).then_some(dir)
     }
 
+    /// Returns the warnings about the pipeline.
+    pub fn warnings(&self) -> Option<&Diagnostics> {
+        self.pipeline.warnings.as_ref()
+    }
+
     /// Returns the options that have the value of the last run.
     pub fn recalled(&self) -> impl Iterator<Item = RecalledOption> {
         task::describe(&self.recalled).into_iter()
@@ -331,7 +336,7 @@ impl<'a> Loader<'a> {
     ///
     /// # Errors
     /// Returns an error that lists all mistakes in the file. Also returned if the leaderboard is invalid or the
-    /// competition has no pipeline.
+    /// competition has no pipeline. Warnings are part of the pipeline.
     pub fn load(&self, entry: &CatalogEntry, variant: &str) -> Result<Pipeline, Error> {
         let text = entry.pipeline()?;
         let mut draft =
@@ -345,13 +350,17 @@ impl<'a> Loader<'a> {
         let mut findings = Vec::new();
         for reading in draft.readings() {
             let planner = self.planner.get_or_init(prep_sql::Session::planner);
-            findings.extend(prep_sql::check(planner, reading));
-            findings.extend(check_grading(&reading.pipeline));
+            let mut checked = CheckedQueries::new(planner, reading);
+            findings.extend_from_slice(checked.errors());
+            findings.extend(check_grading(&reading.pipeline, &mut checked));
         }
         draft.report(findings);
         let pipeline = draft.finish(variant)?;
         grading::parse_leaderboard(entry, grading::direction(&pipeline))?;
-        if let Some(store) = self.store.filter(|store| !store.is_read_only()) {
+        // A pipeline with warnings is checked each time, so that each run shows them.
+        let is_clean = pipeline.warnings.is_none();
+        let store = self.store.filter(|store| is_clean && !store.is_read_only());
+        if let Some(store) = store {
             let entry = LedgerEntry {
                 record: check_record.to_json(),
                 created: unix_seconds(),
@@ -377,34 +386,102 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Returns the mistakes that prep-grade finds in the section `grade`, each with its position in the file.
-fn check_grading(pipeline: &Pipeline) -> Vec<Diagnostic> {
+/// Returns the mistakes in the section `grade`, each with its position in the file: wrong keys and values, columns that
+/// neither the answers nor the sample submission have, and public outputs that contain the answers.
+fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<Diagnostic> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();
     };
-    match Grader::parse(&grade.value.rules) {
+    let grader = match Grader::parse(&grade.value.rules) {
+        Ok(grader) => grader,
         Err(found) => {
             let found = found.0.iter();
-            found
-                .map(|error| mistake_in_grading(grade, error))
-                .collect()
+            return found
+                .map(|error| mistake_in_grading(pipeline, grade, error))
+                .collect();
         }
-        Ok(grader) => {
-            let places = &grade.value.places;
-            let place = places.get("/metric/sql").or_else(|| places.get("/metric"));
-            let span = place.copied().unwrap_or(grade.span);
-            let queries = grader.queries().into_iter();
-            let wrong = queries.filter_map(|query| grading::metric_query::check_query(query).err());
-            let wrong =
-                wrong.map(|message| format!("grade.metric: the query of the metric: {message}"));
-            wrong
-                .map(|message| Diagnostic::error("grade", span, message))
-                .collect()
+    };
+    let Grade {
+        answers, sample, ..
+    } = &grade.value;
+    let mut found = check_metric_queries(grade, &grader);
+    // Columns of a pipeline with mistakes may be missing because of them.
+    if !checked.errors().is_empty() {
+        return found;
+    }
+    let columns = checked.output_columns(&answers.value);
+    let columns = columns.filter(|_| !grader.answers_are_json());
+    let of_sample = checked.output_columns(&sample.value);
+    let missing = grader.missing_columns(columns.as_deref(), of_sample.as_deref());
+    let missing = missing.iter();
+    found.extend(missing.map(|error| mistake_in_grading(pipeline, grade, error)));
+    let mut accepted = pipeline.accepted.iter();
+    if !accepted.any(|(name, _)| name.value == PUBLISHED) {
+        for column in scored_columns(&grade.value.rules["metric"], columns.as_deref()) {
+            found.extend(checked.published_answers(&answers.value, &column));
         }
     }
+    found
 }
 
-fn mistake_in_grading(grade: &Spanned<Grade>, error: &GradeSpecError) -> Diagnostic {
+/// Returns the mistakes in the queries of a metric.
+fn check_metric_queries(grade: &Spanned<Grade>, grader: &Grader) -> Vec<Diagnostic> {
+    let places = &grade.value.places;
+    let place = places.get("/metric/sql").or_else(|| places.get("/metric"));
+    let span = place.copied().unwrap_or(grade.span);
+    let queries = grader.queries().into_iter();
+    let wrong = queries.filter_map(|query| grading::metric_query::check_query(query).err());
+    let wrong = wrong.map(|message| format!("grade.metric: the query of the metric: {message}"));
+    wrong
+        .map(|message| Diagnostic::error("grade", span, message))
+        .collect()
+}
+
+/// Returns the columns that a metric compares, as opposed to those that it uses as ids, groups or sizes. `answers` has the
+/// columns of the answers, if they are known.
+fn scored_columns(metric: &serde_json::Value, answers: Option<&[String]>) -> Vec<String> {
+    let texts = |value: &serde_json::Value| -> Vec<String> {
+        let list = value.as_array();
+        let list = list.map_or(std::slice::from_ref(value), Vec::as_slice);
+        let texts = list.iter().filter_map(serde_json::Value::as_str);
+        texts.map(str::to_owned).collect()
+    };
+    let named = metric.as_object().and_then(|metric| metric.values().next());
+    let Some(parameters) = named else {
+        return Vec::new();
+    };
+    let columns = ["column", "columns"].iter();
+    let mut columns = columns.filter_map(|key| parameters.get(key));
+    let columns = columns.next().unwrap_or(parameters);
+    if let Some(others) = columns.get("all_except") {
+        let (others, all) = (texts(others), answers.unwrap_or_default().iter());
+        return all.filter(|name| !others.contains(name)).cloned().collect();
+    }
+    let parts = parameters.as_array().into_iter().flatten();
+    let parts = parts.filter_map(|part| part.get("metric"));
+    let of_parts = parts.flat_map(|part| scored_columns(part, answers));
+    texts(columns).into_iter().chain(of_parts).collect()
+}
+
+/// Returns the position of a column's name in the value at `pointer`, or of the value.
+fn place_of_column(
+    pipeline: &Pipeline,
+    grade: &Spanned<Grade>,
+    (pointer, column): (&str, &str),
+) -> Option<Span> {
+    let mut places = grade.value.places.range(pointer.to_owned()..);
+    let inside = places
+        .by_ref()
+        .take_while(|(place, _)| place.starts_with(pointer));
+    let mut spans = inside.map(|(_, span)| *span);
+    spans.find(|span| pipeline.source.slice(*span).trim_matches(['"', '\'']) == column)
+}
+
+fn mistake_in_grading(
+    pipeline: &Pipeline,
+    grade: &Spanned<Grade>,
+    error: &GradeSpecError,
+) -> Diagnostic {
     let mut pointer = String::new();
     for segment in &error.path.0 {
         pointer.push('/');
@@ -421,6 +498,12 @@ fn mistake_in_grading(grade: &Spanned<Grade>, error: &GradeSpecError) -> Diagnos
             (None, Some(end)) => place = &place[..end],
             (None, None) => break grade.span,
         }
+    };
+    let span = match &error.problem {
+        Problem::NoColumn { column, .. } => {
+            place_of_column(pipeline, grade, (&pointer, column)).unwrap_or(span)
+        }
+        _ => span,
     };
     let message = format!("grade.{}: {}", error.path, error.problem);
     let message = message.replace("grade.: ", "grade: ");
@@ -587,11 +670,16 @@ grade:
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let loader = Loader::new(&store, "p");
-        loader.load(&entry(TEXT), "v1").unwrap();
+        // A pipeline with a warning is checked each time.
+        let warned = loader.load(&entry(TEXT), "v1").unwrap();
+        assert!(warned.warnings.is_some());
+        assert_eq!(store.stat().unwrap().ledger.files, 0);
+        let text = &TEXT.replace("train.csv: SELECT id, y", "train.csv: SELECT id, 0 AS y");
+        loader.load(&entry(text), "v1").unwrap();
         assert_eq!(store.stat().unwrap().ledger.files, 1);
-        let check_record = loader.check_record(&entry(TEXT), TEXT);
+        let check_record = loader.check_record(&entry(text), text);
         assert!(store.lookup(&check_record.key()).unwrap().is_some());
-        let other = Loader::new(&store, "q").check_record(&entry(TEXT), TEXT);
+        let other = Loader::new(&store, "q").check_record(&entry(text), text);
         assert_ne!(check_record.key(), other.key());
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use prep_core::{Failure, Remedy, StepError, StepOutcome, Timing};
+use prep_core::{Failure, Remedy, StepError, StepOutcome, Timing, Value};
 use prep_spec::Diagnostics;
-use prep_steps::{LocatedError, Manifest, PathSummary};
+use prep_steps::{LocatedError, Manifest, PathSummary, TRIAL_STEP};
 use serde::Serialize;
 
 use crate::bundles::BorrowedBundle;
@@ -133,6 +133,13 @@ pub struct Summary {
     /// The names of the options that had the values of the last run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub as_last_time: Vec<&'static str>,
+    /// The scores of the sample submission, the answers and an empty submission, with warnings about them. `None` if they
+    /// were not graded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<serde_json::Value>,
+    /// Whether they were graded in this run, and the pipeline is not a built-in one.
+    #[serde(skip)]
+    pub is_own_trial: bool,
     pub failures: Vec<StepFailure>,
 }
 
@@ -181,6 +188,19 @@ impl Summary {
         };
         let (steps_run, steps_reused) = ended.run_and_reused(id);
         let published = published.filter(|_| state != CompetitionState::Failed);
+        let trial = ended.outcomes_of(id).find_map(|(id, node, outcome)| {
+            let outputs = report.outputs.get(&id)?;
+            let digest = outputs
+                .values()
+                .next()
+                .filter(|_| node.name == TRIAL_STEP)?;
+            let value = Value::load(&ended.context.store, digest).ok()?;
+            let has_run = matches!(outcome, StepOutcome::Done { .. });
+            Some((prep_steps::trial_result(&value).clone(), has_run))
+        });
+        let (trial, has_run) =
+            trial.map_or((None, false), |(trial, has_run)| (Some(trial), has_run));
+        let is_own = competition.entry.own_files() != Some(Vec::new());
         Summary {
             id: id.clone(),
             variant: ended.task.options.variant.clone(),
@@ -197,6 +217,8 @@ impl Summary {
                 .map(|one| one.unpublished.clone())
                 .unwrap_or_default(),
             borrowed: competition.borrowed.clone(),
+            trial,
+            is_own_trial: has_run && is_own,
             as_last_time: competition.recalled().map(|one| one.name).collect(),
             failures,
         }

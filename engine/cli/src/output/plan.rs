@@ -93,6 +93,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
             ..PlannedCompetition::default()
         });
     }
+    show_warnings(printer, &plan);
     show_origin(printer, &plan, false);
     plans.sort_by_key(|plan| ids.iter().position(|id| *id == plan.id));
     if printer.json {
@@ -116,6 +117,15 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     Ok(Exit::combine(
         refused.map(|(_, error)| CliError::from(error).exit),
     ))
+}
+
+/// Prints the warnings about the pipelines.
+pub fn show_warnings(printer: &Printer, plan: &Plan) {
+    for competition in &plan.all.competitions {
+        if let Some(warnings) = competition.warnings() {
+            printer.pipeline_warnings(warnings);
+        }
+    }
 }
 
 /// Prints which options have the values of the last run, and whose results are used if they are not those of the data

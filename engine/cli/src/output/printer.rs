@@ -15,6 +15,7 @@ use anstyle::{AnsiColor, Style};
 use parking_lot::Mutex;
 use prep_app::{Error, Note};
 use prep_core::units;
+use prep_spec::Diagnostics;
 use serde::Serialize;
 use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
@@ -194,6 +195,11 @@ impl Printer {
             MessageLevel::Normal,
             &format!("{WARNING}warning:{WARNING:#} {}\n", message_text(message)),
         );
+    }
+
+    /// Prints warnings about a pipeline.
+    pub fn pipeline_warnings(&self, warnings: &Diagnostics) {
+        self.print(MessageLevel::Normal, &table::render(warnings));
     }
 
     /// Prints an error with its help, or the mistakes in a pipeline.

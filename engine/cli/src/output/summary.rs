@@ -64,6 +64,16 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
             ));
         }
     }
+    for summary in preparation.summaries.iter().filter(|one| one.is_own_trial) {
+        let Some(trial) = &summary.trial else {
+            continue;
+        };
+        printer.message(trial_line(&summary.id, trial));
+        let warnings = trial["warnings"].as_array().into_iter().flatten();
+        for warning in warnings.filter_map(Value::as_str) {
+            printer.warning(format!("{}: {warning}", summary.id));
+        }
+    }
     for summary in &preparation.summaries {
         if let Some(line) = unpublished(summary) {
             printer.message(line);
@@ -125,6 +135,25 @@ fn unpublished(summary: &Summary) -> Option<String> {
             named.join(", ")
         )
     })
+}
+
+/// Returns a message such as `harbour: sample: valid, score 0.5; answers: 1.0`.
+fn trial_line(id: &str, trial: &Value) -> String {
+    if let Some(why) = trial["skipped"].as_str() {
+        return format!("{id}: sample: not graded, because {why}");
+    }
+    let score = |name: &str| match &trial[name]["score"] {
+        Value::Null => None,
+        score => Some(score.to_string().replace('"', "")),
+    };
+    let sample = match score("sample") {
+        Some(score) => format!("valid, score {score}"),
+        None => "invalid, as the pipeline states".to_owned(),
+    };
+    match score("answers") {
+        Some(answers) => format!("{id}: sample: {sample}; answers: {answers}"),
+        None => format!("{id}: sample: {sample}; answers: not in the form of a submission"),
+    }
 }
 
 /// Returns a message such as `20 of 22 competitions are prepared; not prepared: a, b`. Returns `None` if all are

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
-use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
+use prep_spec::{Diagnostic, Diagnostics, Severity, SourceFile, Span};
 
 /// The alignment of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,7 +212,11 @@ fn report<'a>(source: &'a SourceFile, diagnostic: &'a Diagnostic) -> annotate_sn
         .path(source.name.as_str())
         .annotation(place(AnnotationKind::Primary, diagnostic.span))
         .annotations(labels);
-    let group = Level::ERROR
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let group = level
         .primary_title(diagnostic.message.as_str())
         .id(diagnostic.code)
         .element(snippet);

@@ -9,6 +9,7 @@ use prep_app::{
 };
 use prep_core::units;
 use prep_report::graph::{Drawing, dot, svg};
+use prep_spec::{Diagnostics, Severity};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -58,13 +59,14 @@ impl PipelineArgs {
 #[command(after_help = "\
 Examples:
   prep pipeline check pipelines/spaceship-titanic/pipeline.yaml
+  prep pipeline check pipelines
   git diff --name-only --cached -- '*/pipeline.yaml' | xargs -r prep pipeline check
 
 The check covers keys, queries and grading, and needs no bundle. Each mistake is a line FILE:LINE:COLUMN: error: MESSAGE on \
-stdout. The exit code is 3 if there is a mistake.")]
+stdout. The exit code is 3 if there is a mistake. Warnings have the same form, and do not change the exit code.")]
 pub struct CheckArgs {
-    /// A file `pipeline.yaml`
-    #[arg(value_name = "FILE", required = true)]
+    /// A file `pipeline.yaml`, or a directory of pipelines
+    #[arg(value_name = "FILE|DIR", required = true)]
     files: Vec<PathBuf>,
 }
 
@@ -75,6 +77,7 @@ struct Mistake {
     line: Option<usize>,
     column: Option<usize>,
     code: Option<&'static str>,
+    severity: &'static str,
     message: String,
     help: Option<String>,
 }
@@ -86,6 +89,7 @@ impl Mistake {
             line: None,
             column: None,
             code: None,
+            severity: Severity::Error.name(),
             message: message.to_owned(),
             help,
         }
@@ -95,16 +99,25 @@ impl Mistake {
 impl CheckArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let (mut found, mut text, mut exits) = (Vec::new(), String::new(), Vec::new());
-        for file in &self.files {
-            let Err(error) = prep_app::check(file) else {
-                continue;
-            };
+        let files = self.files.iter().map(|path| prep_app::pipeline_files(path));
+        let files: Vec<Vec<PathBuf>> = files.collect::<Result<_, _>>()?;
+        for file in files.iter().flatten() {
             let name = file.display().to_string();
-            match &error.diagnostics {
-                Some(_) => text.push_str(&format!("{}\n", error.to_string().trim_end())),
-                None => text.push_str(&format!("{name}: error: {}\n", error.message)),
+            let checked = prep_app::check(file);
+            let diagnostics = match &checked {
+                Ok(warnings) => warnings.as_ref(),
+                Err(error) => error.diagnostics.as_ref(),
+            };
+            if let Some(diagnostics) = diagnostics {
+                text.push_str(&format!("{diagnostics}\n"));
+                found.extend(mistakes(&name, diagnostics));
             }
-            found.extend(mistakes(&name, &error));
+            let Err(error) = checked else { continue };
+            if error.diagnostics.is_none() {
+                text.push_str(&format!("{name}: error: {}\n", error.message));
+                let help = error.help.as_ref().and_then(words);
+                found.push(Mistake::without_place(&name, &error.message, help));
+            }
             exits.push(CliError::from(error).exit);
         }
         let json = || json!({ "mistakes": found });
@@ -113,14 +126,7 @@ impl CheckArgs {
     }
 }
 
-fn mistakes(file: &str, error: &Error) -> Vec<Mistake> {
-    let Some(diagnostics) = &error.diagnostics else {
-        return vec![Mistake::without_place(
-            file,
-            &error.message,
-            error.help.as_ref().and_then(words),
-        )];
-    };
+fn mistakes(file: &str, diagnostics: &Diagnostics) -> Vec<Mistake> {
     let found = diagnostics.iter().map(|diagnostic| {
         let (line, column) = diagnostics.source().position(diagnostic.span.start);
         Mistake {
@@ -128,6 +134,7 @@ fn mistakes(file: &str, error: &Error) -> Vec<Mistake> {
             line: Some(line),
             column: Some(column),
             code: Some(diagnostic.code),
+            severity: diagnostic.severity.name(),
             message: diagnostic.message.clone(),
             help: diagnostic.help.clone(),
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use prep_core::units;
 use prep_experiments::{
-    Choice, Experiment, Group, LeftOut, METRICS, Set, SetSummary, read_report, reports_in,
+    Choice, Experiment, Group, LeftOut, METRICS, OWN, Set, SetSummary, read_report, reports_in,
     summarise,
 };
 use prep_spec::joined;
@@ -50,7 +50,7 @@ pub struct SummarizeArgs {
     /// Only this experiment of the table
     #[arg(long, value_name = "ID", requires = "groups")]
     experiment: Vec<String>,
-    /// A set, or a file with one id per line [default: low, medium, high, all]
+    /// A set, or a file with one id per line [default: low, medium, high, all, own]
     #[arg(long, value_name = "NAME|FILE")]
     set: Vec<String>,
     /// Number of seeds [default: all complete ones]
@@ -108,6 +108,12 @@ impl SummarizeArgs {
             for path in &reports {
                 runs.extend(read_report(path).map_err(CliError::of_experiments)?);
             }
+            let mut sets = sets.clone();
+            let is_named = self.set.iter().any(|name| name == OWN);
+            let own = Set::own(&runs);
+            if is_named || self.set.is_empty() && !own.competitions.is_empty() {
+                sets.push(own);
+            }
             let mut one = summarise(&name, &runs, &sets, &choice);
             if !self.set.is_empty() {
                 let is_wanted = |id: &String| sets.iter().any(|set| set.competitions.contains(id));
@@ -142,7 +148,8 @@ impl SummarizeArgs {
                 Err(error.suggest(prep_spec::nearest(name, Set::names())))
             }
         };
-        self.set.iter().map(set).collect()
+        let named = self.set.iter().filter(|name| *name != OWN);
+        named.map(set).collect()
     }
 
     /// Returns the names of the experiments, and the paths of their reports in order.

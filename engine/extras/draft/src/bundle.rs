@@ -248,10 +248,12 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     }
 }
 
-/// Returns the directory of a file: the first one inside the archives that contain it.
+/// Returns the directory of a file: the first one inside the innermost archive that contains it. A pattern cannot match
+/// files of several archives.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
-    let archives = parts.iter().take_while(|part| is_zip(part)).count();
+    let archive = parts.iter().rposition(|part| is_zip(part));
+    let archives = archive.map_or(0, |at| at + 1);
     parts.get(..=archives).unwrap_or(&parts).join("/")
 }
 
@@ -384,6 +386,10 @@ mod tests {
                 &[("a/*/*", 1), ("a/**/*.x", 2)],
             ),
             (&["b.zip/a/1.x", "b.zip/a/c/2.x"], &[("b.zip/a/**/*.x", 2)]),
+            (
+                &["d/a.zip/p/1.x", "d/a.zip/p/2.x", "d/b.zip/p/3.x"],
+                &[("d/a.zip/p/*.x", 2), ("d/b.zip/p/*.x", 1)],
+            ),
             (
                 &["m/p/1.x", "m/p/2.x", "m/q[/1.x", "m/q[/2.x"],
                 &[("m/p/*.x", 2), ("m/q[[]/*.x", 2)],

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use prep_formats::pandas::ColumnType;
+use prep_spec::FILE_COLUMNS;
 
 use crate::bundle::{BundleContent, FileGroup, MAX_NAMES};
 use crate::table::BundleTable;
@@ -45,6 +46,8 @@ pub(crate) struct Guess<'b> {
     pub split: SplitGuess<'b>,
     /// The sample submission among the tables.
     pub sample: Option<&'b BundleTable>,
+    /// The column of the table of files that the author chose as the label.
+    pub label: Option<String>,
     pub notes: Vec<String>,
 }
 
@@ -140,6 +143,15 @@ pub(crate) fn guess<'b>(
         let named = table.stem().contains("train") || table.stem().contains("label");
         (!named, Reverse(table.rows))
     });
+    if let Some(label) = file_label(bundle, choices) {
+        notes.push(format!("files are split, and their `{label}` is predicted"));
+        return Ok(Guess {
+            split: by_files(bundle),
+            sample,
+            label: Some(label),
+            notes,
+        });
+    }
     let wished: Vec<&String> = choices.id.iter().chain(&choices.targets).collect();
     if !wished.is_empty() {
         tables.retain(|table| wished.iter().all(|name| table.has(name)));
@@ -161,6 +173,13 @@ pub(crate) fn guess<'b>(
     });
     let rows = rows.or_else(|| {
         let table = candidates().next()?;
+        if wished.is_empty() && is_lookup(bundle, table) {
+            notes.push(format!(
+                "{} is treated as a lookup table, because most files are in directories of classes and it does not name them",
+                table.path
+            ));
+            return None;
+        }
         if choices.id.is_none() || choices.targets.is_empty() {
             notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
         }
@@ -181,8 +200,28 @@ pub(crate) fn guess<'b>(
     Ok(Guess {
         split,
         sample,
+        label: None,
         notes,
     })
+}
+
+/// Returns the column of a table of files that the author chose to predict, if no table of the bundle has it.
+fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> {
+    let [target] = choices.targets.as_slice() else {
+        return None;
+    };
+    let is_of_files = FILE_COLUMNS.contains(&target.as_str()) && target != "size";
+    let is_of_table = bundle.tables.iter().any(|table| table.has(target));
+    (choices.id.is_none() && is_of_files && !is_of_table).then(|| target.clone())
+}
+
+/// Returns whether a table describes classes: more files than it has rows are in several directories, and no column names
+/// these files.
+fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
+    let mut groups = bundle.files.iter();
+    let has_classes = groups.any(|files| files.is_nested && files.count as u64 > 2 * table.rows);
+    let mut columns = table.names();
+    has_classes && columns.all(|column| matching(bundle, table, column).is_empty())
 }
 
 impl<'b> TargetTable<'b> {

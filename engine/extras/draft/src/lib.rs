@@ -94,7 +94,7 @@ pub fn draft(
     let guess = guess::guess(bundle, choices).map_err(|names| no_columns(names, bundle))?;
     if let SplitGuess::Files(files) = guess.split {
         let missing: Vec<String> = choices.id.iter().chain(&choices.targets).cloned().collect();
-        if !missing.is_empty() {
+        if guess.label.is_none() && !missing.is_empty() {
             return Err(no_columns(missing, bundle));
         }
         let count: usize = bundle.files.iter().map(|files| files.count).sum();

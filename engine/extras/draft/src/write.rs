@@ -95,7 +95,7 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<
             (include_str!("rows.yaml"), writer.values, "Tabular")
         }
         SplitGuess::Files(files) => {
-            let values = files_values(bundle, *files, metric);
+            let values = files_values(bundle, *files, guess.label.as_deref(), metric);
             (include_str!("files.yaml"), values, "Other")
         }
     };
@@ -345,8 +345,15 @@ impl RowsWriter<'_> {
         }
         let (placeholders, answers) = match &rows.target {
             Target::Columns(names) => {
-                let constant =
-                    |name: &String| format!("{} AS {}", constant(table, name), sql_name(name));
+                // The usual metric of other columns compares classes.
+                let is_number = |name: &String| {
+                    let kind = target_kind(table, name);
+                    matches!(kind, TargetKind::Binary | TargetKind::Numbers)
+                };
+                let is_class = !names.iter().all(is_number);
+                let constant = |name: &String| {
+                    format!("{} AS {}", constant(table, name, is_class), sql_name(name))
+                };
                 (joined(names.iter().map(constant), ", "), hidden.clone())
             }
             Target::OneHot { column, classes } => {
@@ -446,8 +453,8 @@ impl RowsWriter<'_> {
     }
 }
 
-/// A placeholder of a column's type.
-fn constant(table: &BundleTable, name: &str) -> String {
+/// A placeholder of a column's type. With `is_class`, it is one of the column's values if possible.
+fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {
             text.chars().count() <= MAX_PLACEHOLDER && !text.chars().any(char::is_control)
@@ -455,13 +462,14 @@ fn constant(table: &BundleTable, name: &str) -> String {
         table.texts(name)?.into_iter().flatten().find(is_short)
     };
     match target_kind(table, name) {
+        TargetKind::Binary if is_class => first().unwrap_or("0").to_owned(),
         TargetKind::Binary => "0.5".to_owned(),
         TargetKind::Numbers => "0.0".to_owned(),
         TargetKind::Classes | TargetKind::Other => {
             match table.column(name).map(|column| column.kind) {
                 Some(ColumnType::Int64) => first().unwrap_or("0").to_owned(),
                 Some(ColumnType::Float64) => "0.0".to_owned(),
-                _ => sql_text(first().unwrap_or_default()),
+                _ => sql_text(first().unwrap_or("unknown")),
             }
         }
     }
@@ -480,6 +488,7 @@ fn check_column(name: &str) -> String {
 fn files_values(
     bundle: &BundleContent,
     files: Option<&FileGroup>,
+    label: Option<&str>,
     metric: Option<&str>,
 ) -> TemplateValues {
     let mut values = TemplateValues::default();
@@ -494,9 +503,10 @@ fn files_values(
         values.add("count", units::count(files.count as u64, "file"));
     }
     // If the files are in several directories, the directory is their label.
-    let (label, note) = match files.is_some_and(|files| files.is_nested) {
-        true => ("folder", "the directory of the file"),
-        false => ("CAST(size AS VARCHAR)", "a placeholder"),
+    let (label, note) = match (label, files.is_some_and(|files| files.is_nested)) {
+        (Some(label), _) => (label, "a part of the file's path"),
+        (None, true) => ("folder", "the directory of the file"),
+        (None, false) => ("CAST(size AS VARCHAR)", "a placeholder"),
     };
     values.add("label", label);
     values.add("note", note);

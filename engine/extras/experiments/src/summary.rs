@@ -4,7 +4,7 @@
 //! competition has more runs, [`Choice::last`] chooses which ones are used. Upstream's script uses the first runs. Upstream's authors
 //! used the last runs for their results, because earlier runs may have failed for technical reasons.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use serde::Serialize;
@@ -310,6 +310,9 @@ fn estimate(values: &[f64]) -> Estimate {
     }
 }
 
+/// Name of the set of the competitions that are not part of the benchmark.
+pub const OWN: &str = "own";
+
 /// A set of competitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
@@ -327,6 +330,18 @@ impl Set {
             name: name.to_owned(),
             competitions: ids.iter().map(|id| (*id).to_owned()).collect(),
         })
+    }
+
+    /// Returns the set of the competitions in `runs` that are not part of the benchmark.
+    pub fn own(runs: &[GradedRun]) -> Set {
+        let ids = runs.iter().map(|run| run.competition.as_str());
+        let own: BTreeSet<&str> = ids
+            .filter(|id| prep_splits::sets_of(id).next().is_none())
+            .collect();
+        Set {
+            name: OWN.to_owned(),
+            competitions: own.into_iter().map(str::to_owned).collect(),
+        }
     }
 
     /// Returns the names of all named sets.

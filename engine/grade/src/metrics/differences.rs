@@ -547,7 +547,8 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<Lapla
             ),
         ],
     },
-);
+)
+.without_best_score();
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

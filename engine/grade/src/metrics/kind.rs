@@ -105,6 +105,8 @@ pub struct MetricKind {
     pub definition: Definition,
     /// The default direction.
     pub direction: Direction,
+    /// The score of the answers themselves. `None` if it depends on them.
+    pub best_score: Option<f64>,
     pub(crate) parse: fn(Value) -> Result<Box<dyn Metric>, serde_json::Error>,
 }
 
@@ -116,6 +118,7 @@ impl MetricKind {
         MetricKind {
             definition,
             direction: Direction::HigherIsBetter,
+            best_score: Some(1.0),
             parse: |value| Ok(Box::new(serde_json::from_value::<M>(value)?)),
         }
     }
@@ -127,7 +130,16 @@ impl MetricKind {
         let higher = Self::higher::<M>(definition);
         MetricKind {
             direction: Direction::LowerIsBetter,
+            best_score: Some(0.0),
             ..higher
+        }
+    }
+
+    /// The same metric without a fixed best score.
+    pub(super) const fn without_best_score(self) -> Self {
+        MetricKind {
+            best_score: None,
+            ..self
         }
     }
 }

@@ -230,6 +230,7 @@ pub(super) const F1: MetricKind = MetricKind {
         ],
     },
     direction: Direction::HigherIsBetter,
+    best_score: Some(1.0),
     parse: |value| {
         let metric: F1Score = serde_json::from_value(value)?;
         metric.check().map_err(serde::de::Error::custom)?;

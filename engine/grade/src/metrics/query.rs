@@ -66,7 +66,8 @@ pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition 
     source: "the author of the competition",
     shorthand: Some("query"),
     parameters: &[required("query", KeyType::String, "The query.")],
-});
+})
+.without_best_score();
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

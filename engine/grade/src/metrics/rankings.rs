@@ -173,6 +173,7 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
         ],
     },
     direction: Direction::HigherIsBetter,
+    best_score: Some(1.0),
     parse: |value| {
         let metric: TopKAccuracy = serde_json::from_value(value)?;
         match (&metric.column, &metric.columns, &metric.id) {

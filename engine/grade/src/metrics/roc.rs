@@ -381,6 +381,7 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
         ],
     },
     direction: Direction::HigherIsBetter,
+    best_score: Some(1.0),
     parse: |value| {
         let metric: WeightedRocAuc = serde_json::from_value(value)?;
         metric.check().map_err(serde::de::Error::custom)?;

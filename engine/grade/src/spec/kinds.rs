@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use prep_spec::nearest;
+use prep_spec::{joined, nearest};
 use serde_json::{Map, Value};
 
 use crate::spec::definition::Definition;
+
+/// Maximum number of columns in a help text.
+const MAX_COLUMNS: usize = 12;
 
 /// The errors found so far, in order.
 #[derive(Debug, Default)]
@@ -54,6 +57,14 @@ pub(crate) fn read_kind<K>(
     };
     let path = path.key(name);
     let parameters = full(definition(kind), parameters, &path, faults)?;
+    let bound = |key: &str| parameters.get(key).and_then(Value::as_f64);
+    if let (Some(min), Some(max)) = (bound("min"), bound("max"))
+        && min > max
+    {
+        let (min, max) = (min.to_string(), max.to_string());
+        faults.report(GradeSpecError::new(&path, Problem::Bounds { min, max }));
+        return None;
+    }
     Some((kind, parameters, path))
 }
 
@@ -256,6 +267,11 @@ impl GradeSpecError {
             Problem::Unknown {
                 category, known, ..
             } if !known.is_empty() => Some(format!("the {category}s are `{}`", known.join("`, `"))),
+            Problem::Bounds { .. } => Some("exchange them".to_owned()),
+            Problem::NoColumn { known, .. } => Some(format!(
+                "it has {}",
+                joined(known.iter().map(|name| format!("`{name}`")), MAX_COLUMNS)
+            )),
             _ => None,
         }
     }
@@ -295,4 +311,17 @@ pub enum Problem {
     /// A value is not valid.
     #[error("{0}")]
     Value(String),
+    /// No number is within the bounds.
+    #[error("`min` is {min}, which is above `max`, {max}")]
+    Bounds { min: String, max: String },
+    /// A table does not have a column.
+    #[error("{table} column `{column}`")]
+    NoColumn {
+        /// The table, with a verb and an article: `the answers have no`.
+        table: &'static str,
+        /// The column.
+        column: String,
+        /// The columns of the table.
+        known: Vec<String>,
+    },
 }

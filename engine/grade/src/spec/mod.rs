@@ -45,6 +45,9 @@ pub(crate) struct GradeSpec {
 pub(crate) struct SpecRule {
     pub rule: Box<dyn Rule>,
     pub columns: Vec<String>,
+    /// The name of the rule.
+    pub name: &'static str,
+    pub path: KeyPath,
 }
 
 pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
@@ -167,7 +170,13 @@ fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<SpecRu
     let columns = kind.definition.columns(&parameters);
     let rule = (kind.parse)(parameters).map_err(|error| value(&path, &error));
     let rule = faults.keep(rule)?;
-    Some(SpecRule { rule, columns })
+    let name = kind.definition.name;
+    Some(SpecRule {
+        rule,
+        columns,
+        name,
+        path,
+    })
 }
 
 fn read_direction(value: &Value, path: &KeyPath) -> Result<Direction, GradeSpecError> {

@@ -15,6 +15,14 @@ use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
 use crate::words::declaration::{Declaration, Setting, Settings};
 use crate::words::{self, KeyType, KindSpec, Section, SectionKey};
 
+/// Returns the number of a percentage such as `20%`.
+fn percentage(node: &YamlNode) -> Option<f64> {
+    let Kind::Scalar(scalar) = &node.kind else {
+        return None;
+    };
+    scalar.text.trim().strip_suffix('%')?.trim().parse().ok()
+}
+
 impl ParseState {
     /// Parses a mapping that declares one of several kinds. The first key identifies the kind.
     pub fn declared(
@@ -211,6 +219,13 @@ impl ParseState {
                 .natural(node)
                 .map(|number| Setting::Natural(number as u64)),
             KeyType::Seed => self.seed(node).map(Setting::Natural),
+            KeyType::Share | KeyType::Size if percentage(node).is_some() => {
+                let fraction = percentage(node)? / 100.0;
+                let message = "a percentage is not a number";
+                let found = Diagnostic::error("bad-parameter", node.span, message);
+                self.report(found.help(format!("write the fraction: {fraction}")));
+                None
+            }
             KeyType::Share => self.share(node).map(Setting::Share),
             KeyType::Size if is_query(node) => self.query(node).map(Setting::Query),
             KeyType::Size => self.share(node).map(Setting::Share),

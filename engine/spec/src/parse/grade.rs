@@ -30,6 +30,8 @@ impl ParseState {
                 span: node.span,
             }),
         };
+        let invalid_sample = fields.get("invalid_sample");
+        let invalid_sample = invalid_sample.and_then(|node| self.text(node, "a reason"));
         if let Some(answers) = &answers
             && !answers.value.starts_with("private/")
         {
@@ -56,6 +58,7 @@ impl ParseState {
         let value = Grade {
             answers: answers.unwrap_or_else(nothing),
             sample: sample.unwrap_or_else(nothing),
+            invalid_sample: invalid_sample.map(|reason| reason.value),
             rules,
             places,
         };

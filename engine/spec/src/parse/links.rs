@@ -79,7 +79,7 @@ pub fn check(context: &mut ParseState, tables: &[Table], unused: &mut Vec<Diagno
                 first.value, second.value
             ),
         };
-        let found = Diagnostic::error("unused-table", first.span, message);
+        let found = Diagnostic::warning("unused-table", first.span, message);
         let them = if rest.is_empty() { "it" } else { "them" };
         unused.push(found.help(format!("remove {them}, or use {them}")));
     }
@@ -93,7 +93,7 @@ pub fn unused_lists(
     for (name, _) in lists {
         if !context.lists.used.contains(&name.value) {
             let message = format!("the list `{}` is not used", name.value);
-            let found = Diagnostic::error("unused-list", name.span, message);
+            let found = Diagnostic::warning("unused-list", name.span, message);
             let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`, `columns(list)`";
             unused.push(found.help(help));
         }
@@ -104,12 +104,14 @@ pub fn unused_defaults(context: &ParseState, unused: &mut Vec<Diagnostic>) {
     for (kind, defaults) in &context.defaults {
         if !defaults.is_used {
             let message = format!("the defaults of `{kind}` are not used");
-            let found = Diagnostic::error("unused-default", defaults.span, message);
+            let found = Diagnostic::warning("unused-default", defaults.span, message);
             unused.push(found.help("remove them, because no table or output uses them"));
         }
     }
 }
 
+/// Reports sources that nothing reads. Unlike other unused declarations, this is an error, because a run would download
+/// the source.
 pub fn unused_sources(context: &ParseState, sources: &[SourceSpec], unused: &mut Vec<Diagnostic>) {
     for source in sources {
         let name = &source.name;

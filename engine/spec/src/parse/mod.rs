@@ -31,7 +31,7 @@ pub struct ResolvedVariant {
     /// The variant, as far as it could be parsed. `None` if the file is not a mapping.
     pub reading: Option<Reading>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Errors about unused tables and lists. They are reported only if no variant uses the table or list.
+    /// Diagnostics about unused declarations. They are reported only if no variant uses the declaration.
     pub unused: Vec<Diagnostic>,
 }
 
@@ -116,6 +116,7 @@ fn pipeline(
         grade,
         variant,
         source: Arc::clone(&context.source),
+        warnings: None,
     })
 }
 

@@ -101,6 +101,12 @@ impl Query {
             .collect()
     }
 
+    /// Returns the names of the columns of the result, as far as the select list alone determines them. Returns `None` if it
+    /// has a wildcard or a computed column without a name.
+    pub fn selected_names(&self) -> Option<Vec<String>> {
+        self.tree().selected_names()
+    }
+
     /// Returns whether the query reads a single table and computes each row independently, so that only a few rows are
     /// in memory at a time. Returns `false` if this is not certain.
     #[must_use]

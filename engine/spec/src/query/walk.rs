@@ -200,6 +200,22 @@ impl QueryTree {
         unnamed.collect()
     }
 
+    /// See [`Query::selected_names`](crate::model::Query::selected_names).
+    pub fn selected_names(&self) -> Option<Vec<String>> {
+        let items = self.body.first_select()?.items.iter();
+        let names = items.map(|item| match item {
+            Item::Expr {
+                name: Some(name), ..
+            } => Some(name.text.clone()),
+            Item::Expr { expr, name: None } => match &expr.kind {
+                ExprKind::Column { name, .. } => Some(name.text.clone()),
+                _ => None,
+            },
+            Item::Wildcard(_) => None,
+        });
+        names.collect()
+    }
+
     /// Returns the names of the columns with which the query computes, as opposed to those that it only selects. Returns
     /// `None` if the query compares or combines entire rows.
     pub fn computed_columns<'t>(&'t self) -> Option<BTreeSet<&'t str>> {

@@ -1,4 +1,4 @@
-//! Errors in a pipeline file, with their positions.
+//! Errors and warnings about a pipeline file, with their positions.
 //!
 //! Positions are byte ranges of the file. Lines and columns are computed only when a diagnostic is displayed. Both
 //! start at 1, and columns are counted in characters. [`Display`](fmt::Display) of [`Diagnostics`] is plain text: one
@@ -88,12 +88,33 @@ pub struct Label {
     pub message: String,
 }
 
-/// An error in a pipeline. A pipeline with errors cannot be used.
+/// How serious a diagnostic is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The pipeline cannot be used.
+    Error,
+    /// The pipeline can be used, but probably has a mistake.
+    Warning,
+}
+
+impl Severity {
+    /// Returns the word that messages use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// An error or a warning about a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
     // This is the first field, so that diagnostics are ordered by position.
     /// The position of the error.
     pub span: Span,
+    /// Whether the pipeline can be used nevertheless.
+    pub severity: Severity,
     /// Short name of the rule in kebab case, for example `unknown-key`.
     pub code: &'static str,
     /// The description of the error.
@@ -117,10 +138,19 @@ fn shortened(mut message: String) -> String {
 }
 
 impl Diagnostic {
-    /// Creates a diagnostic without labels and without help.
+    /// Creates a warning without labels and without help.
+    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, span, message)
+        }
+    }
+
+    /// Creates an error without labels and without help.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             span,
+            severity: Severity::Error,
             code,
             message: shortened(message.into()),
             labels: Vec::new(),
@@ -166,7 +196,7 @@ impl Diagnostic {
 /// depends on the length of the file.
 const MAX_DIAGNOSTICS: usize = 20;
 
-/// The first diagnostics of a file. There is at least one, and they are ordered by position.
+/// The first diagnostics of a file, either errors or warnings. There is at least one, and they are ordered by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
     source: Arc<SourceFile>,
@@ -204,8 +234,9 @@ impl Diagnostics {
 
     /// Returns the number of diagnostics that are not kept, in words, if there are any.
     pub fn rest(&self) -> Option<String> {
-        let errors = if self.more == 1 { "error" } else { "errors" };
-        (self.more > 0).then(|| format!("{} more {errors}", self.more))
+        let noun = self.list.first()?.severity.name();
+        let end = if self.more == 1 { "" } else { "s" };
+        (self.more > 0).then(|| format!("{} more {noun}{end}", self.more))
     }
 
     /// Returns the first diagnostics in the order of their positions.
@@ -231,8 +262,8 @@ impl fmt::Display for Diagnostics {
                 writeln!(f)?;
             }
             let (line, column) = self.source.position(one.span.start);
-            let (message, code) = (&one.message, one.code);
-            write!(f, "{file}:{line}:{column}: error: {message} [{code}]")?;
+            let (severity, message, code) = (one.severity.name(), &one.message, one.code);
+            write!(f, "{file}:{line}:{column}: {severity}: {message} [{code}]")?;
             for label in &one.labels {
                 let (line, column) = self.source.position(label.span.start);
                 write!(f, "\n  {file}:{line}:{column}: {}", label.message)?;

@@ -180,6 +180,12 @@ pub static GRADE: Section = Section {
             "The output with the sample submission. Default: `public/sample_submission.csv`.",
             "public/sample_submission.csv",
         ),
+        SectionKey::optional(
+            "invalid_sample",
+            KeyType::Text,
+            "The reason why the sample submission is invalid. Without it, a run fails if the sample is invalid.",
+            "the sample has a row per image, a submission one per object",
+        ),
     ],
 };
 

@@ -44,7 +44,12 @@ const DEPENDS_ON_WRITER: &str = "depends on the writer";
 
 /// Returns the result of a check that did not fail.
 pub(super) fn outcome(state: &str) -> Value {
-    Value::new(serde_json::json!({ "value": state }), Vec::new())
+    outcome_of(state.into())
+}
+
+/// Returns the result of a check that did not fail, with details.
+pub(super) fn outcome_of(details: serde_json::Value) -> Value {
+    Value::new(serde_json::json!({ "value": details }), Vec::new())
 }
 
 impl Checksum {
@@ -58,17 +63,10 @@ impl Checksum {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Value, StepError> {
-        let value = input(inputs, "file")?;
-        let content = match FileValue::from_value(value) {
-            Ok(file) => file.into(),
-            Err(_) => {
-                let tree = Tree::load(context, value)?;
-                let content = tree.get(self.inside.as_deref().unwrap_or_default());
-                content.ok_or_else(|| {
-                    StepError::internal(format!("`{}` is not in its directory", self.path))
-                })?
-            }
-        };
+        let content = content(context, input(inputs, "file")?, self.inside.as_deref())?;
+        let content = content.ok_or_else(|| {
+            StepError::internal(format!("`{}` is not in its directory", self.path))
+        })?;
         let opener = Opener::new(context);
         let md5 = md5_of(context, &opener, &content)?;
         if md5.eq_ignore_ascii_case(&self.md5) {
@@ -88,6 +86,19 @@ impl Checksum {
         let error = WithRemedy::new(error, explain.or(Remedy::AcceptOutputs));
         Err(StepError::new(Failure::Check, error))
     }
+}
+
+/// Returns the content of an output. If it is a directory, of the file `inside`, if there is one.
+pub(super) fn content(
+    context: &Context,
+    output: &Value,
+    inside: Option<&str>,
+) -> Result<Option<ContentRef>, StepError> {
+    if let Ok(file) = FileValue::from_value(output) {
+        return Ok(Some(file.into()));
+    }
+    let tree = Tree::load(context, output)?;
+    Ok(tree.get(inside.unwrap_or_default()))
 }
 
 fn md5_of(context: &Context, opener: &Opener, content: &ContentRef) -> Result<String, StepError> {

@@ -12,6 +12,7 @@ mod outputs;
 mod publish;
 mod splits;
 mod tables;
+mod trial;
 mod undeclared;
 mod unpack;
 
@@ -39,6 +40,8 @@ pub use publish::{
     record_preparation, remove_published, renew_record, verify_after_restart,
 };
 pub(crate) use tables::split::SPLIT_OUTPUTS;
+pub(crate) use trial::trial;
+pub use trial::{GradeFunction, Trial, TrialError, trial_result};
 pub(crate) use undeclared::{list, query_table, source_tree};
 pub(crate) use unpack::{gzipped_file, is_archive, is_container, unpack, without_suffix};
 

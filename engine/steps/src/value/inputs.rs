@@ -1,12 +1,14 @@
 //! The inputs and outputs of a step, by name, and the errors of files that do not exist.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use prep_core::{Context, FileValue, Inputs, StepError, Value};
-use prep_spec::split_source;
+use prep_core::{Context, Failure, FileValue, Inputs, Remedy, StepError, Value, WithRemedy};
+use prep_spec::{joined, nearest, split_source};
 use thiserror::Error;
 
 use super::{ContentRef, Tree};
+use crate::located::{Subject, error_at_with_help};
 
 /// Name of the only output of most kinds.
 pub(crate) const VALUE_OUTPUT: &str = "value";
@@ -55,32 +57,64 @@ pub(crate) fn single_file(context: &Context, value: &Value) -> Result<ContentRef
 }
 
 #[derive(Debug, Error)]
-#[error("{} has no `{}`{}", holder(path).0, holder(path).1, .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
-pub(crate) struct MissingFile {
-    path: String,
-    /// A file of the tree whose path differs from `path` only in the directory or in case.
-    similar: Option<String>,
-}
+#[error("{} has no `{}`", holder(.0).0, holder(.0).1)]
+struct MissingFile(String);
 
-impl MissingFile {
-    pub fn new(tree: &Tree, path: &str) -> MissingFile {
-        let mut paths = tree.files().map(|file| file.path());
-        let similar = paths.find(|other| name(other).eq_ignore_ascii_case(name(path)));
-        MissingFile {
-            path: path.to_owned(),
-            similar: similar.map(str::to_owned),
-        }
+/// Maximum number of paths that are compared with a path that does not exist.
+const MAX_COMPARED: usize = 20_000;
+
+/// Maximum number of files that the help lists if no path is similar.
+const MAX_LISTED: usize = 5;
+
+/// Returns the error of a path that does not exist in its tree. The help suggests a similar path. `key` is the key of the
+/// declaration that names the path. `None` for a step without a declaration.
+pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -> StepError {
+    let error = MissingFile(path.to_owned());
+    let help = similar_path(tree, path);
+    match key {
+        Some(key) => error_at_with_help(Failure::Input, Subject::Key(key), error, help),
+        None => StepError::input(WithRemedy::attach(error, help.map(Remedy::Words))),
     }
 }
 
-/// Returns the last part of a path.
-fn name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
+/// Returns the help for a path that does not exist: a path that differs only in the directory or in case, or a similar
+/// one, or else some paths of the tree. A path that ends in `/` is compared with directories.
+fn similar_path(tree: &Tree, path: &str) -> Option<String> {
+    let files = tree.files().map(|file| file.path()).take(MAX_COMPARED);
+    let candidates: BTreeSet<&str> = match path.ends_with('/') {
+        true => files.flat_map(directories).collect(),
+        false => files.collect(),
+    };
+    let mut all = candidates.iter().copied();
+    let same_name = all.find(|other| name(other).eq_ignore_ascii_case(name(path)));
+    let similar = same_name.or_else(|| nearest(path, candidates.iter().copied()));
+    let paths = candidates.iter().map(|path| format!("`{path}`"));
+    match similar {
+        Some(similar) => Some(format!("did you mean `{similar}`?")),
+        None if candidates.is_empty() => None,
+        None => Some(format!("name one of {}", joined(paths, MAX_LISTED))),
+    }
 }
 
-/// Returns the content of the file at `path`.
-pub(crate) fn file_content(tree: &Tree, path: &str) -> Result<ContentRef, MissingFile> {
-    tree.get(path).ok_or_else(|| MissingFile::new(tree, path))
+/// Returns the directories that contain a file, each with a `/` at its end.
+fn directories(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..=at])
+}
+
+/// Returns the last part of a path, with its `/` if it is a directory.
+fn name(path: &str) -> &str {
+    let inner = path.strip_suffix('/').unwrap_or(path);
+    &path[inner.rfind('/').map_or(0, |at| at + 1)..]
+}
+
+/// Returns the content of the file at `path`, which the key `key` of a declaration names.
+pub(crate) fn file_content(
+    tree: &Tree,
+    path: &str,
+    key: &'static str,
+) -> Result<ContentRef, StepError> {
+    tree.get(path)
+        .ok_or_else(|| missing_file(tree, path, Some(key)))
 }
 
 /// Returns the source of a path as messages name it, and the path in that source.

@@ -123,7 +123,7 @@ impl Document {
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Value, StepError> {
         let tree = only_tree(context, inputs)?;
-        let content = file_content(&tree, &self.path).map_err(StepError::input)?;
+        let content = file_content(&tree, &self.path, "document")?;
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
         let open = || -> Result<_, StepError> {

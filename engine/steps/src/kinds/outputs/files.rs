@@ -1,21 +1,25 @@
 //! Directories of files: `files`, `copy` and `empty`.
 //!
 //! `files` is given by a query with the columns `file` (a path in the bundle) and `path` (relative to the directory). The
-//! step only moves references. Two files with the same path are an error, but the same row may occur twice.
+//! step only moves references. Two rows with the same path are an error, because they are usually the result of a join
+//! that multiplies rows. `DISTINCT` allows equal rows.
 
 use std::sync::Arc;
 
-use prep_core::{Context, Inputs, StepError, Value};
+use prep_core::{Context, Failure, Inputs, StepError, Value};
 use prep_formats::paths;
+use prep_spec::joined;
+use prep_spec::model::Query;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 use thiserror::Error;
 
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
+use crate::located::{Subject, error_at_with_help};
 use crate::relation::{QueryRun, query_values};
 use crate::value::{
-    MissingFile, TextList, Tree, TreeBuilder, TreeEntry, below_a_file, memory_of_trees, only_tree,
+    TextList, Tree, TreeBuilder, TreeEntry, below_a_file, memory_of_trees, missing_file, only_tree,
     sorted, trees,
 };
 
@@ -36,6 +40,12 @@ enum FilesError {
         path: String,
         first: String,
         second: String,
+    },
+    #[error("{rows} rows of the query place `{file}` at the path `{path}`")]
+    Repeated {
+        path: String,
+        file: String,
+        rows: usize,
     },
     #[error("`{path}` cannot be below `{file}`, which is a file of the same query")]
     Below { path: String, file: String },
@@ -66,7 +76,8 @@ pub(crate) const FILES: StepKind = StepKind {
 };
 
 fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
-    let trees = trees(run.context, run.inputs)?;
+    let (trees, query) = (trees(run.context, run.inputs)?, run.query);
+    let context = run.context;
     let mut rows = PlacedFiles::default();
     let mut read = 0;
     query_values(run, ["file", "path"], &mut |[file, path]| {
@@ -84,8 +95,26 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
         })?;
         rows.push(&path, &trees, file)
     })?;
-    rows.save(run.context, &trees)
+    rows.save(context, &trees, query)
 }
+
+/// Returns the help for a query that places a file several times. The query multiplies rows, or one of its tables does.
+fn repeated_help(query: &Query) -> String {
+    let tables = query.tables.iter().map(|table| format!("`{table}`"));
+    match query.tables.len() {
+        0 | 1 => format!(
+            "select each file of {} once: SELECT DISTINCT file, path FROM ...",
+            joined(tables, MAX_TABLES)
+        ),
+        _ => format!(
+            "join {} on columns that identify one row of each, or write SELECT DISTINCT file, path FROM ...",
+            joined(tables, MAX_TABLES)
+        ),
+    }
+}
+
+/// Maximum number of tables in a help text.
+const MAX_TABLES: usize = 5;
 
 /// Rows of the query: paths, and the files for them.
 #[derive(Default)]
@@ -111,11 +140,16 @@ impl PlacedFiles {
         Ok(())
     }
 
-    /// Stores the tree of all rows without duplicates.
+    /// Stores the tree of all rows.
     ///
     /// # Errors
-    /// If two files have the same path.
-    fn save(self, context: &Context, trees: &[Arc<Tree>]) -> Result<Value, StepError> {
+    /// If two rows have the same path.
+    fn save(
+        self,
+        context: &Context,
+        trees: &[Arc<Tree>],
+        query: &Query,
+    ) -> Result<Value, StepError> {
         let row = |number: u32| {
             let (tree, index) = self.files.get(number as usize).copied()?;
             let file = trees.get(tree as usize)?.file(index as usize)?;
@@ -124,8 +158,7 @@ impl PlacedFiles {
         let key = |number| row(number).map(|(path, file)| (path, file.path()));
         let count = u32::try_from(self.files.len()).map_err(StepError::internal)?;
         let by_path = |a: u32, b: u32| key(a).cmp(&key(b));
-        let mut order = sorted(count, &context.cancel, by_path)?;
-        order.dedup_by(|b, a| key(*a) == key(*b));
+        let order = sorted(count, &context.cancel, by_path)?;
         let mut pairs = order.iter().zip(order.iter().skip(1));
         let twice = pairs.find_map(|(a, b)| {
             let (path, first) = key(*a)?;
@@ -133,11 +166,23 @@ impl PlacedFiles {
             (path == other).then_some((path, first, second))
         });
         if let Some((path, first, second)) = twice {
-            return Err(StepError::pipeline(FilesError::TwoFiles {
-                path: path.to_owned(),
-                first: first.to_owned(),
-                second: second.to_owned(),
-            }));
+            let (path, file) = (path.to_owned(), first.to_owned());
+            if first != second {
+                let (first, second) = (file, second.to_owned());
+                let error = FilesError::TwoFiles {
+                    path,
+                    first,
+                    second,
+                };
+                return Err(StepError::pipeline(error));
+            }
+            let same = Some((path.as_str(), first));
+            let rows = order.iter().filter(|number| key(**number) == same).count();
+            let error = FilesError::Repeated { path, file, rows };
+            let subject = Subject::Query(Box::new(query.clone()), None);
+            let help = Some(repeated_help(query));
+            let failure = Failure::Pipeline;
+            return Err(error_at_with_help(failure, subject, error, help));
         }
         let at = |index: usize| row(order.get(index).copied()?);
         let path = |index| at(index).map_or("", |(path, _)| path);
@@ -192,7 +237,7 @@ fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepE
         files.push_file("", file);
     }
     if files.is_empty() {
-        return Err(StepError::input(MissingFile::new(&tree, from)));
+        return Err(missing_file(&tree, from, Some("copy")));
     }
     let files = files.finish(&context.cancel).map_err(StepError::internal)?;
     files.save(context)

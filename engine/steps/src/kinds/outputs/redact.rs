@@ -66,7 +66,7 @@ fn redact(
     variables: &[String],
 ) -> Result<Value, StepError> {
     let tree = only_tree(context, inputs)?;
-    let content = file_content(&tree, from).map_err(StepError::input)?;
+    let content = file_content(&tree, from, "redact_matlab")?;
     context.progress.set_total_bytes(content.bytes());
     let opener = Opener::new(context);
     let opened = opener.open(&content)?;

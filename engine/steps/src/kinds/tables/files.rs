@@ -5,15 +5,19 @@
 //!
 //! A table of files contains their paths and sizes only. Steps that read the content also have the tree as an input.
 
-use prep_core::{Context, Inputs, StepError};
+use std::collections::BTreeMap;
+
+use prep_core::{Context, Failure, Inputs, StepError};
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
-use prep_spec::{FILE_COLUMNS, FilePattern, path_glob, split_source};
+use prep_spec::{FILE_COLUMNS, FilePattern, nearest, path_glob, split_source};
+use thiserror::Error;
 
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
+use crate::located::{Subject, error_at_with_help};
 use crate::relation::listing_schema;
 use crate::value::{
-    BETWEEN_CHECKS, TableStorage, TableValue, TreeBuilder, memory_of_trees, only_tree,
+    BETWEEN_CHECKS, TableStorage, TableValue, Tree, TreeBuilder, holder, memory_of_trees, only_tree,
 };
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -21,12 +25,20 @@ pub(crate) const KIND: StepKind = StepKind {
         section: Section {
             name: "a table of files",
             doc: "One row per file of the bundle or of a further source, sorted by path in code-point order. Columns: `file`, `path` (the part of `file` below the directories of the pattern that have no wildcards), `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`, and a text column for each `{name}` of the pattern.",
-            keys: &[SectionKey::required(
-                "files",
-                KeyType::Sources,
-                "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` is the shortest possible text and becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
-                "train.zip/train/{species}/*.jpg",
-            )],
+            keys: &[
+                SectionKey::required(
+                    "files",
+                    KeyType::Sources,
+                    "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` is the shortest possible text and becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
+                    "train.zip/train/{species}/*.jpg",
+                ),
+                SectionKey::optional(
+                    "may_be_empty",
+                    KeyType::True,
+                    "Allows a pattern that no file matches. Otherwise that is an error.",
+                    "true",
+                ),
+            ],
         },
         methods: &[],
         makes: Produces::Table(|declaration| {
@@ -48,9 +60,14 @@ pub(crate) const KIND: StepKind = StepKind {
     },
     step: |declaration, _| {
         let pattern = declaration.text("files")?.to_owned();
-        let params = serde_json::json!({ "pattern": pattern });
+        let may_be_empty = declaration.has("may_be_empty");
+        // Without the key, the parameters are those of earlier versions.
+        let params = match may_be_empty {
+            true => serde_json::json!({ "pattern": pattern, "may_be_empty": true }),
+            false => serde_json::json!({ "pattern": pattern }),
+        };
         let function = FunctionStep::new("files", 4, params, move |context, inputs| {
-            Ok(table(context, inputs, &pattern)?.into_value())
+            Ok(table(context, inputs, &pattern, may_be_empty)?.into_value())
         });
         function
             .memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
@@ -58,7 +75,12 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue, StepError> {
+fn table(
+    context: &Context,
+    inputs: &Inputs,
+    pattern: &str,
+    may_be_empty: bool,
+) -> Result<TableValue, StepError> {
     let parsed = FilePattern::parse(pattern);
     let parsed = parsed.map_err(|(message, _)| StepError::pipeline(message))?;
     let glob = path_glob(&parsed.glob).map_err(StepError::pipeline)?;
@@ -78,6 +100,9 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
         }
     }
     let rows = chosen.len() as u64;
+    if rows == 0 && !may_be_empty {
+        return Err(no_match(&tree, pattern));
+    }
     let listing = chosen
         .finish(&context.cancel)
         .map_err(StepError::internal)?;
@@ -86,6 +111,71 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
     let pattern = pattern.to_owned();
     let storage = TableStorage::Listing { object, pattern };
     Ok(TableValue::new(schema, storage, bytes))
+}
+
+#[derive(Debug, Error)]
+#[error("{} has no file that matches `{}`", holder(.0).0, holder(.0).1)]
+struct NoMatch(String);
+
+/// Maximum number of files that are compared with a pattern without matches.
+const MAX_COMPARED: usize = 50_000;
+
+/// Maximum number of patterns that the help chooses from.
+const MAX_PATTERNS: usize = 200;
+
+/// Returns the error of a pattern that no file matches. The help suggests a similar pattern.
+fn no_match(tree: &Tree, pattern: &str) -> StepError {
+    let mut similar: BTreeMap<String, usize> = BTreeMap::new();
+    let files = tree.files().filter(|file| !file.is_directory());
+    for file in files.take(MAX_COMPARED) {
+        let found = similar_pattern(pattern, file.path());
+        if let Some(found) =
+            found.filter(|found| similar.len() < MAX_PATTERNS || similar.contains_key(found))
+        {
+            *similar.entry(found).or_default() += 1;
+        }
+    }
+    let most = || similar.iter().max_by_key(|(_, count)| **count);
+    let nearest = nearest(pattern, similar.keys().map(String::as_str));
+    let help = match nearest.or_else(|| most().map(|(found, _)| found.as_str())) {
+        Some(found) => format!("did you mean `{found}`?"),
+        None => match tree.files().find(|file| !file.is_directory()) {
+            Some(file) => format!(
+                "a path looks like `{}`; if there may be no files, add `may_be_empty: true`",
+                file.path()
+            ),
+            None => "if there may be no files, add `may_be_empty: true`".to_owned(),
+        },
+    };
+    let subject = Subject::Key("files");
+    let error = NoMatch(pattern.to_owned());
+    error_at_with_help(Failure::Pipeline, subject, error, Some(help))
+}
+
+/// Returns a pattern that matches `path` and has the wildcards of `pattern`. Differs from it in literal parts or in the
+/// suffix. `None` if the paths have different depths.
+fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
+    let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
+    let (ours, theirs): (Vec<&str>, Vec<&str>) =
+        (pattern.split('/').collect(), path.split('/').collect());
+    let last = ours.len() - 1;
+    if ours.len() != theirs.len() || ours.contains(&"**") {
+        return None;
+    }
+    let parts = ours.iter().zip(theirs).enumerate();
+    let parts = parts.map(|(at, (our, their))| match is_wild(our) {
+        false => their.to_owned(),
+        true if at < last => (*our).to_owned(),
+        true => match (our.rsplit_once('.'), their.rsplit_once('.')) {
+            (Some((stem, _)), Some((_, suffix))) => format!("{stem}.{suffix}"),
+            _ => (*our).to_owned(),
+        },
+    });
+    let found = parts.collect::<Vec<_>>().join("/");
+    let parsed = FilePattern::parse(&found).ok()?;
+    let glob = path_glob(&parsed.glob).ok()?;
+    let (_, inner) = split_source(path);
+    glob.compile_matcher().is_match(inner).then_some(found)
 }
 
 #[cfg(test)]
@@ -115,7 +205,7 @@ mod tests {
             });
             let tree = Tree::new(entries.into())?.save(&context)?;
             let inputs = Inputs::from([(TREE_PREFIX.to_owned(), tree)]);
-            Ok(super::table(&context, &inputs, "images/*.png")?.into_value())
+            Ok(super::table(&context, &inputs, "images/*.png", false)?.into_value())
         };
         let found = table(b"abc", 3)?;
         assert_eq!(TableValue::decode(&found)?.len(), 2);

@@ -29,7 +29,7 @@ use prep_spec::{FilePattern, path_glob, split_source};
 use super::function_step::FunctionStep;
 use crate::limits::{limits, undecodable_file};
 use crate::value::layered::{Layer, LayerCompression};
-use crate::value::{BaseFile, ContentRef, MissingFile, Opener, Tree, TreeBuilder, input};
+use crate::value::{BaseFile, ContentRef, Opener, Tree, TreeBuilder, input, missing_file};
 use archives::{list_sevenz, list_tar, list_zip};
 
 /// Whether a path segment is treated as an archive.
@@ -72,7 +72,7 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
                     None => match unpacked_directory(&tree, path) {
                         Some(files) => files,
                         None => matching_archives(context, &opener, &tree, path)?
-                            .ok_or_else(|| StepError::input(MissingFile::new(&tree, path)))?,
+                            .ok_or_else(|| missing_file(&tree, path, None))?,
                     },
                 }
             }

@@ -77,8 +77,7 @@ pub(crate) const KIND: StepKind = StepKind {
         };
         let function = FunctionStep::new("read", version, read.params(), move |context, inputs| {
             let tree = only_tree(context, inputs)?;
-            let content = file_content(&tree, &read.path)
-                .map_err(|error| error_at(Failure::Input, Subject::Key("read"), error))?;
+            let content = file_content(&tree, &read.path, "read")?;
             let opener = Opener::new(context);
             let table = (read.format.read)(context, &opener, &content, &read)?;
             Ok(table.into_value())

@@ -1,0 +1,134 @@
+//! Grades the sample submission, the answers themselves and an empty submission while a competition is prepared, so that
+//! mistakes in the section `grade` are found before a participant meets them.
+
+use std::sync::Arc;
+
+use prep_core::chain;
+use prep_grade::metrics::Direction;
+use prep_grade::{GradeOutcome, Grader};
+use prep_spec::Pipeline;
+use prep_steps::{Trial, TrialError};
+use serde_json::{Value, json};
+
+use crate::catalog::CatalogEntry;
+use crate::grading::rules::grader;
+
+/// Scores that differ by less are equal. Logarithms of clipped probabilities are slightly above zero.
+const TOLERANCE: f64 = 1e-5;
+
+/// Returns the trial of a pipeline's grading. Returns `None` if the pipeline has no grading, or if its sample submission is
+/// not a CSV file.
+pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> {
+    let (grader, answers) = grader(entry, pipeline).ok()?;
+    let grade = pipeline.grade.as_ref()?;
+    let sample = grade.value.sample.clone();
+    let stated = grade.value.invalid_sample.clone();
+    if !sample.value.ends_with(".csv") {
+        return None;
+    }
+    let params = json!({
+        "answers": answers,
+        "sample": sample.value,
+        "rules": grade.value.rules,
+        "invalid_sample": stated.is_some(),
+    });
+    let path = sample.value.clone();
+    Some(Trial {
+        params,
+        answers,
+        sample: sample.value,
+        span: sample.span,
+        grade: Arc::new(move |answers, submission| {
+            grade_all(&grader, answers, submission, stated.as_deref())
+                .map_err(|error| error.for_sample(&path))
+        }),
+    })
+}
+
+/// A mistake that a trial finds.
+enum Mistake {
+    Answers(String),
+    Sample(String),
+}
+
+impl Mistake {
+    fn for_sample(self, path: &str) -> TrialError {
+        match self {
+            Mistake::Answers(cause) => TrialError {
+                message: format!("the answers cannot be read: {cause}"),
+                help: "correct the output with the answers".to_owned(),
+            },
+            Mistake::Sample(cause) => TrialError {
+                message: format!("the sample submission `{path}` is invalid: {cause}"),
+                help:
+                    "correct the sample or the rules; if the sample must stay invalid, state why: \
+                       `grade: { invalid_sample: REASON }`"
+                        .to_owned(),
+            },
+        }
+    }
+}
+
+/// Grades the three submissions. Returns their outcomes and the warnings. `stated` is the reason why the sample is invalid.
+fn grade_all(
+    grader: &Grader,
+    answers: &[u8],
+    sample: &[u8],
+    stated: Option<&str>,
+) -> Result<Value, Mistake> {
+    let frame = grader.read_answers(answers);
+    let frame = frame.map_err(|error| Mistake::Answers(chain(&error)))?;
+    let grade = |submission| grader.grade_bytes(&frame, submission);
+    let of_sample = grade(sample);
+    if let (GradeOutcome::Invalid(refusal), None) = (&of_sample, stated) {
+        return Err(Mistake::Sample(refusal.to_string()));
+    }
+    let header = sample.iter().position(|byte| *byte == b'\n');
+    let header = header.map_or(sample.len(), |end| end + 1);
+    let of_empty = grade(sample.get(..header).unwrap_or_default());
+    let of_answers = grade(answers);
+    let mut warnings = Vec::new();
+    if of_sample.rounded().is_some() && stated.is_some() {
+        warnings.push("the sample submission is valid; remove `invalid_sample`".to_owned());
+    }
+    if let Some(score) = of_empty.rounded() {
+        warnings.push(format!(
+            "a submission without rows is valid and has the score {score}"
+        ));
+    }
+    if let (Some(score), Some(best)) = (of_answers.rounded(), grader.best_score())
+        && is_worse(score, best, grader.direction())
+    {
+        warnings.push(format!(
+            "the answers themselves have the score {score} instead of the best one, {best}"
+        ));
+    }
+    Ok(json!({
+        "sample": outcome(&of_sample),
+        "answers": outcome(&of_answers),
+        "empty": outcome(&of_empty),
+        "warnings": warnings,
+    }))
+}
+
+fn is_worse(score: f64, best: f64, direction: Direction) -> bool {
+    let missing = match direction {
+        Direction::HigherIsBetter => best - score,
+        Direction::LowerIsBetter => score - best,
+    };
+    missing.is_nan() || missing > TOLERANCE
+}
+
+fn outcome(outcome: &GradeOutcome) -> Value {
+    match outcome {
+        GradeOutcome::Score { rounded, .. } if rounded.is_finite() => {
+            json!({ "valid": true, "score": rounded })
+        }
+        GradeOutcome::Score { rounded, .. } => {
+            json!({ "valid": true, "score": rounded.to_string() })
+        }
+        GradeOutcome::Invalid(refusal) => {
+            json!({ "valid": false, "reason": refusal.to_string() })
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `trial`: grades the sample submission before anything is published.
+//!
+//! This crate does not know how to grade, so its caller passes a function.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use prep_core::{Context, Failure, FileValue, Inputs, StepError, Value, units};
+use prep_spec::Span;
+use thiserror::Error;
+
+use super::check::{content, outcome_of};
+use super::function_step::FunctionStep;
+use crate::located::{Subject, error_at_with_help};
+use crate::value::{ContentRef, Opener, input};
+
+/// Maximum bytes of the answers and the sample submission together. Larger ones are not graded, so that a run does not
+/// take noticeably longer.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Memory per byte of the answers and the sample submission.
+const MEMORY_PER_BYTE: u64 = 24;
+
+/// How to grade the submissions that every competition has.
+#[derive(Clone)]
+pub struct Trial {
+    /// All values that the function depends on.
+    pub params: serde_json::Value,
+    /// Path of the answers, such as `private/answers.csv`.
+    pub answers: String,
+    /// Path of the sample submission.
+    pub sample: String,
+    /// Position of errors in the pipeline.
+    pub span: Span,
+    /// Grades, given the contents of the answers and of the sample submission. Returns a result for people and programs.
+    pub grade: Arc<GradeFunction>,
+}
+
+/// The function of a [`Trial`].
+pub type GradeFunction =
+    dyn Fn(&[u8], &[u8]) -> Result<serde_json::Value, TrialError> + Send + Sync;
+
+/// A mistake in the grading or in the sample submission.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct TrialError {
+    /// The mistake.
+    pub message: String,
+    /// The suggested action.
+    pub help: String,
+}
+
+/// Returns the step. `inside` has the paths of both files within their inputs, if these are directories.
+pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
+    let params = trial.params.clone();
+    let function = FunctionStep::new("trial", 1, params, move |context, inputs| {
+        let [answers, sample] = &inside;
+        let answers = content(context, input(inputs, "answers")?, answers.as_deref())?;
+        let sample = content(context, input(inputs, "sample")?, sample.as_deref())?;
+        let (Some(answers), Some(sample)) = (answers, sample) else {
+            return Err(StepError::internal("the files of a trial do not exist"));
+        };
+        let bytes = answers.bytes() + sample.bytes();
+        if bytes > MAX_BYTES {
+            let (bytes, max) = (units::bytes(bytes), units::bytes(MAX_BYTES));
+            let why = format!("the answers and the sample have {bytes}, more than {max}");
+            return Ok(outcome_of(serde_json::json!({ "skipped": why })));
+        }
+        let graded = (trial.grade)(&read(context, &answers)?, &read(context, &sample)?);
+        let graded = graded.map_err(|error| {
+            let (subject, help) = (Subject::At(trial.span), Some(error.help.clone()));
+            error_at_with_help(Failure::Check, subject, error, help)
+        })?;
+        Ok(outcome_of(graded))
+    });
+    function.memory(memory).unshared()
+}
+
+fn memory(inputs: &Inputs) -> u64 {
+    let files = inputs
+        .values()
+        .filter_map(|value| FileValue::from_value(value).ok());
+    let bytes: u64 = files.map(|file| ContentRef::from(file).bytes()).sum();
+    (64 << 20) + MEMORY_PER_BYTE * bytes.min(MAX_BYTES)
+}
+
+fn read(context: &Context, content: &ContentRef) -> Result<Vec<u8>, StepError> {
+    let opener = Opener::new(context);
+    let opened = opener.open(content)?;
+    let mut bytes = Vec::new();
+    let mut reader = opened.reader()?;
+    reader.read_to_end(&mut bytes).map_err(StepError::input)?;
+    Ok(bytes)
+}
+
+/// Returns what the function of a trial returned, given the trial's result.
+pub fn trial_result(value: &Value) -> &serde_json::Value {
+    &value.body["value"]
+}

@@ -1,0 +1,125 @@
+//! Compares the messages about wrong pipelines with `mistakes.txt`. Each entry changes one part of the pipeline:
+//!
+//! ```text
+//! ## a pattern with a wrong suffix      a remark
+//! photos/*.jpg => photos/*.jpeg         replaces a text in the pipeline; `\n` is a line break
+//! check:                                the output of `prep pipeline check`
+//! run: 3                                if that is empty, the exit code and messages of `prep run`
+//! ```
+//!
+//! `UPDATE=1 cargo test -p mleprep --test end_to_end mistakes` writes the file again. Read the difference before you
+//! commit it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Archive, Sandbox};
+
+const ID: &str = "yard";
+
+/// The correct pipeline.
+const PIPELINE: &str = "\
+name: Yard
+category: Tabular
+bundle: { kaggle: yard }
+
+tables:
+  labelled: { read: train.csv, columns: { id: integer, kind: text, owner: text, weight: number } }
+  photos: { files: photos/*.jpg }
+  owners: SELECT owner, count(*) AS n FROM labelled GROUP BY owner ORDER BY owner
+  train, test: { split: labelled, method: shuffle, test_size: 0.25, seed: 0 }
+
+public:
+  train.csv: SELECT * FROM train
+  test.csv: SELECT id, kind, owner FROM test
+  owners.csv: SELECT owner, n FROM owners ORDER BY owner
+  sample_submission.csv: SELECT id, 1.5 AS weight FROM test
+  train/: SELECT p.file FROM photos p JOIN train t ON p.stem = CAST(t.id AS VARCHAR)
+
+private:
+  answers.csv: SELECT id, weight FROM test
+
+checks:
+  unique: labelled.id
+
+grade:
+  answers: private/answers.csv
+  rules:
+    - columns: [id, weight]
+    - same_rows
+    - align: id
+    - range: { columns: [weight], min: 0, max: 1000 }
+  metric: { root_mean_squared_error: weight }
+";
+
+fn sandbox() -> Sandbox {
+    let rows: String = (0..40)
+        .map(|at| {
+            let (kind, owner) = (["cat", "dog"][at % 2], ["ann", "ben", "cid"][at % 3]);
+            format!("{at},{kind},{owner},{}.5\n", at * 7 % 30)
+        })
+        .collect();
+    let mut archive = Archive::new().file("train.csv", format!("id,kind,owner,weight\n{rows}"));
+    for at in 0..40 {
+        archive = archive.file(&format!("photos/{at}.jpg"), format!("photo {at}"));
+    }
+    let sandbox = Sandbox::new();
+    sandbox.bundle(ID, &archive.bytes());
+    sandbox
+}
+
+#[test]
+fn messages_about_wrong_pipelines_are_as_recorded() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/mistakes.txt");
+    let recorded = fs::read_to_string(&path).expect("mistakes.txt");
+    let sandbox = sandbox();
+    let entries = recorded.split("## ").filter(|entry| !entry.is_empty());
+    let found: Vec<String> = entries.map(|entry| replay(&sandbox, entry)).collect();
+    assert!(found.len() > 55, "{} entries", found.len());
+    let found = format!("## {}", found.join("\n## "));
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &found).expect("mistakes.txt");
+        return;
+    }
+    let pairs = recorded.lines().zip(found.lines());
+    let differing = pairs.clone().find(|(one, other)| one != other);
+    assert!(found == recorded, "{differing:?}\n{found}");
+}
+
+/// Applies the replacements of an entry, and returns it with the current output.
+fn replay(sandbox: &Sandbox, entry: &str) -> String {
+    let mut lines = entry.lines();
+    let mut text = format!("{}\n", lines.next().expect("a remark"));
+    let mut pipeline = PIPELINE.to_owned();
+    for line in lines {
+        let Some((from, to)) = line.split_once(" => ") else {
+            break;
+        };
+        text.push_str(&format!("{line}\n"));
+        let (from, to) = (from.replace("\\n", "\n"), to.replace("\\n", "\n"));
+        assert!(pipeline.contains(&from), "`{from}` is not in the pipeline");
+        pipeline = pipeline.replace(&from, &to);
+    }
+    sandbox.write("pipelines/yard/pipeline.yaml", &pipeline);
+    let checked = sandbox.prep(&["pipeline", "check", "pipelines/yard/pipeline.yaml"]);
+    text.push_str(&format!(
+        "check: {}\n{}",
+        checked.code.expect("a code"),
+        checked.stdout
+    ));
+    if checked.code == Some(0) {
+        let run = ["run", ID, "--source", "source", "--quiet"];
+        let ended = match checked.stdout.is_empty() {
+            true => sandbox.prep(&run),
+            // The warnings of the check are not recorded again.
+            false => return text,
+        };
+        text.push_str(&format!("run: {}\n", ended.code.expect("a code")));
+        let place = sandbox.path("").to_string_lossy().into_owned();
+        let stderr = ended.stderr.replace(&place, "");
+        for line in stderr.lines().map(str::trim_end) {
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    text
+}
