@@ -449,16 +449,18 @@ mod tests {
             "PREP_JOBS" => Some("5".into()),
             "PREP_MEMORY" => Some("9B".into()),
             "PREP_LINK_MODE" => Some("reflink".into()),
+            "PREP_SHARED" | "PREP_SKIP_BUNDLE_VERIFICATION" => Some("yes".into()),
             "PREP_SKIP_VERIFICATION" => Some("no".into()),
-            "PREP_SKIP_BUNDLE_VERIFICATION" => Some("yes".into()),
             other => Some(OsString::from(format!("/env/{other}"))),
         });
         let CliSession {
             settings,
             remembered,
             places,
+            is_shared,
             ..
         } = session(&Global::default(), &environment);
+        assert!(is_shared);
         assert_eq!(
             remembered.source.as_deref(),
             Some(Path::new("/env/PREP_SOURCE"))

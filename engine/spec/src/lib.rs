@@ -19,9 +19,9 @@
 //! ```
 //! use prep_spec::{Vocabulary, load};
 //! let vocabulary = Vocabulary { tables: Vec::new(), outputs: Vec::new() };
-//! let text = "name: Taxis\ncategory: Tabular\nbundle: { kaggle: taxis }\nlists: { a: [x] }\n";
+//! let text = "name: Taxis\ncategory: Tabular\nbundle: { kaggle: taxis }\nlist: { a: [x] }\n";
 //! let errors = load(&vocabulary, "taxis", "pipeline.yaml", text, "v1").unwrap_err();
-//! assert!(errors.to_string().starts_with("pipeline.yaml:4:10: error: "));
+//! assert!(errors.to_string().starts_with("pipeline.yaml:4:1: error: "));
 //! ```
 
 #![warn(missing_docs)]

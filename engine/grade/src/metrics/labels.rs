@@ -202,10 +202,10 @@ fn count_labels<T: Ord + Hash>(truth: &[T], labels: &[T]) -> Vec<LabelCounts> {
 pub(super) const F1: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
-        summary: "F1 of labels: one label per row, or any number of labels in columns of 0 and 1.",
+        summary: "F1 over the labels of truth and prediction, one label per row.",
         details: "F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. With `column`, labels are read as in \
                   `accuracy`, but if the labels of only one table are text, the submission is invalid. With `columns`, \
-                  each column is a label, and each of its cells is 0 or 1. `macro`: the mean over all labels that \
+                  a row has any number of labels: each column is one, and each of its cells is 0 or 1. `macro`: the mean over all labels that \
                   occur in either table, or over all columns. `micro`: F1 of the summed counts, which equals the \
                   accuracy if each row has one label. `weighted`: the mean over the labels, weighted by their numbers \
                   of true rows. `binary`: F1 of the label `positive`; if both tables together have more than two \

@@ -119,7 +119,7 @@ fn present(cell: CellValue<'_>) -> Cow<'_, str> {
 
 pub(super) const F1_OF_WORDS: MetricKind = MetricKind::higher::<F1OfWords>(Definition {
     name: "f1_of_words",
-    summary: "Micro F1 over rows and labels, or mean F1 of the rows; a cell contains a row's labels, separated by spaces.",
+    summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
     details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
               Predicted labels that never occur in the answers are ignored, except with `average: rows`. Repetitions \
               and order do not matter, but case does. A missing cell has no labels. A column with only numbers or \
