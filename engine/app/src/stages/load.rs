@@ -563,7 +563,7 @@ grade:
         for (query, message) in [
             ("SELECT avg(a.y FROM answers a", "1:"),
             ("SELECT avg(y) FROM answer", "there is no table `answer`"),
-            ("SELECT averge(y) FROM answers", "averge"),
+            ("SELECT avg_of(y) FROM answers", "avg_of"),
             ("SELECT avg(y), max(y) FROM answers", "2 columns"),
             ("SELECT 'a' || id FROM answers LIMIT 1", "expected a number"),
             ("SELECT t.z FROM (SELECT y FROM answers) t", "z"),
