@@ -21,7 +21,7 @@ Path_ = str | os.PathLike[str]
 #: A file or directory that must exist.
 Input = Annotated[str | os.PathLike[str], "input"]
 Progress = bool | Callable[[str], None]
-Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev"]
+Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev", "own"]
 
 
 class Variant(TypedDict, total=False):

@@ -57,13 +57,15 @@ def test_each_option_of_a_run_is_in_its_signature() -> None:
 
 def test_sets_are_those_of_the_program() -> None:
     text = subprocess.run([os.environ["PREP_BINARY"], "run", "--help"], capture_output=True, text=True).stdout
-    names = re.search(r"A named set: (.*)", text)
+    names = re.search(r"A named set: ((?:.*\S\n)+)", text)
     assert names
-    documented = {name.split()[0] for name in names[1].split(", ")}
+    documented = {name.split()[0] for name in names[1].split(",")}
     assert {*typing.get_args(_options.Set)} == documented | {"all"}
     # The types are those that a type checker sees.
-    for name in typing.get_args(_options.Set):
+    for name in {*typing.get_args(_options.Set)} - {"own"}:
         assert len(mleprep.list(set=name)) >= 7
+    with pytest.raises(mleprep.PrepError, match="is empty"):
+        mleprep.list(set="own")
 
 
 def test_command_lines() -> None:
