@@ -1,4 +1,4 @@
-//! Generates the reference of rules and metrics, `docs/reference/grading.md`, from their definitions.
+//! Generates the reference of rules and of metrics, `docs/reference/grading.md` and `metrics.md`, from their definitions.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,12 +7,12 @@ use prep_grade::metrics::{self, Direction};
 use prep_grade::rules;
 use prep_grade::spec::definition::Definition;
 
-const INTRODUCTION: &str = "\
-# Rules and metrics
+const RULES: &str = "\
+# Rules
 
 <!-- Generated from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade reference`. -->
 
-The section `grade` of a pipeline lists rules and one metric. The rules run in the order in which they are written. The
+The section `grade` of a pipeline lists rules and one [metric](metrics.md). The rules run in the order in which they are written. The
 first rule that a submission violates ends the grading: the submission is invalid, its score is `null`, and the message
 explains how to correct it. Some rules also prepare the two tables for the metric: they sort them, drop rows or fill missing
 cells. Messages count rows from 1, without the header. A rule or metric is written as a bare name (`same_rows`), as a
@@ -32,7 +32,14 @@ A cell is either a text or a list of parts, which are joined by spaces. In a tex
 the record. For example, `{a.0.b}` is the member `b` of the first element of the member `a`. A part is the value at a path
 (`of`), or each element of the list at a path (`each`). `unless` leaves out values that are equal to it or contain its
 members. `text` defines how a value is printed. If no value remains, the cell is missing.
+";
 
+const METRICS: &str = "\
+# Metrics
+
+<!-- Generated from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade reference`. -->
+
+The section `grade` of a pipeline has one metric, which is computed after all [rules](grading.md) have passed.
 The score is the value of the metric, multiplied by the key `scale` (default 1) and increased by the key `offset` (default 0).
 For example, `scale: 2` and `offset: -1` turn an area under the ROC curve into a Gini coefficient. Scores are rounded to
 five decimals. The key `direction` (`higher_is_better` or `lower_is_better`) overrides the direction
@@ -40,19 +47,24 @@ of the metric.
 ";
 
 #[test]
-fn reference_page_matches_the_definitions() {
-    let mut text = INTRODUCTION.to_owned();
-    text.push_str("\n## Rules\n");
+fn reference_pages_match_the_definitions() {
+    let mut text = RULES.to_owned();
     for kind in rules::ALL {
         describe(&mut text, &kind.definition, None);
     }
-    text.push_str("\n## Metrics\n");
+    check("grading.md", &text);
+    let mut text = METRICS.to_owned();
     for kind in metrics::ALL {
         describe(&mut text, &kind.definition, Some(kind.direction));
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/grading.md");
+    check("metrics.md", &text);
+}
+
+fn check(name: &str, text: &str) {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+    let path = pages.join(name);
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &text).unwrap();
+        std::fs::write(&path, text).unwrap();
     }
     let checked_in = std::fs::read_to_string(&path).unwrap();
     assert!(
@@ -70,7 +82,7 @@ fn describe(text: &mut String, definition: &Definition, direction: Option<Direct
         shorthand,
         parameters,
     } = definition;
-    let _ = write!(text, "\n### `{name}`\n\n{summary}");
+    let _ = write!(text, "\n## `{name}`\n\n{summary}");
     match direction {
         Some(Direction::HigherIsBetter) => text.push_str(" Higher is better."),
         Some(Direction::LowerIsBetter) => text.push_str(" Lower is better."),
