@@ -200,6 +200,22 @@ impl QueryTree {
         unnamed.collect()
     }
 
+    /// Returns whether the query or a subquery selects all columns of a table with `*`.
+    pub fn has_wildcard(&self) -> bool {
+        let visit = &mut |node: Node<'_>| match node {
+            Node::Select(select)
+                if select
+                    .items
+                    .iter()
+                    .any(|item| matches!(item, Item::Wildcard(_))) =>
+            {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        };
+        Node::Query(self).walk(visit).is_break()
+    }
+
     /// See [`Query::selected_names`](crate::model::Query::selected_names).
     pub fn selected_names(&self) -> Option<Vec<String>> {
         let items = self.body.first_select()?.items.iter();
