@@ -29,7 +29,7 @@ const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `co
 const ENTRIES: DataType = DataType::Binary;
 
 /// Columns of a table, as far as they are known before the table exists.
-type Columns = Arc<[RelationColumn]>;
+pub(crate) type Columns = Arc<[RelationColumn]>;
 
 /// Returns the names of declared columns.
 fn names(columns: &Columns) -> Vec<&str> {
@@ -572,7 +572,9 @@ fn data_type(kind: ColumnKind) -> DataType {
 }
 
 /// Returns tables without rows that have these columns.
-fn relations<'c>(columns: impl IntoIterator<Item = (&'c String, &'c Columns)>) -> Tables {
+pub(crate) fn relations<'c>(
+    columns: impl IntoIterator<Item = (&'c String, &'c Columns)>,
+) -> Tables {
     let tables = columns.into_iter().map(|(name, columns)| {
         let table: Arc<dyn Relation> = Arc::new(DeclaredTable::new(columns));
         (name.clone(), table)

@@ -1,10 +1,10 @@
 //! Runs a query over tables in memory whose result is one number, for example the metric that an author defines.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::Display;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, Float64Array, new_empty_array};
+use arrow::array::{Array, ArrayRef, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use prep_spec::model::Query;
@@ -12,12 +12,13 @@ use thiserror::Error;
 use tokio::runtime::Builder;
 
 use crate::bind::{RowDemand, bind};
-use crate::check::UNDECLARED;
+use crate::check::{Columns, UNDECLARED, relations};
 use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables};
 use crate::run::RowForm;
 use crate::{QueryError, QueryLimits, Session, type_name};
 
 /// A table whose columns are in memory.
+#[derive(Debug)]
 pub struct ArrayTable {
     columns: Vec<RelationColumn>,
     arrays: Vec<ArrayRef>,
@@ -37,15 +38,6 @@ impl ArrayTable {
             arrays: columns.into_iter().map(|(_, array)| array).collect(),
             rows,
         }
-    }
-}
-
-impl fmt::Debug for ArrayTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArrayTable")
-            .field("columns", &self.columns)
-            .field("rows", &self.rows)
-            .finish_non_exhaustive()
     }
 }
 
@@ -140,26 +132,28 @@ pub fn check_number(query: &Query, tables: &[&str]) -> Result<(), NumberError> {
 
 /// Plans a query over tables that have the columns that the query needs, all of one type.
 fn plan_with_unknown(query: &Query, tables: &[&str], kind: &DataType) -> Result<(), NumberError> {
-    let mut columns: Vec<Vec<String>> = vec![vec![UNDECLARED.to_owned()]; tables.len()];
+    let column = |name: &str| RelationColumn {
+        name: name.to_owned(),
+        data_type: kind.clone(),
+        hidden: false,
+    };
+    let mut columns: Vec<Vec<RelationColumn>> = vec![vec![column(UNDECLARED)]; tables.len()];
     let bound = loop {
         let named = tables.iter().zip(&columns);
-        let declared = named.map(|(name, columns)| {
-            let empty = columns.iter();
-            let empty = empty.map(|name| (name.clone(), new_empty_array(kind)));
-            let table: Arc<dyn Relation> = Arc::new(ArrayTable::new(0, empty.collect()));
-            ((*name).to_owned(), table)
-        });
-        let error = match bind(query.tree(), &declared.collect(), RowDemand::Ordered) {
+        let named = named.map(|(name, columns)| ((*name).to_owned(), columns.as_slice().into()));
+        let declared: Vec<(String, Columns)> = named.collect();
+        let declared = relations(declared.iter().map(|(name, columns)| (name, columns)));
+        let error = match bind(query.tree(), &declared, RowDemand::Ordered) {
             Ok(bound) => break bound,
             Err(error) => error,
         };
         // A name without a table belongs to one of the tables, and is ambiguous if several have it.
-        let missing = error.missing_column().map(str::to_owned);
-        let without = columns
-            .iter_mut()
-            .find(|columns| missing.as_ref().is_some_and(|name| !columns.contains(name)));
-        match without.zip(missing) {
-            Some((columns, name)) => columns.push(name),
+        let Some(missing) = error.missing_column() else {
+            return Err(error.into());
+        };
+        let lacks = |columns: &[RelationColumn]| columns.iter().all(|one| one.name != missing);
+        match columns.iter_mut().find(|columns| lacks(columns)) {
+            Some(columns) => columns.push(column(missing)),
             None => return Err(error.into()),
         }
     };
@@ -186,7 +180,7 @@ pub fn number(
     tables: BTreeMap<String, Arc<dyn Relation>>,
     limits: &QueryLimits,
 ) -> Result<f64, NumberError> {
-    let system = |error: &dyn fmt::Display| NumberError::System(error.to_string());
+    let system = |error: &dyn Display| NumberError::System(error.to_string());
     std::thread::scope(|scope| {
         let run = || {
             let runtime = Builder::new_current_thread().build();
