@@ -3,6 +3,8 @@
 //! All of them read their columns, the weights of rows and pooled columns with [`Compared`]. A metric defines the error
 //! of a row, and how the errors become a score.
 
+use std::fmt::Debug;
+
 use prep_formats::pandas::ColumnData;
 use prep_spec::words::{KeyType, SectionKey};
 use serde::Deserialize;
@@ -95,6 +97,35 @@ impl Numbers {
 
     fn mean_square(&self) -> f64 {
         self.mean(&self.errors(|truth, predicted| (truth - predicted) * (truth - predicted)))
+    }
+}
+
+/// A metric that is a function of a column's true and predicted numbers. It needs one prediction per row.
+trait OfNumbers: Debug + Send + Sync {
+    /// Reads a true and a predicted column.
+    const READ: ReadNumbers<'static> = &subtractable;
+
+    /// Returns the score of a column, or of the pooled columns.
+    fn score(&self, numbers: &Numbers) -> f64;
+}
+
+/// A metric `M` with the parameters of all metrics that compare columns of numbers.
+#[derive(Debug, Deserialize)]
+struct OfColumns<M> {
+    #[serde(flatten)]
+    compared: Compared,
+    #[serde(flatten)]
+    metric: M,
+}
+
+impl<M: OfNumbers> Metric for OfColumns<M> {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let score = |numbers: &Numbers| self.metric.score(numbers);
+        self.compared.score(pair, M::READ, score)
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
     }
 }
 
@@ -206,35 +237,26 @@ impl MeanAbsoluteError {
     }
 }
 
-pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MedianAbsoluteError>(
-    Definition {
-        name: "median_absolute_error",
-        summary: "Median absolute difference; for several columns, the mean of their scores.",
-        details: "The median of |true - predicted|; for an even number of rows, the mean of the two middle values. \
+pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<
+    OfColumns<MedianAbsoluteError>,
+>(Definition {
+    name: "median_absolute_error",
+    summary: "Median absolute difference; for several columns, the mean of their scores.",
+    details: "The median of |true - predicted|; for an even number of rows, the mean of the two middle values. \
               With weights, the first error in increasing order at which the sum of the weights reaches half of their \
               total. Missing and infinite values are invalid.",
-        source: "sklearn.metrics.median_absolute_error",
-        shorthand: Some("columns"),
-        parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
-    },
-);
+    source: "sklearn.metrics.median_absolute_error",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
+});
 
 #[derive(Debug, Deserialize)]
-struct MedianAbsoluteError {
-    #[serde(flatten)]
-    compared: Compared,
-}
+struct MedianAbsoluteError {}
 
-impl Metric for MedianAbsoluteError {
-    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        self.compared.score(pair, &subtractable, |numbers| {
-            let errors = numbers.errors(|truth, predicted| (truth - predicted).abs());
-            median(errors, numbers.weights.as_deref())
-        })
-    }
-
-    fn rows(&self) -> RowPolicy {
-        RowPolicy::Times(1)
+impl OfNumbers for MedianAbsoluteError {
+    fn score(&self, numbers: &Numbers) -> f64 {
+        let errors = numbers.errors(|truth, predicted| (truth - predicted).abs());
+        median(errors, numbers.weights.as_deref())
     }
 }
 
@@ -259,7 +281,7 @@ fn median(mut values: Vec<f64>, weights: Option<&[f64]>) -> f64 {
 }
 
 pub(super) const MEAN_ABSOLUTE_PERCENTAGE_ERROR: MetricKind = MetricKind::lower::<
-    MeanAbsolutePercentageError,
+    OfColumns<MeanAbsolutePercentageError>,
 >(Definition {
     name: "mean_absolute_percentage_error",
     summary: "Mean absolute difference relative to the true value; for several columns, the mean of their scores.",
@@ -271,26 +293,19 @@ pub(super) const MEAN_ABSOLUTE_PERCENTAGE_ERROR: MetricKind = MetricKind::lower:
 });
 
 #[derive(Debug, Deserialize)]
-struct MeanAbsolutePercentageError {
-    #[serde(flatten)]
-    compared: Compared,
-}
+struct MeanAbsolutePercentageError {}
 
-impl Metric for MeanAbsolutePercentageError {
-    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        self.compared.score(pair, &subtractable, |numbers| {
-            numbers.mean(&numbers.errors(|truth, predicted| {
+impl OfNumbers for MeanAbsolutePercentageError {
+    fn score(&self, numbers: &Numbers) -> f64 {
+        numbers.mean(
+            &numbers.errors(|truth, predicted| {
                 (truth - predicted).abs() / truth.abs().max(f64::EPSILON)
-            }))
-        })
-    }
-
-    fn rows(&self) -> RowPolicy {
-        RowPolicy::Times(1)
+            }),
+        )
     }
 }
 
-pub(super) const SMAPE: MetricKind = MetricKind::lower::<Smape>(Definition {
+pub(super) const SMAPE: MetricKind = MetricKind::lower::<OfColumns<Smape>>(Definition {
     name: "smape",
     summary: "Symmetric mean absolute percentage error, from 0 to 200; for several columns, the mean of their scores.",
     details: "mean(200 |true - predicted| / (|true| + |predicted|)). A row with two zeros has the error 0. Missing and \
@@ -301,26 +316,17 @@ pub(super) const SMAPE: MetricKind = MetricKind::lower::<Smape>(Definition {
 });
 
 #[derive(Debug, Deserialize)]
-struct Smape {
-    #[serde(flatten)]
-    compared: Compared,
-}
+struct Smape {}
 
-impl Metric for Smape {
-    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        self.compared.score(pair, &subtractable, |numbers| {
-            numbers.mean(&numbers.errors(|truth, predicted| {
-                let size = truth.abs() + predicted.abs();
-                if size == 0.0 {
-                    return 0.0;
-                }
-                200.0 * (truth - predicted).abs() / size
-            }))
-        })
-    }
-
-    fn rows(&self) -> RowPolicy {
-        RowPolicy::Times(1)
+impl OfNumbers for Smape {
+    fn score(&self, numbers: &Numbers) -> f64 {
+        numbers.mean(&numbers.errors(|truth, predicted| {
+            let size = truth.abs() + predicted.abs();
+            if size == 0.0 {
+                return 0.0;
+            }
+            200.0 * (truth - predicted).abs() / size
+        }))
     }
 }
 
@@ -331,35 +337,27 @@ const SQUARED: SectionKey = optional(
     "Whether the score is the mean squared error, without the square root.",
 );
 
-pub(super) const ROOT_MEAN_SQUARED_ERROR: MetricKind = MetricKind::lower::<RootMeanSquaredError>(
-    Definition {
-        name: "root_mean_squared_error",
-        summary: "Square root of the mean squared difference; for several columns, the mean of their scores.",
-        details: "sqrt(mean((true - predicted)^2)). Missing and infinite values are invalid. If a square exceeds the \
+pub(super) const ROOT_MEAN_SQUARED_ERROR: MetricKind = MetricKind::lower::<
+    OfColumns<RootMeanSquaredError>,
+>(Definition {
+    name: "root_mean_squared_error",
+    summary: "Square root of the mean squared difference; for several columns, the mean of their scores.",
+    details: "sqrt(mean((true - predicted)^2)). Missing and infinite values are invalid. If a square exceeds the \
               range of doubles, the score is infinite.",
-        source: "sklearn.metrics.root_mean_squared_error",
-        shorthand: Some("columns"),
-        parameters: &[COLUMNS, ROW_WEIGHTS, SQUARED, POOLED],
-    },
-);
+    source: "sklearn.metrics.root_mean_squared_error",
+    shorthand: Some("columns"),
+    parameters: &[COLUMNS, ROW_WEIGHTS, SQUARED, POOLED],
+});
 
 #[derive(Debug, Deserialize)]
 struct RootMeanSquaredError {
-    #[serde(flatten)]
-    compared: Compared,
     #[serde(default)]
     squared: bool,
 }
 
-impl Metric for RootMeanSquaredError {
-    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        self.compared.score(pair, &subtractable, |numbers| {
-            root_unless(self.squared, numbers.mean_square())
-        })
-    }
-
-    fn rows(&self) -> RowPolicy {
-        RowPolicy::Times(1)
+impl OfNumbers for RootMeanSquaredError {
+    fn score(&self, numbers: &Numbers) -> f64 {
+        root_unless(self.squared, numbers.mean_square())
     }
 }
 
@@ -372,7 +370,7 @@ fn root_unless(squared: bool, mean_square: f64) -> f64 {
 }
 
 pub(super) const ROOT_MEAN_SQUARED_PERCENTAGE_ERROR: MetricKind = MetricKind::lower::<
-    RootMeanSquaredPercentageError,
+    OfColumns<RootMeanSquaredPercentageError>,
 >(Definition {
     name: "root_mean_squared_percentage_error",
     summary: "Root mean squared difference relative to the true value; for several columns, the mean of their scores.",
@@ -384,33 +382,24 @@ pub(super) const ROOT_MEAN_SQUARED_PERCENTAGE_ERROR: MetricKind = MetricKind::lo
 });
 
 #[derive(Debug, Deserialize)]
-struct RootMeanSquaredPercentageError {
-    #[serde(flatten)]
-    compared: Compared,
-}
+struct RootMeanSquaredPercentageError {}
 
-impl Metric for RootMeanSquaredPercentageError {
-    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        self.compared.score(pair, &subtractable, |numbers| {
-            let rows: Vec<usize> = (0..numbers.truth.len())
-                .filter(|row| numbers.truth.get(*row) != Some(&0.0))
-                .collect();
-            let errors = numbers.errors(|truth, predicted| {
-                let error = (truth - predicted) / truth;
-                error * error
-            });
-            let weights = numbers.weights.as_ref();
-            let weights = weights.map(|weights| select(weights, &rows));
-            mean_by(&select(&errors, &rows), weights.as_deref()).sqrt()
-        })
-    }
-
-    fn rows(&self) -> RowPolicy {
-        RowPolicy::Times(1)
+impl OfNumbers for RootMeanSquaredPercentageError {
+    fn score(&self, numbers: &Numbers) -> f64 {
+        let rows: Vec<usize> = (0..numbers.truth.len())
+            .filter(|row| numbers.truth.get(*row) != Some(&0.0))
+            .collect();
+        let errors = numbers.errors(|truth, predicted| {
+            let error = (truth - predicted) / truth;
+            error * error
+        });
+        let weights = numbers.weights.as_ref();
+        let weights = weights.map(|weights| select(weights, &rows));
+        mean_by(&select(&errors, &rows), weights.as_deref()).sqrt()
     }
 }
 
-pub(super) const R2: MetricKind = MetricKind::higher::<R2Score>(Definition {
+pub(super) const R2: MetricKind = MetricKind::higher::<OfColumns<R2Score>>(Definition {
     name: "r2",
     summary: "Coefficient of determination; for several columns, the mean of their scores.",
     details: "1 - sum(w (true - predicted)^2) / sum(w (true - m)^2), where w is the weight of a row (default 1), and m \
@@ -423,35 +412,28 @@ pub(super) const R2: MetricKind = MetricKind::higher::<R2Score>(Definition {
 });
 
 #[derive(Debug, Deserialize)]
-struct R2Score {
-    #[serde(flatten)]
-    compared: Compared,
-}
+struct R2Score {}
 
-impl Metric for R2Score {
-    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        self.compared.score(pair, &both_floats, |numbers| {
-            let centre = numbers.mean(&numbers.truth);
-            let total = |errors: Vec<f64>| match &numbers.weights {
-                None => sum(&errors),
-                Some(weights) => {
-                    let rows = errors.iter().zip(weights);
-                    sum(&rows.map(|(error, w)| w * error).collect::<Vec<f64>>())
-                }
-            };
-            let residual = total(numbers.errors(|truth, predicted| (truth - predicted).powi(2)));
-            let variance = total(numbers.errors(|truth, _| (truth - centre).powi(2)));
-            match () {
-                () if numbers.truth.len() < 2 => f64::NAN,
-                () if residual == 0.0 => 1.0,
-                () if variance == 0.0 => 0.0,
-                () => 1.0 - residual / variance,
+impl OfNumbers for R2Score {
+    const READ: ReadNumbers<'static> = &both_floats;
+
+    fn score(&self, numbers: &Numbers) -> f64 {
+        let centre = numbers.mean(&numbers.truth);
+        let total = |errors: Vec<f64>| match &numbers.weights {
+            None => sum(&errors),
+            Some(weights) => {
+                let rows = errors.iter().zip(weights);
+                sum(&rows.map(|(error, w)| w * error).collect::<Vec<f64>>())
             }
-        })
-    }
-
-    fn rows(&self) -> RowPolicy {
-        RowPolicy::Times(1)
+        };
+        let residual = total(numbers.errors(|truth, predicted| (truth - predicted).powi(2)));
+        let variance = total(numbers.errors(|truth, _| (truth - centre).powi(2)));
+        match () {
+            () if numbers.truth.len() < 2 => f64::NAN,
+            () if residual == 0.0 => 1.0,
+            () if variance == 0.0 => 0.0,
+            () => 1.0 - residual / variance,
+        }
     }
 }
 
