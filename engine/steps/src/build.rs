@@ -635,7 +635,7 @@ impl Builder<'_> {
                     inside,
                     md5: md5.clone(),
                 };
-                let name = format!("{CHECKSUM_STEPS}{path}");
+                let name = format!("checksum/{path}");
                 steps.push((
                     name.clone(),
                     self.step(&name, step.step(), vec![("file".to_owned(), port)])?,
@@ -646,9 +646,6 @@ impl Builder<'_> {
         Ok(())
     }
 }
-
-/// The names of the steps that compare outputs with published checksums begin with this.
-pub const CHECKSUM_STEPS: &str = "checksum/";
 
 /// Returns the output that is the file at `path` or a directory that contains it, and the path within that directory.
 fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<String>)> {

@@ -67,8 +67,7 @@ mod relation;
 pub mod value;
 
 pub use build::{
-    BuildError, BuildOptions, CHECKSUM_STEPS, PublishedChecksums, Sources, TRIAL_STEP, build,
-    build_preview,
+    BuildError, BuildOptions, PublishedChecksums, Sources, TRIAL_STEP, build, build_preview,
 };
 pub use kinds::{
     Expand, GradeFunction, HashFiles, MANIFEST_FILE, Manifest, ManifestError, PathSummary,

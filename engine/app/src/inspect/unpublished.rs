@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use prep_core::{Action, Cancel, NullReporter};
 use prep_spec::BASE_VARIANT;
-use prep_steps::{CHECKSUM_STEPS, RememberedOptions, Verify};
+use prep_steps::{RememberedOptions, Verify};
 use tempfile::TempDir;
 
 use crate::error::Error;
@@ -63,27 +63,17 @@ pub(super) fn publish(task: &Task, id: &str) -> Result<Option<TempDir>, Error> {
     Ok((ended.state_of(id) == CompetitionState::Prepared).then_some(directory))
 }
 
-/// Whether the cache has all outputs and the data directory has none. The data directory may have outputs of an earlier run
-/// if the last run failed because of a checksum.
+/// Whether the cache has all outputs, and the data directory has none or those of a run before the last, which failed.
 fn is_unpublished(task: &Task, id: &str) -> Result<bool, Error> {
     if task.options.variant != BASE_VARIANT {
         return Ok(false);
     }
-    let plan = Plan::preview(task, &[id.to_owned()])?;
-    let mut work = plan
-        .resolution
-        .work
-        .keys()
-        .map(|node| plan.all.graph.node(*node));
-    let is_cached = work.len() > 0 && work.all(|node| matches!(node.action, Action::Sink(_)));
-    if !is_cached || !task.settings.prepared_dir(id).is_dir() {
-        return Ok(is_cached);
+    let is_published = task.settings.prepared_dir(id).is_dir();
+    if is_published && prepared::failed_check(&task.settings, BASE_VARIANT, id)?.is_none() {
+        return Ok(false);
     }
-    let store = prep_cache::Store::open_or_empty(&task.settings.store_dir)?;
-    let last = prepared::last_runs(&store, &task.settings, &task.options.variant);
-    let history = last.history(id)?;
-    Ok(history
-        .failed
-        .keys()
-        .any(|step| step.starts_with(CHECKSUM_STEPS)))
+    let plan = Plan::preview(task, &[id.to_owned()])?;
+    let work = plan.resolution.work.keys();
+    let mut work = work.map(|node| plan.all.graph.node(*node));
+    Ok(work.len() > 0 && work.all(|node| matches!(node.action, Action::Sink(_))))
 }
