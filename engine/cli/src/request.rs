@@ -18,6 +18,7 @@ use crate::global::at_least_one;
 use crate::options::PreparationArgs;
 use crate::output::printer::{Notice, Printer};
 use crate::output::progress::Display;
+use crate::output::progress::activity::Activity;
 use crate::output::{plan, summary};
 use crate::process::{STOPPING, watch};
 use crate::session::CliSession;
@@ -106,6 +107,23 @@ impl CliSession {
             self.printer.note(&Note::NotAvailable(&prepared.left_out));
         }
         Ok(prepared)
+    }
+
+    /// Same as [`for_each_id`](Self::for_each_id), for work that may take seconds. Then a message names the competition, after
+    /// `doing`.
+    pub fn for_each_id_shown<T>(
+        &self,
+        doing: &str,
+        ids: &[String],
+        mut work: impl FnMut(&str) -> Result<T, CliError>,
+    ) -> IdResults<T> {
+        let activity = Activity::start(&self.printer, doing);
+        let mut begun = 0;
+        self.for_each_id(ids, |id| {
+            begun += 1;
+            activity.set(format!("{doing} {id} ({begun} of {})", ids.len()));
+            work(id)
+        })
     }
 
     /// Calls `work` for each competition, and prints its errors. An interruption ends the loop.

@@ -12,7 +12,6 @@ use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
-use crate::output::progress::activity::Activity;
 use crate::output::table::one_line_within;
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
@@ -64,10 +63,7 @@ impl AuditArgs {
             ..PreparationOptions::default()
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
-        let activity = Activity::start(&session.printer, "auditing");
-        let begin = activity.of_ids("auditing", &ids);
-        let audits = session.for_each_id(&ids, |id| {
-            begin(id);
+        let audits = session.for_each_id_shown("auditing", &ids, |id| {
             let entry = catalog.get(id)?;
             let audit = prep_app::audit(&task, entry, self.tree.as_deref())?;
             if !session.printer.json {
@@ -262,10 +258,7 @@ impl LeaksArgs {
         directories.extend(self.source.or_setting(session));
         directories.push(&session.settings.data_dir);
         let ids = self.selection.ids(session)?;
-        let activity = Activity::start(&session.printer, "searching");
-        let begin = activity.of_ids("searching", &ids);
-        let reports = session.for_each_id(&ids, |id| {
-            begin(id);
+        let reports = session.for_each_id_shown("searching", &ids, |id| {
             Ok(prep_app::leaks(&catalog, &settings, id, &directories)?)
         });
         reports.print_json(&session.printer, |id, report| {

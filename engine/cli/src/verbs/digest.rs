@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::error::Exit;
 use crate::options::VariantArg;
-use crate::output::progress::activity::Activity;
 use crate::output::table::PrintedTable;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
@@ -43,10 +42,7 @@ impl DigestArgs {
             let exists = |id: &String| settings.prepared_dir(id).is_dir();
             Ok(all.filter(exists).collect())
         })?;
-        let activity = Activity::start(&session.printer, "reading");
-        let begin = activity.of_ids("reading", &ids);
-        let outcomes = session.for_each_id(&ids, |id| {
-            begin(id);
+        let outcomes = session.for_each_id_shown("reading", &ids, |id| {
             Ok(prep_app::facts(&catalog, &settings, id)?)
         });
         let found: Vec<(&str, &DatasetDigests)> = outcomes.results().collect();

@@ -42,15 +42,4 @@ impl Activity {
     pub fn set(&self, doing: impl Into<String>) {
         *self.current.lock() = doing.into();
     }
-
-    /// Returns a function that changes the description to `verb` and an id, with the position of the id among all ids.
-    pub fn of_ids<'a>(&'a self, verb: &'a str, ids: &'a [String]) -> impl Fn(&str) + 'a {
-        move |id| {
-            let place = ids
-                .iter()
-                .position(|other| other == id)
-                .map_or(1, |place| place + 1);
-            self.set(format!("{verb} {id} ({place} of {})", ids.len()));
-        }
-    }
 }

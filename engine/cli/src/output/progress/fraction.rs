@@ -72,7 +72,7 @@ impl Fraction {
         if done + left > 0 {
             self.highest = self.highest.max(done as f64 / (done + left) as f64);
         }
-        if done > self.ended || self.ended > 0 {
+        if done > 0 {
             self.first.get_or_insert((Instant::now(), self.highest));
         }
     }
