@@ -98,7 +98,7 @@ impl Catalog {
         let mut found = false;
         for directory in std::fs::read_dir(dir).map_err(failed)? {
             let directory = directory.map_err(failed)?.path();
-            let (Some(id), path) = (directory.file_name(), directory.join("pipeline.yaml")) else {
+            let (Some(id), path) = (directory.file_name(), directory.join(PIPELINE_FILE)) else {
                 continue;
             };
             let pipeline = match std::fs::read_to_string(&path) {
@@ -114,7 +114,7 @@ impl Catalog {
         if found {
             return Ok(());
         }
-        let is_competition = dir.join("pipeline.yaml").is_file();
+        let is_competition = dir.join(PIPELINE_FILE).is_file();
         let parent = dir.parent().filter(|_| is_competition);
         let parent = parent.map(|parent| parent.display().to_string());
         let error = Error::request(format!("{} contains no pipeline", dir.display()));
@@ -254,7 +254,7 @@ impl CatalogEntry {
     pub fn own_files(&self) -> Option<Vec<&'static str>> {
         let built_in = EMBEDDED.iter().find(|embedded| embedded.id == self.id)?;
         let files = [
-            ("pipeline.yaml", &self.pipeline, built_in.pipeline),
+            (PIPELINE_FILE, &self.pipeline, built_in.pipeline),
             ("description.md", &self.description, built_in.description),
             ("leaderboard.csv", &self.leaderboard, built_in.leaderboard),
             ("checksums.json", &self.checksums, built_in.checksums),
@@ -343,6 +343,9 @@ include!(concat!(env!("OUT_DIR"), "/samples.rs"));
 /// Sets that have a different name or content than in the benchmark.
 const SCORED: &str = "scored";
 const ALL: &str = "all";
+
+/// Name of the file with the pipeline, in the directory of a competition.
+pub(crate) const PIPELINE_FILE: &str = "pipeline.yaml";
 
 /// Name of the set of the competitions that only the user's directory of pipelines has. See [`Catalog::own_ids`].
 pub const OWN_SET: &str = "own";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use prep_core::Failure;
 use prep_spec::Diagnostics;
 
-use crate::catalog::CatalogEntry;
+use crate::catalog::{CatalogEntry, PIPELINE_FILE};
 use crate::error::Error;
 use crate::outline::outline;
 use crate::stages::load::Loader;
@@ -56,8 +56,6 @@ pub fn pipeline_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
         false => Ok(files),
     }
 }
-
-const PIPELINE_FILE: &str = "pipeline.yaml";
 
 /// Returns the JSON Schema of pipeline files, for editors.
 pub fn schema() -> serde_json::Value {
