@@ -183,7 +183,7 @@ fn sort_orders_match_pandas() {
             .filter(|(_, key)| key.is_some())
             .map(|(index, _)| index)
             .collect();
-        prep_grade::table::sort::argsort(&mut order, |a, b| keys[a as usize] < keys[b as usize]);
+        prep_formats::pandas::argsort(&mut order, |a, b| keys[a as usize] < keys[b as usize]);
         order.extend(missing);
         let expected: Vec<u32> = serde_json::from_value(case["order"].clone()).unwrap();
         assert_eq!(order, expected, "{} keys", keys.len());

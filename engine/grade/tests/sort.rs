@@ -1,9 +1,10 @@
 //! Tests that sorting gives the order of NumPy's introsort, even though the implementation uses faster algorithms where
 //! possible.
 
+use prep_formats::pandas::argsort;
 use prep_formats::pandas::{CellValue, ColumnData, Frame, FrameColumn};
 use prep_grade::Pair;
-use prep_grade::table::sort::{argsort, sort_positions};
+use prep_grade::table::sort::sort_positions;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -552,6 +552,10 @@ def cuts():
     assert first.day.iloc[-1] == second.day.iloc[0]
     write("early", first)
     write("late", second)
+    # pandas' default order, which is not stable.
+    ordered = frame.sort_values("day")
+    write("unstable_early", ordered[:cut])
+    write("unstable_late", ordered[cut:])
     write("later", frame[frame.day >= second.day.iloc[0]])
     write("latest", frame[frame.day > first.day.iloc[-1]])
     write("costly", frame[frame.price >= 2.5])

@@ -34,6 +34,7 @@
 //! frame/     entire tables in memory
 //! ```
 
+mod argsort;
 mod error;
 mod frame {
     pub(in crate::pandas) mod objects;
@@ -64,6 +65,7 @@ mod types {
 }
 mod write;
 
+pub use argsort::argsort;
 pub use error::CsvError;
 pub use frame::objects::{CellValue, ObjectColumn, PackedNumber, PackedNumbers};
 pub use frame::table::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use prep_formats::pandas::ColumnData;
+use prep_formats::pandas::{ColumnData, argsort};
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
@@ -16,7 +16,6 @@ use crate::table::column::text;
 use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, both_floats, doubles, finite, number};
 use crate::table::pair::Pair;
-use crate::table::sort::argsort;
 
 pub(super) const PEARSON: MetricKind = MetricKind::higher::<Pearson>(Definition {
     name: "pearson",

@@ -28,7 +28,7 @@ mod round_half_even;
 mod scalar;
 mod single_row;
 mod split_words;
-mod strptime;
+pub(crate) mod strptime;
 mod table;
 
 use std::collections::HashMap;

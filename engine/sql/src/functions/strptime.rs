@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, TimestampMicrosecondBuilder};
+use arrow::array::{
+    Array, ArrayRef, StringArray, TimestampMicrosecondArray, TimestampMicrosecondBuilder,
+};
 use arrow::datatypes::{DataType, TimeUnit};
-use datafusion_common::Result;
 use datafusion_expr::{Signature, Volatility};
+use thiserror::Error;
 
 use super::json::{argument_error, texts};
 use super::scalar::{SimpleFunction, arguments};
@@ -34,7 +36,7 @@ pub(super) fn function() -> SimpleFunction {
     SimpleFunction::new("strptime", signature, returns, call)
 }
 
-fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
+fn call(columns: &[ArrayRef]) -> datafusion_common::Result<ArrayRef> {
     let [column, formats] = arguments(columns)?;
     let (column, formats) = (texts(column)?, texts(formats)?);
     let mut out = TimestampMicrosecondBuilder::with_capacity(column.len());
@@ -43,13 +45,39 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
             out.append_null();
             continue;
         };
-        let time = Time::parse(text, format)?;
-        let time = time.and_then(|time| time.microseconds());
-        out.append_value(time.ok_or_else(|| {
-            argument_error(format!("strptime: `{text}` does not match `{format}`"))
-        })?);
+        let time = microseconds(text, format);
+        out.append_value(time.map_err(|error| argument_error(format!("strptime: {error}")))?);
     }
     Ok(Arc::new(out.finish()))
+}
+
+/// A text that is not a time, or a format that is not supported.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct TimeError {
+    /// Index of the text.
+    pub row: usize,
+    message: String,
+}
+
+/// Reads texts as `strptime` does. A missing text is a missing time.
+///
+/// # Errors
+/// The first text that does not match the format, or an unknown directive of the format.
+pub fn times(texts: &StringArray, format: &str) -> Result<TimestampMicrosecondArray, TimeError> {
+    let mut out = TimestampMicrosecondBuilder::with_capacity(texts.len());
+    for (row, text) in texts.iter().enumerate() {
+        let time = text.map(|text| microseconds(text, format)).transpose();
+        out.append_option(time.map_err(|message| TimeError { row, message })?);
+    }
+    Ok(out.finish())
+}
+
+/// Returns the microseconds since 1970 of a time, or a message.
+fn microseconds(text: &str, format: &str) -> Result<i64, String> {
+    let time = Time::parse(text, format)?;
+    let time = time.and_then(|time| time.microseconds());
+    time.ok_or_else(|| format!("`{text}` does not match `{format}`"))
 }
 
 #[derive(Debug)]
@@ -68,7 +96,7 @@ impl Time {
     ///
     /// # Errors
     /// If the format has an unknown directive.
-    fn parse(text: &str, format: &str) -> Result<Option<Time>> {
+    fn parse(text: &str, format: &str) -> Result<Option<Time>, String> {
         let mut time = Time {
             year: 1900,
             month: 1,
@@ -102,7 +130,7 @@ impl Time {
     }
 
     /// Reads a part of the time. Returns whether the text begins with such a part.
-    fn read(&mut self, directive: Option<char>, rest: &mut &str) -> Result<bool> {
+    fn read(&mut self, directive: Option<char>, rest: &mut &str) -> Result<bool, String> {
         let digits = |count, rest: &mut &str| number(count, rest).map(|(value, _)| value);
         let (part, found) = match directive {
             Some('Y') => (
@@ -131,9 +159,9 @@ impl Time {
             Some('B') => (&mut self.month, month(usize::MAX, rest)),
             other => {
                 let other = other.map(String::from).unwrap_or_default();
-                return Err(argument_error(format!(
-                    "strptime: `%{other}` is not supported; use %Y, %y, %m, %b, %B, %d, %H, %M, %S, %f and %%"
-                )));
+                return Err(format!(
+                    "`%{other}` is not supported; use %Y, %y, %m, %b, %B, %d, %H, %M, %S, %f and %%"
+                ));
             }
         };
         *part = found.unwrap_or(*part);

@@ -177,6 +177,12 @@ const CUT: SplitMethod = SplitMethod {
                 "Smallest value of the second table: a value, or a query with one value.",
                 "2019-07-01",
             ),
+            SectionKey::optional(
+                "format",
+                KeyType::Text,
+                "Format of the dates or times in `by`, with the directives of `strptime`. Texts are then compared as times. `from` is in this format or written like `2019-12-31`.",
+                "%d.%m.%Y",
+            ),
             TEST_SIZE,
             TRAIN_SIZE,
             SectionKey::optional(
@@ -195,13 +201,16 @@ const CUT: SplitMethod = SplitMethod {
             train_size: declaration.share("train_size"),
             ties: match declaration.text("ties") {
                 Some("train") => CutTies::Train,
-                Some("divide") => CutTies::Divide,
+                Some("divide" | QUICKSORT) => CutTies::Divide,
                 _ => CutTies::Test,
             },
             order: order(declaration),
         })
     },
 };
+
+/// The value of `ties` for pandas' default order, in which equal values have no stable order.
+pub(crate) const QUICKSORT: &str = "quicksort";
 
 const TIES: &[Word] = &[
     Word {
@@ -215,5 +224,9 @@ const TIES: &[Word] = &[
     Word {
         name: "divide",
         doc: "both tables: the rows that come first in the split table are in the first. The sizes are exact, as in scikit-learn's `train_test_split(rows.sort_values(by, kind='stable'), shuffle=False)`",
+    },
+    Word {
+        name: QUICKSORT,
+        doc: "like `divide`, but in the order of `rows.sort_values(by)`, whose default, NumPy's quicksort, is not stable. Only for texts, because NumPy orders equal numbers differently on different processors",
     },
 ];

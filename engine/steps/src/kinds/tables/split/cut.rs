@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::{cast, concat, rank};
-use arrow::datatypes::{DataType, Float64Type};
+use arrow::datatypes::{DataType, Float64Type, TimeUnit};
 use arrow::util::display::array_value_to_string;
 use prep_core::{Context, Failure, Inputs, StepError};
-use prep_formats::pandas::{ColumnType, arrow_type};
+use prep_formats::pandas::{ColumnType, argsort, arrow_type};
 use prep_spec::alternatives;
 use prep_spec::model::{Declaration, Setting};
-use prep_sql::Relation;
+use prep_sql::{Relation, TimeError, times};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::kinds::splits::QUICKSORT;
 use crate::located::{Subject, error_at, error_at_with_help};
 use crate::relation::single_value;
 
@@ -37,6 +38,12 @@ enum CutError {
         value: String,
         row: usize,
     },
+    #[error("row {row}: {cause}")]
+    NoTime { row: usize, cause: TimeError },
+    #[error("{0}")]
+    From(TimeError),
+    #[error("`quicksort` needs texts, and the values of `{column}` are {kind}")]
+    NotText { column: String, kind: &'static str },
     #[error("`from` is `{from}`, and the values of `{column}` are {kind}")]
     OtherFrom {
         from: String,
@@ -58,6 +65,12 @@ pub(super) struct CutColumn {
     /// `None` if a size or a query determines the cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
+    /// Format of the times in the column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<String>,
+    /// Whether equal values are in the order of NumPy's quicksort.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    quicksort: bool,
 }
 
 /// The ranks of a table's rows.
@@ -77,7 +90,12 @@ impl CutColumn {
             _ => None,
         });
         let by = by??.to_owned();
-        Some(CutColumn { by, from })
+        Some(CutColumn {
+            by,
+            from,
+            format: declaration.text("format").map(str::to_owned),
+            quicksort: declaration.text("ties") == Some(QUICKSORT),
+        })
     }
 
     /// Ranks the rows of the table. `inferred` are the types that pandas infers for its text columns.
@@ -96,9 +114,19 @@ impl CutColumn {
         };
         let declared = &found.data_type;
         let data_type = inferred(&column).map_or_else(|| declared.clone(), arrow_type);
-        let data_type = match data_type.is_string() {
-            true => DataType::LargeUtf8,
-            false => data_type,
+        if self.quicksort && !data_type.is_string() {
+            let kind = kind_of(&data_type);
+            let help = "use `ties: divide`, or compute a text in a query".to_owned();
+            return Err(fault_with_help(
+                "ties",
+                CutError::NotText { column, kind },
+                help,
+            ));
+        }
+        let data_type = match (&self.format, data_type.is_string()) {
+            (Some(_), _) => TIME,
+            (None, true) => DataType::LargeUtf8,
+            (None, false) => data_type,
         };
         let mut values: Vec<ArrayRef> = Vec::new();
         let mut rows = 0;
@@ -107,7 +135,13 @@ impl CutColumn {
             let batch = batch.map_err(StepError::input)?;
             let array = batch.columns.first();
             let array = array.ok_or_else(|| StepError::internal("a scan returned no column"))?;
-            let array = comparable(array, &data_type)?;
+            let array = match &self.format {
+                Some(format) => read_times(array, format)?.map_err(|cause| {
+                    let row = rows + cause.row + 1;
+                    fault("by", CutError::NoTime { row, cause })
+                })?,
+                None => comparable(array, &data_type)?,
+            };
             self.check_values(&array, rows)?;
             rows += array.len();
             values.push(array);
@@ -140,6 +174,9 @@ impl CutColumn {
             }
         };
         let mut ranks = ranks;
+        if self.quicksort {
+            ranks = quicksort_places(&ranks);
+        }
         let from = from.and_then(|(_, text)| Some((ranks.pop()?, text)));
         Ok(Ranks { ranks, from })
     }
@@ -154,7 +191,19 @@ impl CutColumn {
             return Err(fault("from", CutError::NoFrom));
         }
         let text = array_value_to_string(from, 0).map_err(StepError::internal)?;
-        let value = comparable(from, data_type)?;
+        let value = match &self.format {
+            Some(format) if from.data_type().is_string() => {
+                match read_times(from, format)? {
+                    Ok(time) => time,
+                    // For example a date that a query computed.
+                    Err(cause) => cast(from, &TIME)
+                        .ok()
+                        .filter(|time| !time.is_null(0))
+                        .ok_or_else(|| fault("from", CutError::From(cause)))?,
+                }
+            }
+            _ => comparable(from, data_type)?,
+        };
         if value.is_null(0) {
             let error = CutError::OtherFrom {
                 from: text,
@@ -184,9 +233,7 @@ impl CutColumn {
         day_first.map_or(Ok(()), |row| {
             let value = texts.value(row).to_owned();
             let row = before + row + 1;
-            let help = format!(
-                "compute a text such as `2019-12-31` in a query: CAST(CAST(strptime({column}, '%d.%m.%Y') AS DATE) AS VARCHAR)"
-            );
+            let help = format!("add the format of `{column}`, for example `format: '%d.%m.%Y'`");
             let error = CutError::DayFirst { column, value, row };
             Err(fault_with_help("by", error, help))
         })
@@ -213,6 +260,9 @@ fn fault_with_help(key: &'static str, error: CutError, help: String) -> StepErro
     error_at_with_help(Failure::Input, Subject::Key(key), error, Some(help))
 }
 
+/// The type of times.
+const TIME: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+
 /// Converts values to a type. Values without a place in its order are missing. -0.0 becomes 0.0.
 fn comparable(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StepError> {
     let values = cast(values, data_type).map_err(StepError::pipeline)?;
@@ -224,6 +274,27 @@ fn comparable(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StepE
         }
         None => values,
     })
+}
+
+/// Returns the place of each row in the order of NumPy's quicksort.
+fn quicksort_places(ranks: &[u32]) -> Vec<u32> {
+    let rank = |row: u32| ranks.get(row as usize);
+    let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
+    argsort(&mut order, |a, b| rank(a) < rank(b));
+    let mut places = vec![0; ranks.len()];
+    for (place, row) in (0..).zip(order) {
+        if let Some(of_row) = places.get_mut(row as usize) {
+            *of_row = place;
+        }
+    }
+    places
+}
+
+/// Reads texts as times.
+fn read_times(values: &ArrayRef, format: &str) -> Result<Result<ArrayRef, TimeError>, StepError> {
+    let texts = cast(values, &DataType::Utf8).map_err(StepError::internal)?;
+    let times = times(texts.as_string::<i32>(), format);
+    Ok(times.map(|times| Arc::new(times) as ArrayRef))
 }
 
 fn kind_of(data_type: &DataType) -> &'static str {
