@@ -48,6 +48,11 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
             "Whether the probabilities of a row are first divided by their sum. If so, a row whose sum is not above 0 \
              is invalid. Default: rows are not normalised to sum 1.",
         ),
+        optional(
+            "clip_first",
+            KeyType::Boolean,
+            "Whether `normalise` divides probabilities that were clipped before. Default: they are clipped afterwards.",
+        ),
         ROW_WEIGHTS,
     ],
 });
@@ -60,6 +65,8 @@ struct LogLoss {
     eps: f64,
     #[serde(default)]
     normalise: bool,
+    #[serde(default)]
+    clip_first: bool,
     row_weights: Option<String>,
 }
 
@@ -77,9 +84,19 @@ fn parse_eps<'de, D: Deserializer<'de>>(eps: D) -> Result<f64, D::Error> {
 
 impl Metric for LogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let classes = Classes::read(pair, &self.columns, self.normalise)?;
+        let order = match (self.normalise, self.clip_first) {
+            (false, _) => Normalise::No,
+            (true, false) => Normalise::Rows,
+            (true, true) => Normalise::Clipped(self.eps),
+        };
+        let classes = Classes::read(pair, &self.columns, order)?;
         let weights = row_weights(pair, self.row_weights.as_deref())?;
-        let losses = row_losses(&classes.truth, &classes.predicted, self.eps);
+        // A clipped probability that was divided by the sum of its row is not clipped again.
+        let eps = match order {
+            Normalise::Clipped(_) => 0.0,
+            Normalise::No | Normalise::Rows => self.eps,
+        };
+        let losses = row_losses(&classes.truth, &classes.predicted, eps);
         Ok(Score::python(mean_by(&losses, weights.as_deref())))
     }
 
@@ -116,7 +133,7 @@ struct BalancedLogLoss {
 
 impl Metric for BalancedLogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let Classes { truth, predicted } = Classes::read(pair, &self.columns, true)?;
+        let Classes { truth, predicted } = Classes::read(pair, &self.columns, Normalise::Rows)?;
         let losses = row_losses(&truth, &predicted, self.eps);
         let mut of_classes = Vec::with_capacity(truth.len());
         for class in &truth {
@@ -136,6 +153,15 @@ impl Metric for BalancedLogLoss {
     }
 }
 
+/// Whether the probabilities of a row are divided by their sum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Normalise {
+    No,
+    Rows,
+    /// After they were clipped to this distance from 0 and 1.
+    Clipped(f64),
+}
+
 /// The labels and probabilities of at least two classes: `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a
 /// probability.
 struct Classes {
@@ -144,7 +170,11 @@ struct Classes {
 }
 
 impl Classes {
-    fn read(pair: &Pair<'_>, columns: &ColumnSelection, normalise: bool) -> Result<Self, Refusal> {
+    fn read(
+        pair: &Pair<'_>,
+        columns: &ColumnSelection,
+        normalise: Normalise,
+    ) -> Result<Self, Refusal> {
         pair.check_same_rows()?;
         let names = columns.select(pair);
         let mut truth = Vec::with_capacity(names.len());
@@ -169,7 +199,14 @@ impl Classes {
             };
             truth = vec![mask(false), mask(true)];
             predicted = vec![p.iter().map(|p| 1.0 - p).collect(), p.clone()];
-        } else if normalise && let Some(name) = names.first() {
+        } else if normalise != Normalise::No
+            && let Some(name) = names.first()
+        {
+            if let Normalise::Clipped(eps) = normalise {
+                for p in predicted.iter_mut().flatten() {
+                    *p = p.clamp(eps, 1.0 - eps);
+                }
+            }
             divide_by_sums(&pair.submission.column(name)?, &mut predicted)?;
         }
         Ok(Classes { truth, predicted })

@@ -1,5 +1,7 @@
 //! Rules that change the values of cells.
 
+use std::borrow::Cow;
+
 use prep_formats::pandas::{CellValue, ColumnData};
 use prep_spec::words::KeyType;
 use serde::Deserialize;
@@ -7,7 +9,7 @@ use serde::Deserialize;
 use super::kind::{Rule, RuleKind};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, columns, optional, required};
-use crate::table::column::Role;
+use crate::table::column::{Role, text};
 use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::{Pair, Side};
 
@@ -129,6 +131,41 @@ impl FillMissing {
             }
             _ => None,
         }
+    }
+}
+
+pub(super) const AS_TEXT: RuleKind = RuleKind::new::<AsText>(Definition {
+    name: "as_text",
+    summary: "Converts the columns of both tables to text.",
+    details: "Cells become the texts that Python prints: `1`, `1.0`, `True`, and `nan` for a missing cell. So `align` \
+              then sorts and compares texts, for which `1.0` differs from `1`.",
+    source: "pandas.Series.astype(str)",
+    shorthand: Some("columns"),
+    parameters: &[columns("columns", "The columns.")],
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AsText {
+    columns: ColumnSelection,
+}
+
+impl Rule for AsText {
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.resolve_owned(pair) {
+            for side in [&mut pair.submission, &mut pair.answers] {
+                let cells = side.column(&name)?.file_values().map(text);
+                let cells: Vec<Cow<'_, str>> = cells.collect();
+                let cells = cells.iter().map(|cell| CellValue::Text(cell));
+                let data = ColumnData::Object(cells.collect());
+                side.replace(&name, data);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -28,6 +28,7 @@ pub const ALL: &[&RuleKind] = &[
     &values::RANGE,
     &values::ROWS_SUM_TO,
     &changed_values::FILL_MISSING,
+    &changed_values::AS_TEXT,
     &changed_values::BINARIZE,
     &selected_rows::DROP_UNKNOWN,
     &pairing::ALIGN,

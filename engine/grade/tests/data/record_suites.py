@@ -167,6 +167,12 @@ def log_loss(eps, normalise):
     return score
 
 
+def log_loss_clipped_first(t, p):
+    y, q = classes(t, p)
+    q = np.clip(q, 1e-15, 1 - 1e-15)
+    return np.mean(-(y * np.log(q / q.sum(axis=1)[:, None])).sum(axis=1))
+
+
 def balanced_log_loss(t, p):
     y, q = classes(t, p, True)
     need((y.sum(axis=0) > 0).all())
@@ -422,6 +428,7 @@ LINES = [
     ({"precision_of_boxes": {"column": "y", "fields": ["confidence", "x_min", "y_min", "width", "height"], "thresholds": [0.5, 0.75], "both_empty": "zero"}},
      Y(["list:boxes: :3", "boxes", "empty"]), Y(["list:boxes: :4", "boxes", "same", "empty", "bad_boxes"]), precision_of_boxes),
     *(({"normalised_gini": {"columns": "y", "ties": ties}}, Y(PLAIN), Y(["tied", "bits", "counts", "fine", "near"]), gini(ties)) for ties in ("quicksort", "reversed_quicksort")),
+    ({"log_loss": {"columns": every, "eps": 1e-15, "normalise": True, "clip_first": True}}, ABC(one_hot), ABC(PROBABILITIES), log_loss_clipped_first),
 ]
 
 
