@@ -382,6 +382,53 @@ fn bundle_with_nothing_to_split_gets_no_draft() {
     }
 }
 
+/// Identifiers and labels may be inside of JSON values, and labels may be lists.
+#[test]
+fn members_of_records_are_columns_of_a_draft() {
+    let sandbox = Sandbox::new();
+    let record = |at: usize| {
+        let topic = ["law", "art", "tea"][at % 3];
+        format!(
+            "{{\"doc\": {{\"id\": \"d{at:03}\", \"text\": \"words {at}\"}}, \"topics\": [\"{topic}\"]}}\n"
+        )
+    };
+    let records: String = (0..60).map(record).collect();
+    sandbox.bundle(
+        "topics",
+        &Archive::new().file("texts.jsonl", records).bytes(),
+    );
+    for (directory, further, id) in [
+        ("a", &["--id", "doc.id", "--target", "topics"][..], "doc_id"),
+        ("b", &[][..], "row_id"),
+    ] {
+        let new = ["pipeline", "new", "topics", "--source", "source", "-o"];
+        sandbox
+            .prep(&[&new[..], &[directory], further].concat())
+            .code(0);
+        sandbox.prep(&["pipeline", "check", directory]).code(0);
+        let run = [
+            "run",
+            "topics",
+            "--source",
+            "source",
+            "--pipelines",
+            directory,
+        ];
+        sandbox
+            .prep(&[&run[..], &["--data-dir", directory]].concat())
+            .code(0);
+        let answers = format!("{directory}/topics/prepared/private/test.csv");
+        let answers = fs::read_to_string(sandbox.path(&answers)).unwrap();
+        assert!(answers.starts_with(&format!("{id},topics\n")), "{answers}");
+        assert_eq!(answers.lines().count(), 7, "{answers}");
+    }
+    let new = ["pipeline", "new", "topics", "--source", "source", "-o", "c"];
+    sandbox
+        .prep(&[&new[..], &["--id", "doc.number"]].concat())
+        .code(2)
+        .says(&["no table of the bundle has a column `doc.number`"]);
+}
+
 /// A leaderboard with the worst score first would give medals to the worst submissions.
 #[test]
 fn leaderboard_in_the_wrong_order_is_an_error() {
@@ -444,6 +491,13 @@ fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
             // The second run uses the result of the first.
             ended.says(&["wings: sample: valid"]);
         }
+        // Own competitions are among all that are available.
+        let all = ["run", "--all", "--available", "--source", "source"];
+        let of_own = ["--pipelines", directory, "--data-dir", directory];
+        sandbox
+            .prep(&[&all[..], &of_own].concat())
+            .code(0)
+            .shows(&["wings"]);
     }
     sandbox
         .prep(&["pipeline", "check", "source"])

@@ -61,7 +61,7 @@ pub fn draft(
             BundleContent::of_preview(entries, &preview.fronts, md5, &resources)
         }
     };
-    let draft = prep_draft::draft(id, &content, choices)?;
+    let draft = prep_draft::draft(id, content, choices)?;
     let file_name = format!("{id}/pipeline.yaml");
     let entry = CatalogEntry::of_text(id, &file_name, draft.text.clone());
     Loader::without_notes().load(&entry, BASE_VARIANT)?;

@@ -489,7 +489,13 @@ fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t Stri
         let mut names = names.iter();
         names.find(|name| name.eq_ignore_ascii_case(usual))
     });
-    usual.or(names.last()).copied()
+    // A list of labels, for example.
+    let other = || {
+        table
+            .names()
+            .rfind(|name| Some(name.as_str()) != id && !is_empty(name))
+    };
+    usual.or(names.last()).copied().or_else(other)
 }
 
 /// Returns the column that names groups of rows, such as `patient_id`: it has a name for that, and its values repeat.

@@ -85,9 +85,11 @@ pub fn is_table(path: &str) -> bool {
 /// If no table has the chosen columns, or nothing can be split.
 pub fn draft(
     id: &str,
-    bundle: &BundleContent,
+    mut bundle: BundleContent,
     choices: &DraftChoices,
 ) -> Result<DraftText, DraftError> {
+    let choices = &add_members(&mut bundle, choices);
+    let bundle = &bundle;
     if bundle.tables.is_empty() && bundle.files.is_empty() {
         return Err(DraftError::Empty { id: id.to_owned() });
     }
@@ -115,6 +117,22 @@ pub fn draft(
     notes.extend(guess.notes.iter().cloned());
     let text = write::pipeline(id, bundle, &guess, choices.metric.as_deref());
     Ok(DraftText { text, notes })
+}
+
+/// Adds the columns that are chosen as members of JSON values, such as `info.id`. Returns the choices with the names of
+/// these columns.
+fn add_members(bundle: &mut BundleContent, choices: &DraftChoices) -> DraftChoices {
+    let mut choices = choices.clone();
+    for name in choices.id.iter_mut().chain(&mut choices.targets) {
+        if bundle.tables.iter().any(|table| table.has(name)) {
+            continue;
+        }
+        let mut tables = bundle.tables.iter_mut();
+        if let Some(added) = tables.find_map(|table| table.add_member(name)) {
+            *name = added;
+        }
+    }
+    choices
 }
 
 fn unreadable((path, reason): &(String, String)) -> String {

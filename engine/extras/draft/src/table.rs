@@ -14,7 +14,7 @@ use prep_contents::table::{
 };
 use prep_contents::{DecodingLimits, Format, Resources, Row, TableReader as _};
 use prep_failure::chain;
-use prep_formats::json::{JsonValue, WriteOptions};
+use prep_formats::json::{JsonValue, WriteOptions, parse};
 use prep_formats::pandas::{
     CellValue, ColumnData, ColumnType, CsvError, CsvScanner, ObjectColumn, ReadOptions, read_frame,
 };
@@ -54,6 +54,8 @@ pub struct BundleColumn {
     pub declared: &'static str,
     /// Whether it can be written only as text: times and lists of Parquet.
     pub as_text: bool,
+    /// The path of its values in a column of JSON values: `info.id`. `None` for a column of the file.
+    pub member_of: Option<(String, String)>,
     /// The cells of the first rows, as texts. `None` if they are unknown.
     pub values: Option<ObjectColumn>,
 }
@@ -76,8 +78,35 @@ impl BundleTable {
         self.column(name).is_some()
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &String> + Clone {
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &String> + Clone {
         self.columns.iter().map(|column| &column.name)
+    }
+
+    /// Adds a column with the values at a path in a column of JSON values, such as `info.id`. Returns its name. `None` if
+    /// no row has a value there.
+    pub fn add_member(&mut self, path: &str) -> Option<String> {
+        let (column, inside) = path.split_once('.')?;
+        let parent = self.column(column).filter(|one| one.declared == "json")?;
+        let mut name = path.replace('.', "_");
+        while self.names().any(|other| other.eq_ignore_ascii_case(&name)) {
+            name.push('_');
+        }
+        let mut member = BundleColumn {
+            member_of: Some((column.to_owned(), inside.to_owned())),
+            ..BundleColumn::new(&name)
+        };
+        for text in parent.texts()? {
+            let value = text.and_then(|text| parse(text.as_bytes()).ok());
+            let found = value.as_ref().and_then(|value| {
+                inside
+                    .split('.')
+                    .try_fold(value, |value, key| value.get(key))
+            });
+            member.push(&member_text(found));
+        }
+        member.texts()?.iter().flatten().next()?;
+        self.columns.push(member);
+        Some(name)
     }
 
     /// Returns the first cells of a column as text. A missing cell is `None`.
@@ -103,6 +132,7 @@ impl BundleColumn {
             is_nullable: true,
             declared: "inferred",
             as_text: false,
+            member_of: None,
             values: Some(ObjectColumn::default()),
         }
     }

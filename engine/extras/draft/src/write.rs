@@ -136,9 +136,10 @@ fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> 
             .map(|(key, value)| format!("  {key}: {}", yaml(value))),
     );
     lines.push("  columns:".to_owned());
-    let declared = table.columns.iter().take(columns);
+    let of_file = || table.columns.iter().filter(|one| one.member_of.is_none());
+    let declared = of_file().take(columns);
     lines.extend(declared.map(|one| format!("    {}: {}", yaml(&one.name), one.declared)));
-    if let Some(more @ 1..) = table.columns.len().checked_sub(columns) {
+    if let Some(more @ 1..) = of_file().count().checked_sub(columns) {
         lines.push(format!("    # and {more} more, which are part of `*`"));
     }
     lines
@@ -225,7 +226,13 @@ impl RowsWriter<'_> {
     fn add_rows(&mut self, labelled: &str) {
         let (rows, table) = (self.rows, self.table);
         let is_unlabelled = rows.missing == MissingTargets::Unlabelled;
-        let is_query = rows.is_numbered || is_unlabelled;
+        let members = table.columns.iter().filter_map(|column| {
+            let (of, path) = column.member_of.as_ref()?;
+            let (of, path, name) = (sql_name(of), sql_text(path), sql_name(&column.name));
+            Some(format!("json_get({of}, {path}) AS {name}, "))
+        });
+        let members: String = members.collect();
+        let is_query = rows.is_numbered || is_unlabelled || !members.is_empty();
         let read = match is_query {
             true => self.name("all_rows"),
             false => labelled.to_owned(),
@@ -239,7 +246,7 @@ impl RowsWriter<'_> {
         values.add_if(is_unlabelled, "unlabelled", "");
         let number = || format!("_row AS {}, ", sql_name(&rows.id));
         let number = rows.is_numbered.then(number).unwrap_or_default();
-        values.add("row_number", number);
+        values.add("row_number", number + &members);
         let is_known = |name: &str| format!("{} IS NOT NULL", sql_name(name));
         let targets = rows.target.columns().into_iter();
         let known = || format!(" WHERE {}", joined(targets.map(is_known), " AND "));
