@@ -31,6 +31,10 @@ fn mistakes_are_reported_with_path_and_suggestion() {
             "grade.metric.f1.avarage: there is no parameter `avarage`; did you mean `average`?",
         ),
         (
+            json!({ "metric": { "root_mean_squared_log_error": { "columns": "y", "clip_below": -1 } } }),
+            "grade.metric.root_mean_squared_log_error: `clip_below` must be at least 0",
+        ),
+        (
             json!({ "metric": metric, "direction": "higher" }),
             "grade.direction: there is no direction `higher`",
         ),

@@ -7,7 +7,8 @@ use std::fmt::Debug;
 
 use prep_formats::pandas::ColumnData;
 use prep_spec::words::{KeyType, SectionKey};
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use super::kind::{COLUMNS, ROW_WEIGHTS, groups, mean_by, row_weights, select};
 use super::kind::{Metric, MetricKind, Score};
@@ -467,7 +468,16 @@ struct RootMeanSquaredLogError {
     compared: Compared,
     #[serde(default)]
     squared: bool,
+    #[serde(default, deserialize_with = "parse_clip")]
     clip_below: Option<f64>,
+}
+
+fn parse_clip<'de, D: Deserializer<'de>>(bound: D) -> Result<Option<f64>, D::Error> {
+    let bound = f64::deserialize(bound)?;
+    match bound >= 0.0 {
+        true => Ok(Some(bound)),
+        false => Err(D::Error::custom("`clip_below` must be at least 0")),
+    }
 }
 
 impl Metric for RootMeanSquaredLogError {

@@ -15,7 +15,7 @@ use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, columns, one, optional, required};
 use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{
-    ColumnSelection, check_numeric_type, doubles, floats, number, number_or_nan,
+    ColumnSelection, check_numeric_type, doubles, finite, floats, number, number_or_nan,
 };
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
@@ -50,23 +50,20 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         ),
         optional(
             "clip_first",
-            KeyType::Boolean,
-            "Whether `normalise` divides probabilities that were clipped before. Default: they are clipped afterwards.",
+            KeyType::Number,
+            "Clips probabilities to [clip_first, 1 - clip_first] before anything else. Infinite ones are then valid.",
         ),
         ROW_WEIGHTS,
     ],
 });
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct LogLoss {
     columns: ColumnSelection,
     #[serde(default = "default_eps", deserialize_with = "parse_eps")]
     eps: f64,
-    #[serde(default)]
-    normalise: bool,
-    #[serde(default)]
-    clip_first: bool,
+    #[serde(flatten)]
+    preparation: Preparation,
     row_weights: Option<String>,
 }
 
@@ -75,28 +72,25 @@ fn default_eps() -> f64 {
 }
 
 fn parse_eps<'de, D: Deserializer<'de>>(eps: D) -> Result<f64, D::Error> {
-    let eps = f64::deserialize(eps)?;
-    match eps > 0.0 && eps < 0.5 {
-        true => Ok(eps),
-        false => Err(D::Error::custom("`eps` must be above 0 and below 0.5")),
+    distance(eps, "eps")
+}
+
+/// Parses a distance from 0 and 1.
+fn distance<'de, D: Deserializer<'de>>(value: D, name: &str) -> Result<f64, D::Error> {
+    let value = f64::deserialize(value)?;
+    match value > 0.0 && value < 0.5 {
+        true => Ok(value),
+        false => Err(D::Error::custom(format!(
+            "`{name}` must be above 0 and below 0.5"
+        ))),
     }
 }
 
 impl Metric for LogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let order = match (self.normalise, self.clip_first) {
-            (false, _) => Normalise::No,
-            (true, false) => Normalise::Rows,
-            (true, true) => Normalise::Clipped(self.eps),
-        };
-        let classes = Classes::read(pair, &self.columns, order)?;
+        let classes = Classes::read(pair, &self.columns, &self.preparation)?;
         let weights = row_weights(pair, self.row_weights.as_deref())?;
-        // A clipped probability that was divided by the sum of its row is not clipped again.
-        let eps = match order {
-            Normalise::Clipped(_) => 0.0,
-            Normalise::No | Normalise::Rows => self.eps,
-        };
-        let losses = row_losses(&classes.truth, &classes.predicted, eps);
+        let losses = row_losses(&classes.truth, &classes.predicted, self.eps);
         Ok(Score::python(mean_by(&losses, weights.as_deref())))
     }
 
@@ -133,7 +127,11 @@ struct BalancedLogLoss {
 
 impl Metric for BalancedLogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let Classes { truth, predicted } = Classes::read(pair, &self.columns, Normalise::Rows)?;
+        let preparation = Preparation {
+            normalise: true,
+            clip_first: None,
+        };
+        let Classes { truth, predicted } = Classes::read(pair, &self.columns, &preparation)?;
         let losses = row_losses(&truth, &predicted, self.eps);
         let mut of_classes = Vec::with_capacity(truth.len());
         for class in &truth {
@@ -153,13 +151,29 @@ impl Metric for BalancedLogLoss {
     }
 }
 
-/// Whether the probabilities of a row are divided by their sum.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Normalise {
-    No,
-    Rows,
-    /// After they were clipped to this distance from 0 and 1.
-    Clipped(f64),
+/// What is done with probabilities before the loss is computed.
+#[derive(Debug, Deserialize)]
+struct Preparation {
+    #[serde(default)]
+    normalise: bool,
+    #[serde(default, deserialize_with = "parse_clip_first")]
+    clip_first: Option<f64>,
+}
+
+fn parse_clip_first<'de, D: Deserializer<'de>>(bound: D) -> Result<Option<f64>, D::Error> {
+    distance(bound, "clip_first").map(Some)
+}
+
+impl Preparation {
+    fn probabilities(&self, column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
+        let Some(bound) = self.clip_first else {
+            return floats(column);
+        };
+        column.map_cells(|position, value| match number(value) {
+            Some(p) if !p.is_nan() => Ok(p.clamp(bound, 1.0 - bound)),
+            _ => finite(column, position, value),
+        })
+    }
 }
 
 /// The labels and probabilities of at least two classes: `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a
@@ -173,14 +187,14 @@ impl Classes {
     fn read(
         pair: &Pair<'_>,
         columns: &ColumnSelection,
-        normalise: Normalise,
+        preparation: &Preparation,
     ) -> Result<Self, Refusal> {
         pair.check_same_rows()?;
         let names = columns.select(pair);
         let mut truth = Vec::with_capacity(names.len());
         let mut predicted = Vec::with_capacity(names.len());
         for name in &names {
-            predicted.push(floats(&pair.submission.column(name)?)?);
+            predicted.push(preparation.probabilities(&pair.submission.column(name)?)?);
             let labels = pair.answers.column(name)?;
             if let Some(row) = unknown_label(&labels, names.len()) {
                 return Err(labels.refuse(RefusalKind::Answers, row, "a number in the answers"));
@@ -199,14 +213,9 @@ impl Classes {
             };
             truth = vec![mask(false), mask(true)];
             predicted = vec![p.iter().map(|p| 1.0 - p).collect(), p.clone()];
-        } else if normalise != Normalise::No
+        } else if preparation.normalise
             && let Some(name) = names.first()
         {
-            if let Normalise::Clipped(eps) = normalise {
-                for p in predicted.iter_mut().flatten() {
-                    *p = p.clamp(eps, 1.0 - eps);
-                }
-            }
             divide_by_sums(&pair.submission.column(name)?, &mut predicted)?;
         }
         Ok(Classes { truth, predicted })

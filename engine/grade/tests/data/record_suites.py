@@ -168,9 +168,16 @@ def log_loss(eps, normalise):
 
 
 def log_loss_clipped_first(t, p):
-    y, q = classes(t, p)
+    y, q = (np.array([numbers_or_bools(side[c]) for c in "abc"]).T for side in (t, p))
+    need(np.isfinite(y).all() and not np.isnan(q).any())
     q = np.clip(q, 1e-15, 1 - 1e-15)
-    return np.mean(-(y * np.log(q / q.sum(axis=1)[:, None])).sum(axis=1))
+    return m.log_loss(y, q / q.sum(axis=1)[:, None])
+
+
+def log_loss_clipped_first_of_one(t, p):
+    q = numbers_or_bools(p["y"])
+    need(len(set(t["y"])) == 2 and t["y"].dtype != object and not np.isnan(q).any())
+    return m.log_loss(t["y"], np.clip(q, 1e-15, 1 - 1e-15))
 
 
 def balanced_log_loss(t, p):
@@ -428,7 +435,8 @@ LINES = [
     ({"precision_of_boxes": {"column": "y", "fields": ["confidence", "x_min", "y_min", "width", "height"], "thresholds": [0.5, 0.75], "both_empty": "zero"}},
      Y(["list:boxes: :3", "boxes", "empty"]), Y(["list:boxes: :4", "boxes", "same", "empty", "bad_boxes"]), precision_of_boxes),
     *(({"normalised_gini": {"columns": "y", "ties": ties}}, Y(PLAIN), Y(["tied", "bits", "counts", "fine", "near"]), gini(ties)) for ties in ("quicksort", "reversed_quicksort")),
-    ({"log_loss": {"columns": every, "eps": 1e-15, "normalise": True, "clip_first": True}}, ABC(one_hot), ABC(PROBABILITIES), log_loss_clipped_first),
+    ({"log_loss": {"columns": every, "normalise": True, "clip_first": 1e-15}}, ABC(one_hot), ABC(PROBABILITIES), log_loss_clipped_first),
+    ({"log_loss": {"columns": "y", "clip_first": 1e-15}}, Y(["bits"]), Y(PROBABILITIES), log_loss_clipped_first_of_one),
 ]
 
 
