@@ -154,7 +154,7 @@ impl Grader {
 
     /// Compares the columns that the section names with those of the answers and of the sample submission, as far as they
     /// are known. Returns an error for each column that does not exist: a column of the metric in the answers, a column
-    /// that a submission must have in the sample, and a column of any other rule in either.
+    /// that a submission must have in the sample, an identifier in both, and a column of any other rule in either.
     pub fn missing_columns(
         &self,
         answers: Option<&[String]>,
@@ -164,9 +164,8 @@ impl Grader {
         let renamed: Vec<String> = renamed.flat_map(|rule| rule.columns.clone()).collect();
         let sample = sample.map(|sample| [sample, &renamed].concat());
         let sample = sample.as_deref();
-        let both = answers
-            .zip(sample)
-            .map(|(one, other)| [one, other].concat());
+        let both = answers.zip(sample);
+        let both = both.map(|(one, other)| all_columns(one, other));
         let (answers, sample) = (
             ("the answers have no", answers),
             ("the sample submission has no", sample),
@@ -175,10 +174,15 @@ impl Grader {
             "neither the answers nor the sample submission has a",
             both.as_deref(),
         );
+        let lack = |(_, known): &(_, Option<&[String]>), columns: &[String]| {
+            known.is_some_and(|known| columns.iter().any(|one| !known.contains(one)))
+        };
         let rules = self.spec.rules.iter().map(|rule| {
             let of = match rule.name {
                 "columns" | "exact_columns" => sample,
-                _ => either,
+                _ if !rule.rule.identifies_rows() || lack(&either, &rule.columns) => either,
+                _ if lack(&answers, &rule.columns) => answers,
+                _ => sample,
             };
             (&rule.path, &rule.columns, of)
         });
@@ -201,6 +205,15 @@ impl Grader {
             }
         }
         found
+    }
+
+    /// Returns the columns by which rules pair the rows of both tables.
+    pub fn identifiers(&self) -> Vec<&str> {
+        let rules = self.spec.rules.iter();
+        let rules = rules.filter(|rule| rule.rule.identifies_rows());
+        rules
+            .flat_map(|rule| rule.columns.iter().map(String::as_str))
+            .collect()
     }
 
     /// Returns the columns that these rules and the metric name.
@@ -268,6 +281,12 @@ impl Grader {
         }
         Ok(())
     }
+}
+
+/// Returns the columns of two tables, each once.
+pub fn all_columns(one: &[String], other: &[String]) -> Vec<String> {
+    let others = other.iter().filter(|name| !one.contains(name));
+    one.iter().chain(others).cloned().collect()
 }
 
 #[cfg(test)]

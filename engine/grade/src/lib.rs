@@ -65,7 +65,7 @@ pub mod table {
     pub mod typed;
 }
 
-pub use grader::{GradeOutcome, Grader};
+pub use grader::{GradeOutcome, Grader, all_columns};
 pub use refusal::{Refusal, RefusalKind, RowPolicy};
 pub use spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use table::answers::AnswersError;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
+use prep_spec::alternatives;
 use prep_spec::model::Query;
 use thiserror::Error;
 use tokio::runtime::Builder;
@@ -85,6 +86,16 @@ pub enum NumberError {
         #[from]
         error: QueryError,
     },
+    /// No table has the column.
+    #[error("{}no table has a column `{column}`; {}", place(.error), alternatives(.column, "one of them", .known.iter().map(String::as_str)))]
+    NoColumn {
+        /// The name in the query.
+        column: String,
+        /// The columns of the tables.
+        known: Vec<String>,
+        /// The error of the query.
+        error: QueryError,
+    },
     /// The result has several columns.
     #[error("the result has {0} columns, expected one")]
     Columns(usize),
@@ -118,12 +129,17 @@ fn place(error: &QueryError) -> String {
 const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataType::Utf8];
 
 /// Checks a query whose result is one number, before the columns of its tables are known. A name that is not a column of
-/// a subquery is taken as a column of one of the tables.
+/// a subquery is taken as a column of one of the tables. It must be among the `known` names, if all are known.
 ///
 /// # Errors
 /// If the query is invalid, whatever the types of the columns are.
-pub fn check_number(query: &Query, tables: &[&str]) -> Result<(), NumberError> {
-    let [first, others @ ..] = UNKNOWN_TYPES.map(|kind| plan_with_unknown(query, tables, &kind));
+pub fn check_number(
+    query: &Query,
+    tables: &[&str],
+    known: Option<&[String]>,
+) -> Result<(), NumberError> {
+    let plan = |kind| plan_with_unknown(query, tables, known, &kind);
+    let [first, others @ ..] = UNKNOWN_TYPES.map(plan);
     match others.iter().any(Result::is_ok) {
         true => Ok(()),
         false => first,
@@ -131,7 +147,12 @@ pub fn check_number(query: &Query, tables: &[&str]) -> Result<(), NumberError> {
 }
 
 /// Plans a query over tables that have the columns that the query needs, all of one type.
-fn plan_with_unknown(query: &Query, tables: &[&str], kind: &DataType) -> Result<(), NumberError> {
+fn plan_with_unknown(
+    query: &Query,
+    tables: &[&str],
+    known: Option<&[String]>,
+    kind: &DataType,
+) -> Result<(), NumberError> {
     let column = |name: &str| RelationColumn {
         name: name.to_owned(),
         data_type: kind.clone(),
@@ -151,6 +172,13 @@ fn plan_with_unknown(query: &Query, tables: &[&str], kind: &DataType) -> Result<
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };
+        if let Some(known) = known.filter(|known| known.iter().all(|one| one != missing)) {
+            return Err(NumberError::NoColumn {
+                column: missing.to_owned(),
+                known: known.to_vec(),
+                error,
+            });
+        }
         let lacks = |columns: &[RelationColumn]| columns.iter().all(|one| one.name != missing);
         match columns.iter_mut().find(|columns| lacks(columns)) {
             Some(columns) => columns.push(column(missing)),

@@ -39,12 +39,12 @@ fn array(column: QueryColumn) -> ArrayRef {
     }
 }
 
-/// Checks the query of a metric, before its tables exist.
+/// Checks the query of a metric, before its tables exist. `columns` are the columns of both tables, if they are known.
 ///
 /// # Errors
 /// If the query is invalid for all answers and submissions.
-pub(crate) fn check_query(query: &Query) -> Result<(), String> {
-    prep_sql::check_number(query, &QUERY_TABLES).map_err(|error| error.to_string())
+pub(crate) fn check_query(query: &Query, columns: Option<&[String]>) -> Result<(), String> {
+    prep_sql::check_number(query, &QUERY_TABLES, columns).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
         ];
         assert_eq!(queries.len(), expected.len());
         for (query, expected) in queries.iter().zip(expected) {
-            check_query(&Query::parse(query).unwrap()).unwrap();
+            check_query(&Query::parse(query).unwrap(), None).unwrap();
             let found = score(&own(query));
             assert!(
                 (found - expected).abs() < 1e-12,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use prep_core::chain;
 use prep_grade::metrics::Direction;
-use prep_grade::{GradeOutcome, Grader};
-use prep_spec::Pipeline;
+use prep_grade::{GradeOutcome, Grader, RefusalKind};
+use prep_spec::model::{Grade, Spanned};
+use prep_spec::{Pipeline, Span};
 use prep_steps::{Trial, TrialError};
 use serde_json::{Value, json};
 
@@ -32,34 +33,63 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
         "rules": grade.value.rules,
         "invalid_sample": stated.is_some(),
     });
-    let path = sample.value.clone();
+    let places = Places {
+        answers: grade.value.answers.span,
+        metric: metric_place(grade),
+        sample: sample.clone(),
+    };
     Some(Trial {
         params,
         answers,
         sample: sample.value,
-        span: sample.span,
         grade: Arc::new(move |answers, submission| {
             grade_all(&grader, answers, submission, stated.as_deref())
-                .map_err(|error| error.for_sample(&path))
+                .map_err(|mistake| mistake.in_pipeline(&places))
         }),
     })
+}
+
+/// Returns the position of the metric, or of its query.
+pub(crate) fn metric_place(grade: &Spanned<Grade>) -> Span {
+    let places = &grade.value.places;
+    let place = places.get("/metric/sql").or_else(|| places.get("/metric"));
+    place.copied().unwrap_or(grade.span)
+}
+
+/// The parts of a pipeline that a mistake can concern.
+struct Places {
+    answers: Span,
+    metric: Span,
+    sample: Spanned<String>,
 }
 
 /// A mistake that a trial finds.
 enum Mistake {
     Answers(String),
+    Metric(String),
     Sample(String),
 }
 
 impl Mistake {
-    fn for_sample(self, path: &str) -> TrialError {
+    fn in_pipeline(self, places: &Places) -> TrialError {
         match self {
             Mistake::Answers(cause) => TrialError {
-                message: format!("the answers cannot be read: {cause}"),
+                message: format!("the answers are invalid: {cause}"),
                 help: "correct the output with the answers".to_owned(),
+                span: places.answers,
+            },
+            Mistake::Metric(cause) => TrialError {
+                message: format!("the metric cannot score the sample submission: {cause}"),
+                help: "correct the query of the metric: its result is one row with one number"
+                    .to_owned(),
+                span: places.metric,
             },
             Mistake::Sample(cause) => TrialError {
-                message: format!("the sample submission `{path}` is invalid: {cause}"),
+                message: format!(
+                    "the sample submission `{}` is invalid: {cause}",
+                    places.sample.value
+                ),
+                span: places.sample.span,
                 help:
                     "correct the sample or the rules; if the sample must stay invalid, state why: \
                        `grade: { invalid_sample: REASON }`"
@@ -81,7 +111,12 @@ fn grade_all(
     let grade = |submission| grader.grade_bytes(&frame, submission);
     let of_sample = grade(sample);
     if let (GradeOutcome::Invalid(refusal), None) = (&of_sample, stated) {
-        return Err(Mistake::Sample(refusal.to_string()));
+        let cause = refusal.to_string();
+        return Err(match refusal.kind {
+            RefusalKind::Answers => Mistake::Answers(cause),
+            RefusalKind::Metric => Mistake::Metric(cause),
+            _ => Mistake::Sample(cause),
+        });
     }
     let header = sample.iter().position(|byte| *byte == b'\n');
     let header = header.map_or(sample.len(), |end| end + 1);
@@ -101,6 +136,13 @@ fn grade_all(
     {
         warnings.push(format!(
             "the answers themselves have the score {score} instead of the best one, {best}"
+        ));
+    }
+    if let (Some(sample), Some(answers)) = (of_sample.rounded(), of_answers.rounded())
+        && is_worse(answers, sample, grader.direction())
+    {
+        warnings.push(format!(
+            "the sample submission has a better score than the answers, {sample} and {answers}; check the `direction`"
         ));
     }
     Ok(json!({

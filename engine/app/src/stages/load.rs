@@ -13,7 +13,7 @@ use prep_core::{Failure, KeyRecord};
 use prep_digests::{LockedDataset, Lockfile, Sha256, Trees};
 use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
-use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
+use prep_grade::{GradeSpecError, Grader, PathSegment, Problem, all_columns};
 use prep_spec::model::{Grade, Spanned};
 use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
@@ -23,6 +23,7 @@ use serde::Serialize;
 use crate::bundles::BorrowedBundle;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
+use crate::grading::trial::metric_place;
 use crate::stages::contents::StatedContents;
 use crate::stages::lock;
 use crate::task::{PreparationOptions, RecalledOption, Task, ViewOptions};
@@ -404,33 +405,50 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     let Grade {
         answers, sample, ..
     } = &grade.value;
-    let mut found = check_metric_queries(grade, &grader);
     // Columns of a pipeline with mistakes may be missing because of them.
     if !checked.errors().is_empty() {
-        return found;
+        return check_metric_queries(grade, &grader, None);
     }
     let columns = checked.output_columns(&answers.value);
     let columns = columns.filter(|_| !grader.answers_are_json());
     let of_sample = checked.output_columns(&sample.value);
+    let both = columns.as_deref().zip(of_sample.as_deref());
+    let both = both.map(|(one, other)| all_columns(one, other));
+    let mut found = check_metric_queries(grade, &grader, both.as_deref());
     let missing = grader.missing_columns(columns.as_deref(), of_sample.as_deref());
     let missing = missing.iter();
     found.extend(missing.map(|error| mistake_in_grading(pipeline, grade, error)));
     let mut accepted = pipeline.accepted.iter();
     if !accepted.any(|(name, _)| name.value == PUBLISHED) {
-        for column in scored_columns(&grade.value.rules["metric"], columns.as_deref()) {
+        let mut scored = scored_columns(&grade.value.rules["metric"], columns.as_deref());
+        // A query does not say which columns it compares, but participants have to predict these.
+        if let (false, Some(columns), Some(sample)) =
+            (grader.queries().is_empty(), &columns, &of_sample)
+        {
+            let ids = grader.identifiers();
+            let predicted = columns
+                .iter()
+                .filter(|one| sample.contains(one) && !ids.contains(&one.as_str()));
+            scored.extend(predicted.cloned());
+        }
+        for column in scored {
             found.extend(checked.published_answers(&answers.value, &column));
         }
     }
     found
 }
 
-/// Returns the mistakes in the queries of a metric.
-fn check_metric_queries(grade: &Spanned<Grade>, grader: &Grader) -> Vec<Diagnostic> {
-    let places = &grade.value.places;
-    let place = places.get("/metric/sql").or_else(|| places.get("/metric"));
-    let span = place.copied().unwrap_or(grade.span);
+/// Returns the mistakes in the queries of a metric. `columns` are the columns of the answers and of the sample
+/// submission, if they are known.
+fn check_metric_queries(
+    grade: &Spanned<Grade>,
+    grader: &Grader,
+    columns: Option<&[String]>,
+) -> Vec<Diagnostic> {
+    let span = metric_place(grade);
     let queries = grader.queries().into_iter();
-    let wrong = queries.filter_map(|query| grading::metric_query::check_query(query).err());
+    let wrong =
+        queries.filter_map(|query| grading::metric_query::check_query(query, columns).err());
     let wrong = wrong.map(|message| format!("grade.metric: the query of the metric: {message}"));
     wrong
         .map(|message| Diagnostic::error("grade", span, message))
@@ -567,6 +585,14 @@ grade:
             ("SELECT avg(y), max(y) FROM answers", "2 columns"),
             ("SELECT 'a' || id FROM answers LIMIT 1", "expected a number"),
             ("SELECT t.z FROM (SELECT y FROM answers) t", "z"),
+            (
+                "SELECT avg(yy) FROM answers",
+                "1:12: no table has a column `yy`; one of them has id, y",
+            ),
+            (
+                "SELECT avg(s.score) FROM submission s",
+                "1:12: no table has a column `score`",
+            ),
         ] {
             let shown = with(query, direction).unwrap_err().to_string();
             assert!(shown.starts_with("a.yaml:13:"), "{query}: {shown}");
@@ -578,8 +604,8 @@ grade:
         assert!(without.contains("`direction` is missing"), "{without}");
         for query in [
             "SELECT avg(abs(a.y - s.y)) FROM answers a JOIN submission s USING (id)",
-            "SELECT avg(CASE WHEN label = 'x' THEN p ELSE 0 END) FROM (SELECT * FROM submission) t",
-            "SELECT count(*) FROM answers WHERE strpos(name, 'x') > 0 AND n > 1",
+            "SELECT avg(CASE WHEN y = 'x' THEN id ELSE 0 END) FROM (SELECT * FROM submission) t",
+            "SELECT count(*) FROM answers WHERE strpos(y, 'x') > 0 AND id > 1",
         ] {
             with(query, direction).unwrap();
         }

@@ -137,9 +137,9 @@ pub struct Summary {
     /// were not graded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<serde_json::Value>,
-    /// Whether they were graded in this run, and the pipeline is not a built-in one.
+    /// Whether a user sees them: the pipeline is not a built-in one, and they were graded in this run or have warnings.
     #[serde(skip)]
-    pub is_own_trial: bool,
+    pub shows_trial: bool,
     pub failures: Vec<StepFailure>,
 }
 
@@ -200,6 +200,10 @@ impl Summary {
         });
         let (trial, has_run) =
             trial.map_or((None, false), |(trial, has_run)| (Some(trial), has_run));
+        let warnings = trial
+            .as_ref()
+            .and_then(|trial| trial["warnings"].as_array());
+        let has_warnings = warnings.is_some_and(|warnings| !warnings.is_empty());
         let is_own = competition.entry.own_files() != Some(Vec::new());
         Summary {
             id: id.clone(),
@@ -218,7 +222,7 @@ impl Summary {
                 .unwrap_or_default(),
             borrowed: competition.borrowed.clone(),
             trial,
-            is_own_trial: has_run && is_own,
+            shows_trial: is_own && (has_run || has_warnings),
             as_last_time: competition.recalled().map(|one| one.name).collect(),
             failures,
         }

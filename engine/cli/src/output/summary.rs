@@ -64,7 +64,7 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
             ));
         }
     }
-    for summary in preparation.summaries.iter().filter(|one| one.is_own_trial) {
+    for summary in preparation.summaries.iter().filter(|one| one.shows_trial) {
         let Some(trial) = &summary.trial else {
             continue;
         };

@@ -22,6 +22,11 @@ pub trait Rule: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether the columns of the rule are identifiers that both tables need.
+    fn identifies_rows(&self) -> bool {
+        false
+    }
+
     /// Returns how the rule checks or changes the number of rows, regardless of their content.
     fn rows(&self) -> RowPolicy {
         match self.is_about_shape() {

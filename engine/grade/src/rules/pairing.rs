@@ -67,6 +67,10 @@ struct Align {
 }
 
 impl Rule for Align {
+    fn identifies_rows(&self) -> bool {
+        true
+    }
+
     fn rows(&self) -> RowPolicy {
         match (self.check, self.surplus) {
             (Check::Equal, Surplus::Refuse) => RowPolicy::Times(1),
@@ -130,6 +134,10 @@ struct AlignGroups {
 }
 
 impl Rule for AlignGroups {
+    fn identifies_rows(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let (left, right) = self.pairs(pair)?;
         pair.answers.select(left);
@@ -225,6 +233,10 @@ struct Join {
 }
 
 impl Rule for Join {
+    fn identifies_rows(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let (of_answers, of_submission) = self.pairs(pair)?;
         pair.answers.select(of_answers);

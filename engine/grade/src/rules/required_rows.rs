@@ -133,6 +133,10 @@ struct SameIds {
 }
 
 impl Rule for SameIds {
+    fn identifies_rows(&self) -> bool {
+        true
+    }
+
     fn rows(&self) -> RowPolicy {
         RowPolicy::Kept
     }

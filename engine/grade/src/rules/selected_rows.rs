@@ -205,6 +205,10 @@ struct DropUnknown {
 }
 
 impl Rule for DropUnknown {
+    fn identifies_rows(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let (answers, submission) = pair.both(&self.column)?;
         let known: HashSet<_> = (0..answers.len()).map(|row| key(&answers, row)).collect();

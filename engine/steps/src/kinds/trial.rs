@@ -30,8 +30,6 @@ pub struct Trial {
     pub answers: String,
     /// Path of the sample submission.
     pub sample: String,
-    /// Position of errors in the pipeline.
-    pub span: Span,
     /// Grades, given the contents of the answers and of the sample submission. Returns a result for people and programs.
     pub grade: Arc<GradeFunction>,
 }
@@ -48,6 +46,8 @@ pub struct TrialError {
     pub message: String,
     /// The suggested action.
     pub help: String,
+    /// Position of the mistake in the pipeline.
+    pub span: Span,
 }
 
 /// Returns the step. `inside` has the paths of both files within their inputs, if these are directories.
@@ -68,7 +68,7 @@ pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
         }
         let graded = (trial.grade)(&read(context, &answers)?, &read(context, &sample)?);
         let graded = graded.map_err(|error| {
-            let (subject, help) = (Subject::At(trial.span), Some(error.help.clone()));
+            let (subject, help) = (Subject::At(error.span), Some(error.help.clone()));
             error_at_with_help(Failure::Check, subject, error, help)
         })?;
         Ok(outcome_of(graded))

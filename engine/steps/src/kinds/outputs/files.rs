@@ -103,7 +103,7 @@ fn repeated_help(query: &Query) -> String {
     let tables = query.tables.iter().map(|table| format!("`{table}`"));
     match query.tables.len() {
         0 | 1 => format!(
-            "select each file of {} once: SELECT DISTINCT file, path FROM ...",
+            "if a join in {} matches several rows, join on columns that identify one row; to keep its rows, write SELECT DISTINCT file, path FROM ...",
             joined(tables, MAX_TABLES)
         ),
         _ => format!(

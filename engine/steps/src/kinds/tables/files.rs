@@ -159,7 +159,16 @@ fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let (ours, theirs): (Vec<&str>, Vec<&str>) =
         (pattern.split('/').collect(), path.split('/').collect());
     let last = ours.len() - 1;
-    if ours.len() != theirs.len() || ours.contains(&"**") {
+    if ours.contains(&"**") {
+        return None;
+    }
+    if theirs.len() == ours.len() + 1 {
+        // For example the name of an archive.
+        let (first, rest) = path.split_once('/')?;
+        let found = similar_pattern(pattern, rest)?;
+        return Some(format!("{first}/{found}"));
+    }
+    if ours.len() != theirs.len() {
         return None;
     }
     let parts = ours.iter().zip(theirs).enumerate();
