@@ -333,6 +333,52 @@ fn the_id_is_the_column_by_which_grading_pairs_rows() {
     }
 }
 
+/// Answers that are texts, `different` of them, in a table of many items. The files show the answers in a column of the
+/// test table and in the sample submission, or answers of other items.
+fn texts(different: usize, shown: &dyn Fn(usize) -> usize) -> Data {
+    let mut data = Data::default();
+    let id = |number: usize| format!("n{:05x}", draw(number, 1 << 20));
+    let answer = |number: usize| format!("breed {}", draw(number * 5, different));
+    data.table(
+        "train.csv",
+        "id,a,y",
+        (1000..1400)
+            .map(|number| format!("{},{},{}", id(number), draw(number, 90), answer(number))),
+    );
+    let test = |number: usize| {
+        format!(
+            "{},{},{}",
+            id(number),
+            draw(number, 90),
+            answer(shown(number))
+        )
+    };
+    data.table("test.csv", "id,a,note", (0..150).map(test));
+    let sample = |number: usize| format!("{},{}", id(number), answer(shown(number)));
+    data.table("sample_submission.csv", "id,y", (0..150).map(sample));
+    data.answers = (0..150)
+        .map(|number| (id(number), answer(number)))
+        .collect();
+    data
+}
+
+/// Texts are answers that no statistic examines if most of them are different.
+#[test]
+fn texts_that_are_the_answers_are_found() {
+    for different in [3, 30, 40, 60, 1_000_000] {
+        let report = texts(different, &|number| number).search(None);
+        let is_leak = |detector: &str| {
+            let mut findings = report.findings.iter();
+            findings.any(|one| one.detector == detector && one.level == LeakLevel::Leak)
+        };
+        assert!(
+            is_leak("column") || is_leak("sample"),
+            "{different}: {report:?}"
+        );
+        texts(different, &|number| 149 - number).assert_silent("texts of other items", None);
+    }
+}
+
 /// A few items whose answers are numbers.
 fn few(items: usize) -> Data {
     let mut data = Data::default();

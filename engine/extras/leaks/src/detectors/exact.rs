@@ -248,9 +248,11 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
             answers: label.values.iter().collect(),
             sources: &sources,
         };
-        // With many items, other detectors find single values, even if only most of them are the answers.
-        let has_few_items = view.world.ids.len() < MIN_ITEMS;
-        let single = has_few_items.then(|| search.single()).flatten();
+        // With many items, other detectors find single values, even if only most of them are the answers. They do not
+        // examine free texts.
+        let mut examined = view.targets().filter(|_| view.world.ids.len() >= MIN_ITEMS);
+        let is_examined = examined.any(|(one, _)| one.name == label.name);
+        let single = (!is_examined).then(|| search.single()).flatten();
         found.extend(single.or_else(|| search.pairs()));
     }
     found
