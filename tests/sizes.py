@@ -19,7 +19,7 @@ BUDGETS = {
     "leaks": 7_700,
     "remote": 2_920,
     "report": 2_530,
-    "draft": 1_760,
+    "draft": 1_810,
     "serve": 1_389,
     "experiments": 640,
     "mcp": 492,

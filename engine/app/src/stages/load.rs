@@ -421,7 +421,7 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     let mut accepted = pipeline.accepted.iter();
     if !accepted.any(|(name, _)| name.value == PUBLISHED) {
         let mut scored = scored_columns(&grade.value.rules["metric"], columns.as_deref());
-        // A query does not say which columns it compares, but participants have to predict these.
+        // A query can read any column of the answers, so the columns that participants predict are examined.
         if let (false, Some(columns), Some(sample)) =
             (grader.queries().is_empty(), &columns, &of_sample)
         {

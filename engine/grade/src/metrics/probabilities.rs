@@ -151,7 +151,7 @@ impl Metric for BalancedLogLoss {
     }
 }
 
-/// What is done with probabilities before the loss is computed.
+/// The changes of probabilities before the loss is computed.
 #[derive(Debug, Deserialize)]
 struct Preparation {
     #[serde(default)]
