@@ -10,7 +10,6 @@ use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
 use clap_complete::env::{CompleteEnv, Shells};
-use prep_app::set_names;
 use prep_spec::BASE_VARIANT;
 
 use crate::args;
@@ -54,7 +53,7 @@ fn with_values(arg: Arg, is_show: bool) -> Arg {
     }
     let is_id = is_named("ID");
     let values: fn() -> Vec<CompletionCandidate> = match arg.get_id().as_str() {
-        "set" => || set_names().map(CompletionCandidate::new).collect(),
+        "set" => || found(sets),
         "variant" => || found(variants),
         "remote" => || found(remotes),
         _ if is_id && is_show => || found(ids_or_tables),
@@ -79,6 +78,11 @@ fn ids(session: &CliSession) -> Found {
     let catalog = session.catalog()?;
     let ids = catalog.iter().map(|entry| &entry.id);
     Ok(ids.map(CompletionCandidate::new).collect())
+}
+
+fn sets(session: &CliSession) -> Found {
+    let names = session.catalog()?.set_names().into_iter();
+    Ok(names.map(CompletionCandidate::new).collect())
 }
 
 /// Returns the ids and paths that begin with a text.

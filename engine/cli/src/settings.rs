@@ -43,6 +43,19 @@ impl Environment {
             .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
     }
 
+    /// Returns the user's directory of data that programs keep: `XDG_DATA_HOME`, otherwise the system's default in the home
+    /// directory.
+    fn user_data(&self) -> Option<PathBuf> {
+        let usual = if cfg!(target_os = "macos") {
+            "Library/Application Support"
+        } else {
+            ".local/share"
+        };
+        self.path("XDG_DATA_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
+    }
+
     /// Returns the places from which settings are read.
     fn places(&self) -> Directories {
         let config = self
@@ -190,6 +203,8 @@ impl CliSession {
             chooser.path("pipelines", global.pipelines.as_ref(), PIPELINES, |file| {
                 &file.pipelines
             })?;
+        let packs = chooser.path("packs", None, PACKS, |file| &file.packs)?;
+        let packs = packs.or_else(|| Some(environment.user_data()?.join("prep/packs")));
         let source = chooser.path("source", None, SOURCE, |file| &file.source)?;
         let link_mode = chooser.choose(
             "link_mode",
@@ -249,6 +264,7 @@ impl CliSession {
             data_dir,
             store_dir,
             pipelines,
+            packs,
             jobs,
             memory: memory
                 .transpose()?
@@ -288,6 +304,7 @@ fn color(global: &Global, environment: &Environment) -> Color {
 const DATA_DIR: &str = "MLE_BENCH_DATA_DIR";
 const CACHE_DIR: &str = "PREP_CACHE_DIR";
 const PIPELINES: &str = "PREP_PIPELINES";
+const PACKS: &str = "PREP_PACKS";
 const SOURCE: &str = "PREP_SOURCE";
 const LINK_MODE: &str = "PREP_LINK_MODE";
 const DESCRIPTIONS: &str = "PREP_DESCRIPTIONS";
@@ -440,6 +457,7 @@ mod tests {
         assert!(settings.store_dir.ends_with("prep"));
         assert_eq!((settings.jobs, settings.memory), (8, 16 << 30));
         assert_eq!(settings.pipelines, None);
+        assert!(settings.packs.unwrap().ends_with("prep/packs"));
         assert_eq!(color(&Global::default(), &bare(|_| None)), Color::Auto);
     }
 
@@ -474,6 +492,10 @@ mod tests {
         assert_eq!(
             settings.pipelines.as_deref(),
             Some(Path::new("/env/PREP_PIPELINES"))
+        );
+        assert_eq!(
+            settings.packs.as_deref(),
+            Some(Path::new("/env/PREP_PACKS"))
         );
         assert_eq!(color(&Global::default(), &environment), Color::Never);
         let global = Global {

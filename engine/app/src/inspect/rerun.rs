@@ -132,7 +132,8 @@ pub fn rerun(
     Ok(all)
 }
 
-fn different_jobs(jobs: usize) -> usize {
+/// Returns a number of jobs other than `jobs`, for a run that must give the same results.
+pub(crate) fn different_jobs(jobs: usize) -> usize {
     match jobs {
         0 | 1 => 2,
         more => more / 2,
