@@ -917,3 +917,66 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         .code(2)
         .says(&["did you mean `lab`?"]);
 }
+
+#[test]
+fn mle_dojo_reads_an_export() {
+    let sandbox = with_pack();
+    sandbox.write(
+        &format!("{PACKS}/lab/harbour/public_leaderboard.csv"),
+        "score\n0.95\n0.5\n",
+    );
+    sandbox.run_well("lab/harbour");
+    let export = |more: &[&str]| {
+        let arguments = ["export", "lab/harbour", "--layout", "dojo"];
+        sandbox.prep(&[&arguments[..], more].concat())
+    };
+    export(&["-o", "all", "--private"]).code(0);
+    let home = sandbox.path("all/harbour");
+    let read = |path: &str| {
+        fs::read_to_string(home.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let prepared = sandbox.prepared("lab/harbour");
+    let ours = |path: &str| fs::read_to_string(prepared.join(path)).expect("a file");
+    assert_eq!(
+        read("data/private/test_answer.csv"),
+        ours("private/test.csv")
+    );
+    assert_eq!(
+        read("data/public/sample_submission.csv"),
+        ours("public/sample_submission.csv")
+    );
+    for place in ["data/public/description.txt", "info/description.txt"] {
+        assert_eq!(read(place), ours("public/description.md"));
+    }
+    for place in ["data/private", "info"] {
+        assert_eq!(
+            read(&format!("{place}/private_leaderboard.csv")),
+            "rank,score\n1,0.9\n2,0.8\n3,0.5\n"
+        );
+        assert_eq!(
+            read(&format!("{place}/public_leaderboard.csv")),
+            "rank,score\n1,0.95\n2,0.5\n"
+        );
+    }
+    assert_eq!(
+        names_in(&home.join("data/public")),
+        [
+            "description.txt",
+            "sample_submission.csv",
+            "test.csv",
+            "train.csv"
+        ]
+    );
+    assert_eq!(names_in(&home), ["data", "info", "manifest.json"]);
+    export(&["-o", "public"]).code(0);
+    assert_eq!(names_in(&sandbox.path("public/harbour/data")), ["public"]);
+    export(&["-o", "all.tar", "--private"]).code(0);
+    // Without the option, a pack's own layout applies.
+    sandbox
+        .prep(&["export", "lab/harbour", "-o", "plain"])
+        .code(0);
+    assert_eq!(
+        names_in(&sandbox.path("plain/lab/harbour/prepared")),
+        ["public"]
+    );
+}
