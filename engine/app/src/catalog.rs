@@ -134,27 +134,21 @@ impl Catalog {
     /// # Errors
     /// Returns an error if there is no such set, or if the pack cannot be used.
     pub fn set(&self, name: &str) -> Result<Vec<String>, Error> {
-        let (pack, set) = match name.split_once('/') {
-            Some((pack, set)) => (pack, Some(set)),
-            None => (name, None),
-        };
-        let benchmark = |name| {
-            let ids = competition_set(name)?.into_iter();
-            Ok(ids.map(str::to_owned).collect())
-        };
+        let (pack, set) = name.split_once('/').unwrap_or((name, ""));
         let Some(found) = self.packs.get(pack) else {
-            return match pack {
-                BUILT_IN_PACK => benchmark(set.unwrap_or(ALL)),
-                _ => benchmark(name).map_err(|error: Error| {
-                    let near = prep_spec::nearest(name, self.packs.keys().map(String::as_str));
-                    error.suggest(near)
-                }),
+            let listed = match (pack, set) {
+                (BUILT_IN_PACK, "") => ALL,
+                (BUILT_IN_PACK, set) => set,
+                _ => name,
             };
+            let near = prep_spec::nearest(name, self.packs.keys().map(String::as_str));
+            let ids = competition_set(listed).map_err(|error| error.suggest(near))?;
+            return Ok(ids.into_iter().map(str::to_owned).collect());
         };
         let found = found.as_ref().map_err(Clone::clone)?;
         let names: Vec<&String> = match set {
-            None => found.competitions.keys().collect(),
-            Some(set) => {
+            "" => found.competitions.keys().collect(),
+            set => {
                 let unknown = || {
                     let message = format!("the pack `{pack}` has no set `{set}`");
                     let sets = found.sets.keys().map(String::as_str);

@@ -37,8 +37,7 @@ pub fn draft(
     id: &str,
     choices: &DraftChoices,
 ) -> Result<Draft, Error> {
-    let parsed = id.parse::<CompetitionId>();
-    if !parsed.is_ok_and(|id| id.pack().is_none()) {
+    if id.contains('/') || id.parse::<CompetitionId>().is_err() {
         let message = format!("`{id}` cannot be the name of a competition");
         return Err(Error::request(message).help("use letters, digits and `-`, as Kaggle does"));
     }

@@ -76,7 +76,7 @@ pub use inspect::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, 
 pub use inspect::runs::diff_runs;
 pub use jobs::{JobPlan, Slurm, Unit, kubernetes, slurm, unit};
 pub use packs::add::{PackOrigin, add_pack, remove_pack};
-pub use packs::check::{LeakCounts, NOT_REPRODUCIBLE, PackCheck, PackChecks, SILENT_FAILURE};
+pub use packs::check::{NOT_REPRODUCIBLE, PackCheck, PackChecks, SILENT_FAILURE};
 pub use packs::lock::LockComparison;
 pub use packs::{InstalledPack, installed_packs};
 pub use permissions::{Permission, PermissionCheck};

@@ -10,6 +10,7 @@ use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
 use clap_complete::env::{CompleteEnv, Shells};
+use prep_app::installed_packs;
 use prep_spec::BASE_VARIANT;
 
 use crate::args;
@@ -55,6 +56,7 @@ fn with_values(arg: Arg, is_show: bool) -> Arg {
     let values: fn() -> Vec<CompletionCandidate> = match arg.get_id().as_str() {
         "set" => || found(sets),
         "variant" => || found(variants),
+        "pack" => || found(packs),
         "remote" => || found(remotes),
         _ if is_id && is_show => || found(ids_or_tables),
         _ if is_id => || found(ids),
@@ -78,6 +80,13 @@ fn ids(session: &CliSession) -> Found {
     let catalog = session.catalog()?;
     let ids = catalog.iter().map(|entry| &entry.id);
     Ok(ids.map(CompletionCandidate::new).collect())
+}
+
+fn packs(session: &CliSession) -> Found {
+    let packs = installed_packs(&session.settings)?.into_iter();
+    Ok(packs
+        .map(|pack| CompletionCandidate::new(pack.name))
+        .collect())
 }
 
 fn sets(session: &CliSession) -> Found {

@@ -89,13 +89,7 @@ impl Selection {
             return Err(CliError::usage("no competition is selected")
                 .help("name one, or a set with --lite, --all, --set NAME or --ids-from FILE"));
         }
-        // Other selections do not depend on the catalog.
-        let needs_catalog = self.all || !self.set.is_empty() || self.closed_after.is_some();
-        let catalog = match needs_catalog {
-            true => session.catalog()?,
-            false => Catalog::embedded(),
-        };
-        let (ids, undated) = self.ids_in(&catalog)?;
+        let (ids, undated) = self.ids_in(&session.catalog()?)?;
         if undated > 0 {
             session.printer.message(format!(
                 "{} left out, because no pack states when they closed",

@@ -31,40 +31,39 @@ impl Environment {
         self.set(name).map(PathBuf::from)
     }
 
-    /// Returns the user's cache directory: `XDG_CACHE_HOME`, otherwise the system's default in the home directory.
-    fn cache_home(&self) -> Option<PathBuf> {
-        let usual = if cfg!(target_os = "macos") {
-            "Library/Caches"
-        } else {
-            ".cache"
-        };
-        self.path("XDG_CACHE_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
+    /// Returns a directory of the user: that of the variable, otherwise `usual` in the home directory.
+    fn base(&self, variable: &str, usual: &str) -> Option<PathBuf> {
+        let set = self.path(variable).filter(|path| path.is_absolute());
+        set.or_else(|| self.home.as_ref().map(|home| home.join(usual)))
     }
 
-    /// Returns the user's directory of data that programs keep: `XDG_DATA_HOME`, otherwise the system's default in the home
-    /// directory.
-    fn user_data(&self) -> Option<PathBuf> {
-        let usual = if cfg!(target_os = "macos") {
+    /// Returns the user's cache directory.
+    fn cache_home(&self) -> Option<PathBuf> {
+        let is_mac = cfg!(target_os = "macos");
+        self.base(
+            "XDG_CACHE_HOME",
+            if is_mac { "Library/Caches" } else { ".cache" },
+        )
+    }
+
+    /// Returns the default directory of packs, which is not in the cache because users cannot compute packs again.
+    fn packs(&self) -> Option<PathBuf> {
+        let is_mac = cfg!(target_os = "macos");
+        let usual = if is_mac {
             "Library/Application Support"
         } else {
             ".local/share"
         };
-        self.path("XDG_DATA_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
+        Some(self.base("XDG_DATA_HOME", usual)?.join("prep/packs"))
     }
 
     /// Returns the places from which settings are read.
     fn places(&self) -> Directories {
-        let config = self
-            .path("XDG_CONFIG_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| self.home.as_ref().map(|home| home.join(".config")));
         Directories {
             variable: self.variable,
-            config_dir: config.map(|config| config.join("prep")),
+            config_dir: self
+                .base("XDG_CONFIG_HOME", ".config")
+                .map(|config| config.join("prep")),
             home: self.home.clone(),
             current_dir: self.current_dir.clone(),
             origins: Vec::new(),
@@ -204,7 +203,7 @@ impl CliSession {
                 &file.pipelines
             })?;
         let packs = chooser.path("packs", None, PACKS, |file| &file.packs)?;
-        let packs = packs.or_else(|| Some(environment.user_data()?.join("prep/packs")));
+        let packs = packs.or_else(|| environment.packs());
         let source = chooser.path("source", None, SOURCE, |file| &file.source)?;
         let link_mode = chooser.choose(
             "link_mode",

@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::parse::ParseState;
+use crate::parse::{Fields, ParseState};
 use crate::text::diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use crate::text::suggest::nearest;
 use crate::text::yaml::{self, MappingEntry, YamlNode};
 use crate::variant::variant_of_directory;
-use crate::words::{KeyType, Section, SectionKey, Vocabulary, Word};
+use crate::words::{KeyType, Section, SectionKey, Vocabulary};
 
 /// The name of the pack of the built-in competitions. Their ids have no prefix.
 pub const BUILT_IN_PACK: &str = "mle-bench";
@@ -32,31 +32,11 @@ const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 /// ```
 /// use prep_spec::CompetitionId;
 /// let id: CompetitionId = "mle-dojo/DontGetKicked".parse().unwrap();
-/// assert_eq!((id.pack(), id.name()), (Some("mle-dojo"), "DontGetKicked"));
+/// assert_eq!(id.to_string(), "mle-dojo/DontGetKicked");
 /// assert!("mle-dojo/../x".parse::<CompetitionId>().is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CompetitionId(String);
-
-impl CompetitionId {
-    /// Creates the id of the competition `name` of a pack.
-    ///
-    /// # Errors
-    /// Returns the reason if one of the names is not valid.
-    pub fn of_pack(pack: &str, name: &str) -> Result<CompetitionId, String> {
-        format!("{pack}/{name}").parse()
-    }
-
-    /// Returns the name of the pack. `None` for a competition without a pack.
-    pub fn pack(&self) -> Option<&str> {
-        self.0.split_once('/').map(|(pack, _)| pack)
-    }
-
-    /// Returns the id without the pack.
-    pub fn name(&self) -> &str {
-        self.0.split_once('/').map_or(&self.0, |(_, name)| name)
-    }
-}
 
 impl fmt::Display for CompetitionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,28 +116,23 @@ impl FromStr for Day {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Day, String> {
-        let number = |range| {
-            let digits: &str = text.get(range)?;
-            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-            digits.parse::<u32>().ok().filter(|_| is_number)
-        };
-        let is_dashed = text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
-        let parts = (number(0..4), number(5..7), number(8..10));
-        let is_day = match parts {
-            (Some(year), Some(month @ 1..=12), Some(day)) => {
+        let parts: Vec<u32> = text.split('-').flat_map(str::parse).collect();
+        let is_day = match parts[..] {
+            [year, month, day] => {
                 let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
                 let last = match month {
                     2 => 28 + u32::from(is_leap),
                     4 | 6 | 9 | 11 => 30,
-                    _ => 31,
+                    1..=12 => 31,
+                    _ => 0,
                 };
-                (1..=last).contains(&day)
+                (1..=last).contains(&day) && text == format!("{year:04}-{month:02}-{day:02}")
             }
             _ => false,
         };
-        match is_dashed && is_day && text.len() == 10 {
+        match is_day {
             true => Ok(Day(text.to_owned())),
-            false => Err(format!("`{text}` is not a day; write it as 2026-01-31")),
+            false => Err("it is not a day such as 2026-01-31".to_owned()),
         }
     }
 }
@@ -186,7 +161,7 @@ impl FromStr for PackLayout {
         match text {
             "mle-bench" => Ok(PackLayout::MleBench),
             "dojo" => Ok(PackLayout::Dojo),
-            _ => Err(format!("`{text}` is not a layout; write mle-bench or dojo")),
+            _ => Err("it is neither `mle-bench` nor `dojo`".to_owned()),
         }
     }
 }
@@ -234,93 +209,49 @@ impl Pack {
     }
 }
 
+const fn required(name: &'static str, example: &'static str) -> SectionKey {
+    SectionKey::required(name, KeyType::Text, "", example)
+}
+
+const fn optional(name: &'static str) -> SectionKey {
+    SectionKey::optional(name, KeyType::Text, "", "")
+}
+
+// The page about packs describes the keys.
 static PACK: Section = Section {
     name: "the pack",
-    doc: "The file `pack.yaml` describes a pack of competitions.",
+    doc: "",
     keys: &[
-        SectionKey::required("name", KeyType::Text, "Name of the pack.", "mle-dojo"),
-        SectionKey::required(
-            "version",
-            KeyType::Text,
-            "Version of its files.",
-            "2026.1.31",
-        ),
-        SectionKey::optional(
-            "upstream",
-            KeyType::Section(&UPSTREAM),
-            "The repository from which the pack was derived.",
-            "{ repository: https://github.com/a/b, commit: 667a8fd }",
-        ),
-        SectionKey::optional(
-            "licences",
-            KeyType::Section(&LICENCES),
-            "Licences of the files of the pack and of upstream.",
-            "{ pack: MIT, upstream: MIT }",
-        ),
-        SectionKey::optional(
-            "layout",
-            KeyType::Word(LAYOUTS),
-            "Layout of exported data.",
-            "dojo",
-        ),
-        SectionKey::optional("sets", KeyType::Lists, "Ids by set.", "{ tabular: [a, b] }"),
-        SectionKey::required(
-            "competitions",
-            KeyType::Section(&COMPETITION),
-            "The competitions, by id.",
-            "{ my-competition: { launched: 2026-01-01 } }",
-        ),
+        required("name", "my-pack"),
+        required("version", "2026.1"),
+        optional("upstream"),
+        optional("licences"),
+        optional("layout"),
+        optional("sets"),
+        required("competitions", "{ my-competition: {} }"),
     ],
 };
 
 static UPSTREAM: Section = Section {
     name: "`upstream`",
-    doc: "The repository from which the pack was derived.",
+    doc: "",
     keys: &[
-        SectionKey::required(
-            "repository",
-            KeyType::Url,
-            "Address of the repository.",
-            "https://github.com/a/b",
-        ),
-        SectionKey::required("commit", KeyType::Text, "Its commit.", "667a8fd"),
+        required("repository", "https://github.com/a/b"),
+        required("commit", "667a8fd"),
     ],
 };
 
 static LICENCES: Section = Section {
     name: "`licences`",
-    doc: "Licences, as SPDX expressions or in words.",
-    keys: &[
-        SectionKey::optional("pack", KeyType::Text, "Of the files of the pack.", "MIT"),
-        SectionKey::optional("upstream", KeyType::Text, "Of upstream's files.", "MIT"),
-    ],
+    doc: "",
+    keys: &[optional("pack"), optional("upstream")],
 };
 
 static COMPETITION: Section = Section {
     name: "the competition",
-    doc: "Facts about a competition on Kaggle.",
-    keys: &[
-        SectionKey::optional("launched", KeyType::Text, "Its first day.", "2011-09-30"),
-        SectionKey::optional("closed", KeyType::Text, "Its last day.", "2012-01-05"),
-        SectionKey::optional(
-            "rules",
-            KeyType::Url,
-            "Address of its rules.",
-            "https://www.kaggle.com/c/a/rules",
-        ),
-    ],
+    doc: "",
+    keys: &[optional("launched"), optional("closed"), optional("rules")],
 };
-
-static LAYOUTS: &[Word] = &[
-    Word {
-        name: "mle-bench",
-        doc: "`ID/prepared/{public,private}`",
-    },
-    Word {
-        name: "dojo",
-        doc: "`ID/data/{public,private}`",
-    },
-];
 
 /// Parses a `pack.yaml`.
 ///
@@ -345,43 +276,37 @@ pub fn read_pack(file_name: &str, text: &str) -> Result<Pack, Diagnostics> {
 
 fn pack(state: &mut ParseState, root: &YamlNode) -> Option<Pack> {
     let fields = state.fields(root, &PACK)?;
-    let mut pack = Pack::default();
-    if let Some(node) = fields.get("name") {
-        pack.name = state.checked(node, "the name of a pack", check_pack_name)?;
-    }
-    if let Some(node) = fields.get("version") {
-        pack.version = state.checked(node, "a version", check_version)?;
-    }
-    if let Some(upstream) = fields.get("upstream") {
-        let upstream = state.fields(upstream, &UPSTREAM)?;
-        let repository = upstream.get("repository");
-        pack.repository = repository.and_then(|node| state.checked(node, "an address", check_url));
-        let commit = upstream.get("commit");
-        pack.commit = commit.and_then(|node| state.checked(node, "a commit", check_version));
-    }
-    if let Some(licences) = fields.get("licences") {
-        let licences = state.fields(licences, &LICENCES)?;
-        let mut text = |key| Some(state.text(licences.get(key)?, "a licence")?.value);
-        (pack.licence, pack.upstream_licence) = (text("pack"), text("upstream"));
-    }
-    let layout = fields.get("layout");
-    let layout = layout.and_then(|node| state.word(node, LAYOUTS));
-    pack.layout = layout
-        .and_then(|word| word.parse().ok())
-        .unwrap_or_default();
-    if let Some(node) = fields.get("competitions") {
-        pack.competitions = competitions(state, node)?;
-    }
-    if let Some(node) = fields.get("sets") {
-        pack.sets = sets(state, node, &pack.competitions)?;
-    }
-    Some(pack)
+    let mut inner = |key, section| state.fields(fields.get(key)?, section);
+    let upstream = inner("upstream", &UPSTREAM);
+    let licences = inner("licences", &LICENCES);
+    let (upstream, licences) = (upstream.as_ref(), licences.as_ref());
+    let competitions = fields.get("competitions");
+    let competitions = competitions.and_then(|node| competitions_of(state, node));
+    let competitions = competitions.unwrap_or_default();
+    let sets = fields.get("sets");
+    let sets = sets.and_then(|node| sets_of(state, node, &competitions));
+    let fields = Some(&fields);
+    let layout = state.checked(fields, "layout", |text| {
+        text.parse::<PackLayout>().map(drop)
+    });
+    Some(Pack {
+        name: state.checked(fields, "name", check_pack_name)?,
+        version: state.checked(fields, "version", check_version)?,
+        repository: state.checked(upstream, "repository", check_url),
+        commit: state.checked(upstream, "commit", check_version),
+        licence: state.checked(licences, "pack", |_| Ok(())),
+        upstream_licence: state.checked(licences, "upstream", |_| Ok(())),
+        layout: layout
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_default(),
+        sets: sets.unwrap_or_default(),
+        competitions,
+    })
 }
 
-fn competitions(
-    state: &mut ParseState,
-    node: &YamlNode,
-) -> Option<BTreeMap<String, CompetitionFacts>> {
+type Competitions = BTreeMap<String, CompetitionFacts>;
+
+fn competitions_of(state: &mut ParseState, node: &YamlNode) -> Option<Competitions> {
     let entries = state.entries(
         node,
         "competitions by id",
@@ -400,20 +325,19 @@ fn competitions(
             let found = Diagnostic::error("duplicate-key", entry.key_span, message);
             state.report(found.label(first.key_span, "first here"));
         }
-        let mut facts = CompetitionFacts::default();
-        if !entry.value.is_null()
-            && let Some(fields) = state.fields(&entry.value, &COMPETITION)
-        {
-            let mut day = |key| {
-                let text = state.text(fields.get(key)?, "a day")?;
-                let day = text.value.parse::<Day>();
-                let wrong = |message| Diagnostic::error("bad-value", text.span, message);
-                day.map_err(|message| state.report(wrong(message))).ok()
-            };
-            (facts.launched, facts.closed) = (day("launched"), day("closed"));
-            let rules = fields.get("rules");
-            facts.rules = rules.and_then(|node| state.checked(node, "an address", check_url));
-        }
+        let fields = match entry.value.is_null() {
+            true => None,
+            false => state.fields(&entry.value, &COMPETITION),
+        };
+        let mut day = |key| {
+            let day = state.checked(fields.as_ref(), key, |text| text.parse::<Day>().map(drop));
+            day.and_then(|text| text.parse().ok())
+        };
+        let facts = CompetitionFacts {
+            launched: day("launched"),
+            closed: day("closed"),
+            rules: state.checked(fields.as_ref(), "rules", check_url),
+        };
         competitions.insert(entry.key.clone(), facts);
     }
     if competitions.is_empty() {
@@ -422,47 +346,45 @@ fn competitions(
     Some(competitions)
 }
 
-fn sets(
+fn sets_of(
     state: &mut ParseState,
     node: &YamlNode,
-    competitions: &BTreeMap<String, CompetitionFacts>,
+    competitions: &Competitions,
 ) -> Option<BTreeMap<String, Vec<String>>> {
-    let entries = state.entries(node, "lists of ids by set", "duplicate-key", "the set")?;
     let mut sets = BTreeMap::new();
-    for entry in entries {
+    for entry in state.entries(node, "lists of ids by set", "duplicate-key", "the set")? {
         state.valid_name(entry, "the name of a set");
-        let mut names = BTreeSet::new();
-        for node in state
+        let nodes = state
             .list(&entry.value, "a list of ids")
-            .unwrap_or_default()
-        {
-            let Some(id) = state.text(node, "an id") else {
-                continue;
-            };
+            .unwrap_or_default();
+        let ids = nodes.iter().filter_map(|node| {
+            let id = state.text(node, "an id")?;
             if !competitions.contains_key(&id.value) {
                 let message = format!("the pack has no competition `{}`", id.value);
                 let found = Diagnostic::error("unknown-id", id.span, message);
                 let near = nearest(&id.value, competitions.keys().map(String::as_str));
                 state.report(found.suggest_or(near, "add it to `competitions`"));
             }
-            names.insert(id.value);
-        }
-        sets.insert(entry.key.clone(), names.into_iter().collect());
+            Some(id.value)
+        });
+        // A list with an id twice is the same set.
+        let ids: BTreeSet<String> = ids.collect();
+        sets.insert(entry.key.clone(), ids.into_iter().collect());
     }
     Some(sets)
 }
 
 impl ParseState {
-    /// Parses a text that `check` accepts.
+    /// Returns the text of a key, if it exists. Reports a text that `check` does not accept.
     fn checked(
         &mut self,
-        node: &YamlNode,
-        expected: &str,
+        fields: Option<&Fields<'_>>,
+        key: &str,
         check: fn(&str) -> Result<(), String>,
     ) -> Option<String> {
-        let text = self.text(node, expected)?;
+        let text = self.text(fields?.get(key)?, "a text")?;
         if let Err(reason) = check(&text.value) {
-            let message = format!("`{}` is not {expected}: {reason}", text.value);
+            let message = format!("`{}` is not valid for `{key}`: {reason}", text.value);
             self.error("bad-value", text.span, message);
         }
         Some(text.value)
@@ -577,7 +499,7 @@ mod tests {
             ),
             (
                 format!("name: p\n{rest}layout: doj\n"),
-                "did you mean `dojo`?",
+                "neither `mle-bench` nor `dojo`",
             ),
             (
                 "name: p\nversion: 1\ncompetitions: { a: {}, A: {} }\n".to_owned(),
@@ -597,7 +519,7 @@ mod tests {
             ),
             (
                 "name: p\nversion: 1\ncompetitions: { a: { closed: soon } }\n".to_owned(),
-                "is not a day",
+                "not a day",
             ),
             (
                 "name: &a p\nversion: 1\ncompetitions: { a: {} }\n".to_owned(),

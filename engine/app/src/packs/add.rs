@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prep_cache::Store;
-use prep_contents::{ArchiveFormat, ContentsError, entries};
+use prep_contents::{ArchiveFormat, ContentsError, entries, listing};
 use prep_core::{Cancel, Context, Failure, Quoted, Source, units};
 use prep_fetch::{BundleChecksums, LazyNetwork, SearchPath, WebAddress, WebFile};
 use prep_spec::{Pack, nearest};
 
-use super::{MAX_FILE_BYTES, PACK_FILE, PackFiles, installed_packs, open_file};
+use super::{CORRECT, MAX_FILE_BYTES, PACK_FILE, PackFiles, installed_packs, open_file};
 use crate::catalog::{Catalog, PIPELINE_FILE};
 use crate::error::{Error, failure_of};
 use crate::export::TemporaryCopy;
@@ -49,21 +49,22 @@ impl PackOrigin {
         if !text.starts_with("https://") && !text.starts_with("http://") {
             return Ok(PackOrigin::Path(text.into()));
         }
-        let is_digest =
-            |text: &&str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let parts = text.rsplit_once('@').and_then(|(url, digest)| {
-            let digest = digest.strip_prefix("sha256:").unwrap_or(digest);
-            Some((url, Some(digest).filter(is_digest)?))
-        });
-        match parts {
-            Some((url, digest)) => Ok(PackOrigin::Url {
-                url: url.to_owned(),
-                sha256: digest.to_lowercase(),
-            }),
-            None => Err(
-                Error::request("the URL of a pack needs the SHA-256 of the archive")
-                    .help("write URL@sha256:DIGEST; `sha256sum FILE` prints the digest"),
-            ),
+        let (url, digest) = text.rsplit_once('@').unwrap_or((text, ""));
+        let sha256 = digest
+            .strip_prefix("sha256:")
+            .unwrap_or(digest)
+            .to_lowercase();
+        let (url, is_hex) = (
+            url.to_owned(),
+            sha256.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        );
+        match is_hex && sha256.len() == 64 {
+            true => Ok(PackOrigin::Url { url, sha256 }),
+            false => {
+                let message = "the URL of a pack needs the SHA-256 of the archive";
+                let help = "write URL@sha256:DIGEST; `sha256sum FILE` prints the digest";
+                Err(Error::request(message).help(help))
+            }
         }
     }
 }
@@ -89,20 +90,22 @@ pub fn add_pack(
     };
     fs::create_dir(&staging.root).map_err(failed)?;
     let label = match origin {
-        PackOrigin::Path(path) if path.is_dir() => {
-            staging.copy_directory(path, "")?;
-            path.display().to_string()
-        }
-        PackOrigin::Path(path) => {
-            staging.unpack(path, settings)?;
-            path.display().to_string()
-        }
-        PackOrigin::Url { url, sha256 } => {
-            let downloaded = download(settings, (url, sha256), &draft, network, cancel)?;
-            staging.unpack(&downloaded, settings)?;
-            url.clone()
-        }
+        PackOrigin::Path(path) => path.display().to_string(),
+        PackOrigin::Url { url, .. } => url.clone(),
     };
+    match origin {
+        PackOrigin::Path(path) if path.is_dir() => staging.copy(&label, |visit| {
+            listing::walk(path, &mut |path, place, _| {
+                let file = open_file(place).map_err(ContentsError::system_error(place));
+                visit(path, &mut file?)
+            })
+        })?,
+        PackOrigin::Path(path) => staging.unpack(path, settings)?,
+        PackOrigin::Url { url, sha256 } => {
+            let path = download(settings, (url, sha256), &draft, network, cancel)?;
+            staging.unpack(&path, settings)?;
+        }
+    }
     let home = staging.home();
     let files = PackFiles::new(&home, &label);
     let pack = Arc::new(files.read()?);
@@ -111,18 +114,14 @@ pub fn add_pack(
     check_name(settings, &pack.name)?;
     files.check_pipelines(&entries)?;
     let target = root.join(&pack.name);
-    match fs::rename(&home, &target) {
-        Ok(()) => Ok(pack),
-        Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
-            ) =>
-        {
-            Err(already_installed(&pack.name))
+    fs::rename(&home, &target).map_err(|error| match error.kind() {
+        ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => {
+            Error::request(format!("the pack `{}` is already installed", pack.name))
+                .help("remove it first, to install another version")
         }
-        Err(error) => Err(Error::writing("create", &target, &error)),
-    }
+        _ => Error::writing("create", &target, &error),
+    })?;
+    Ok(pack)
 }
 
 /// Removes a pack from the directory of packs. Prepared data stay.
@@ -148,20 +147,8 @@ fn root(settings: &Settings) -> Result<&Path, Error> {
     root.ok_or_else(|| Error::request("the directory of packs is not set"))
 }
 
-fn already_installed(name: &str) -> Error {
-    Error::request(format!("the pack `{name}` is already installed"))
-        .help("remove it first, to install another version")
-}
-
 /// Checks that the data directory of the pack is not that of a competition.
 fn check_name(settings: &Settings, name: &str) -> Result<(), Error> {
-    if settings
-        .packs
-        .as_ref()
-        .is_some_and(|root| root.join(name).exists())
-    {
-        return Err(already_installed(name));
-    }
     let without_packs = Settings {
         packs: None,
         ..settings.clone()
@@ -229,6 +216,9 @@ fn not_an_archive(name: &str) -> Error {
         .help("name a directory, or a .zip, .tar, .tar.gz, .tgz or .7z file")
 }
 
+/// Receives the path of a file, and its content.
+type Visit<'a> = &'a mut dyn FnMut(&str, &mut dyn Read) -> Result<(), ContentsError>;
+
 /// The copied files of a pack.
 #[derive(Default)]
 struct Staging {
@@ -239,76 +229,47 @@ struct Staging {
 }
 
 impl Staging {
-    /// Copies the files below a directory. Names that begin with `.` are skipped.
-    fn copy_directory(&mut self, from: &Path, inner: &str) -> Result<(), Error> {
-        let failed = |error: io::Error| Error::reading("read", from, &error);
-        let mut entries: Vec<fs::DirEntry> = fs::read_dir(from)
-            .map_err(failed)?
-            .collect::<Result<_, _>>()
-            .map_err(failed)?;
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
-            let (place, name) = (entry.path(), entry.file_name());
-            let refused = |what: &str| {
-                let message = format!("{} {what}", place.display());
-                Error::new(Failure::Input, message)
-                    .help("a pack may contain only files and directories")
-            };
-            let name = name
-                .to_str()
-                .ok_or_else(|| refused("has a name that is not UTF-8"))?;
-            if name.starts_with('.') {
-                continue;
-            }
-            let path = format!("{inner}{name}");
-            let kind = entry.file_type().map_err(failed)?;
-            if kind.is_dir() {
-                self.claim(&path, true)?;
-                self.copy_directory(&place, &format!("{path}/"))?;
-            } else if kind.is_file() {
-                let file = open_file(&place);
-                let mut file = file.map_err(|error| Error::reading("read", &place, &error))?;
-                self.write(&path, &mut file)?;
-            } else if kind.is_symlink() {
-                return Err(refused("is a link"));
-            } else {
-                return Err(refused("is neither a file nor a directory"));
-            }
-        }
-        Ok(())
-    }
-
     /// Copies the members of an archive.
     fn unpack(&mut self, archive: &Path, settings: &Settings) -> Result<(), Error> {
         let shown = archive.display().to_string();
         let name = archive.file_name().unwrap_or_default().to_string_lossy();
-        let (format, _) = ArchiveFormat::split_path(&name.to_lowercase())
-            .ok_or_else(|| not_an_archive(&shown))?;
-        let file = open_file(archive).and_then(|file| file.metadata());
-        let bytes = file
-            .map_err(|error| Error::reading("read", archive, &error))?
-            .len();
-        let budget = settings.inspection_limits(1).budget(bytes);
-        let mut failed = None;
-        let visited =
+        let format = ArchiveFormat::split_path(&name.to_lowercase()).map(|(format, _)| format);
+        let format = format.ok_or_else(|| not_an_archive(&shown))?;
+        let length = open_file(archive).and_then(|file| Ok(file.metadata()?.len()));
+        let length = length.map_err(|error| Error::reading("read", archive, &error))?;
+        let budget = settings.inspection_limits(1).budget(length);
+        self.copy(&shown, |visit| {
             entries::of_archive(format, archive, &shown, &budget, &mut |member, content| {
-                let is_hidden = member.path.split('/').any(|part| part.starts_with('.'));
-                if is_hidden {
-                    return Ok(());
-                }
-                self.write(member.path, content).map_err(|error| {
-                    let message = error.message.clone();
-                    failed = Some(error);
-                    ContentsError::Damaged(message)
-                })
-            });
-        if let Some(error) = failed {
-            let message = format!("{shown}: {}", error.message);
-            return Err(Error { message, ..error });
-        }
-        visited.map_err(|error| {
-            let message = format!("cannot unpack {shown}: {error}");
-            Error::new(failure_of(&error), message)
+                visit(member.path, content)
+            })
+        })
+    }
+
+    /// Copies all files that `visit_all` visits, except those whose names begin with `.`.
+    fn copy(
+        &mut self,
+        shown: &str,
+        visit_all: impl FnOnce(Visit<'_>) -> Result<(), ContentsError>,
+    ) -> Result<(), Error> {
+        let mut failed = None;
+        let visited = visit_all(&mut |path, content| {
+            if path.split('/').any(|part| part.starts_with('.')) {
+                return Ok(());
+            }
+            self.write(path, content).map_err(|error| {
+                let message = failed.insert(error).message.clone();
+                ContentsError::Damaged(message)
+            })
+        });
+        let found = match (failed, visited) {
+            (Some(error), _) => error,
+            (None, Err(error)) => Error::new(failure_of(&error), error.to_string()),
+            (None, Ok(())) => return Ok(()),
+        };
+        Err(Error {
+            message: format!("{shown}: {}", found.message),
+            help: found.help.or(Some(CORRECT.into())),
+            ..found
         })
     }
 
@@ -323,13 +284,10 @@ impl Staging {
         fs::create_dir_all(target.parent().unwrap_or(&self.root)).map_err(failed)?;
         let left = MAX_FILE_BYTES.min(MAX_PACK_BYTES.saturating_sub(self.bytes));
         let mut out = fs::File::create_new(&target).map_err(failed)?;
-        let copied = io::copy(&mut content.take(left + 1), &mut out).map_err(|error| {
-            let message = format!(
-                "cannot read {}: {}",
-                Quoted(path),
-                ContentsError::from(error)
-            );
-            Error::new(Failure::Input, message)
+        let copied = io::copy(&mut content.take(left + 1), &mut out);
+        let copied = copied.map_err(|error| {
+            let cause = ContentsError::from(error);
+            Error::new(failure_of(&cause), format!("{}: {cause}", Quoted(path)))
         })?;
         if copied > left {
             let message = match left == MAX_FILE_BYTES {
@@ -350,30 +308,26 @@ impl Staging {
     /// Records a path. On a file system that ignores case, no two paths may be the same file.
     fn claim(&mut self, path: &str, is_directory: bool) -> Result<(), Error> {
         let refused = |message: String| Err(Error::new(Failure::Input, message));
-        if path.matches('/').count() > MAX_DEPTH {
-            return refused(format!(
+        let new = (path.to_owned(), is_directory);
+        let is_deep = path.matches('/').count() > MAX_DEPTH;
+        match self.paths.get(&path.to_lowercase()) {
+            _ if is_deep => refused(format!(
                 "{} is in more than {MAX_DEPTH} directories",
                 Quoted(path)
-            ));
-        }
-        let new = (path.to_owned(), is_directory);
-        match self.paths.get(&path.to_lowercase()) {
+            )),
             None if self.paths.len() >= MAX_PATHS => refused(format!(
                 "the pack has more than {MAX_PATHS} files and directories"
+            )),
+            Some(before) if *before == new && is_directory => Ok(()),
+            Some((before, _)) => refused(format!(
+                "the paths {} and {} are the same on a system that ignores case",
+                Quoted(before),
+                Quoted(path)
             )),
             None => {
                 self.paths.insert(path.to_lowercase(), new);
                 Ok(())
             }
-            Some(before) if *before == new && is_directory => Ok(()),
-            Some((before, _)) if before == path => {
-                refused(format!("the pack contains {} twice", Quoted(path)))
-            }
-            Some((before, _)) => refused(format!(
-                "the paths {} and {} differ only in case",
-                Quoted(before),
-                Quoted(path)
-            )),
         }
     }
 
@@ -388,20 +342,17 @@ impl Staging {
 
     /// Checks that `pack.yaml` names each directory that has a pipeline.
     fn check_directories(&self, home: &Path, pack: &Pack) -> Result<(), Error> {
-        let prefix = home.strip_prefix(&self.root).unwrap_or(Path::new(""));
         for (path, _) in self.paths.values() {
-            let inner = Path::new(path)
-                .strip_prefix(prefix)
+            let path = self.root.join(path);
+            let inner = path
+                .strip_prefix(home)
                 .ok()
-                .and_then(Path::to_str);
-            let name = inner.and_then(|inner| inner.strip_suffix(&format!("/{PIPELINE_FILE}")));
-            if let Some(name) = name
-                && !pack.competitions.contains_key(name)
-            {
+                .filter(|path| path.ends_with(PIPELINE_FILE));
+            let name = inner.and_then(Path::parent).and_then(Path::to_str);
+            if let Some(name) = name.filter(|name| !pack.competitions.contains_key(*name)) {
                 let message = format!("{PACK_FILE} does not name the competition {}", Quoted(name));
-                let near = nearest(name, pack.competitions.keys().map(String::as_str));
-                let error = Error::new(Failure::Pipeline, message).help("add it to `competitions`");
-                return Err(error.suggest(near));
+                let error = Error::new(Failure::Pipeline, message);
+                return Err(error.help("add it to `competitions`"));
             }
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! competition does not affect the others.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,18 +12,17 @@ use std::sync::Arc;
 use prep_core::{Cancel, Failure, NullReporter};
 use prep_digests::DatasetDigests;
 use prep_fetch::bundle_stem;
-use prep_leaks::LeakLevel;
+use prep_leaks::{LeakLevel, LeakReport};
 use prep_remote::{SigningKey, TrustedSigner};
-use prep_steps::{Expand, Manifest, RememberedOptions};
+use prep_steps::{Manifest, RememberedOptions};
 use serde::Serialize;
-use tempfile::TempDir;
 
 use super::installed_packs;
 use super::lock::{LockComparison, PackLock};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::inspect::audit::leaks;
-use crate::inspect::rerun::different_jobs;
+use crate::inspect::rerun::{different_jobs, scratch};
 use crate::settings::Settings;
 use crate::stages::assemble::further_sources;
 use crate::stages::contents::StatedContents;
@@ -54,42 +54,31 @@ pub struct PackCheck {
     /// The outputs that differ between the preparations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
-    pub leaks: Option<LeakCounts>,
+    pub leaks: Option<LeakReport>,
     /// Whether the sample submission is valid.
     pub is_sample_valid: Option<bool>,
     pub lock: Option<LockComparison>,
-    /// What the pipeline accepts, with the reasons.
+    /// The reasons in the section `accepted` of the pipeline.
     pub accepted: BTreeMap<String, String>,
     pub digests: Option<DatasetDigests>,
-}
-
-/// The numbers of findings of `leaks`. Findings that the pipeline accepts are only in `accepted`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct LeakCounts {
-    pub leaks: usize,
-    pub risks: usize,
-    pub notes: usize,
-    /// Leaks and risks that the pipeline accepts.
-    pub accepted: usize,
 }
 
 impl PackCheck {
     /// Returns the kind of failure, if the check found one. A missing bundle is not a failure.
     pub fn failure(&self) -> Option<Failure> {
-        let found = |is_found: bool, failure| is_found.then_some(failure);
-        let leaks = self.leaks.unwrap_or_default();
-        found(self.mistake.is_some(), Failure::Pipeline)
-            .or(found(self.failure.is_some(), Failure::Input))
-            .or(found(
-                self.is_reproducible == Some(false)
-                    || self.is_sample_valid == Some(false)
-                    || leaks.leaks + leaks.risks > 0
-                    || self
-                        .lock
-                        .as_ref()
-                        .is_some_and(|lock| lock.is_equal == Some(false)),
-                Failure::Check,
-            ))
+        let worst_leak = self.leaks.as_ref().and_then(LeakReport::worst);
+        let has_wrong_result = self.is_reproducible == Some(false)
+            || self.is_sample_valid == Some(false)
+            || worst_leak >= Some(LeakLevel::Risk)
+            || self
+                .lock
+                .as_ref()
+                .is_some_and(|lock| lock.is_equal == Some(false));
+        match (&self.mistake, &self.failure) {
+            (Some(_), _) => Some(Failure::Pipeline),
+            (_, Some(_)) => Some(Failure::Input),
+            _ => has_wrong_result.then_some(Failure::Check),
+        }
     }
 }
 
@@ -115,24 +104,25 @@ impl PackChecks<'_> {
         done: &mut dyn FnMut(&PackCheck),
     ) -> Result<Vec<PackCheck>, Error> {
         let lock = PackLock::read(&self.directory()?, self.pack)?;
+        let parent = self.task.settings.temp_dir();
+        fs::create_dir_all(&parent).map_err(|error| Error::writing("create", &parent, &error))?;
         let mut all = Vec::new();
         for id in ids {
+            cancel.check()?;
             let entry = self.task.catalog.get(id)?;
             let mut check = PackCheck {
                 id: id.clone(),
                 variant: self.task.options.variant.clone(),
                 ..PackCheck::default()
             };
-            let scratch = self.scratch()?;
-            match self.prepare(entry, scratch.path(), cancel, &mut check) {
-                Ok(()) => {}
-                Err(error) if cancel.is_cancelled() => return Err(error),
-                Err(error) => check.failure = Some(error.message),
+            let (scratch, _lock) = scratch(&parent, "pack-")?;
+            if let Err(error) = self.prepare(entry, scratch.path(), cancel, &mut check) {
+                check.failure = Some(error.message);
             }
-            check.lock = check
-                .digests
-                .as_ref()
-                .map(|facts| lock.compare(id, bundle_stem(id), facts, self.trusted));
+            // A run that was stopped shows nothing about the competition.
+            cancel.check()?;
+            let digests = check.digests.as_ref();
+            check.lock = digests.map(|facts| lock.compare(id, facts, self.trusted));
             done(&check);
             all.push(check);
         }
@@ -162,14 +152,6 @@ impl PackChecks<'_> {
         let found = packs.into_iter().find(|pack| pack.name == self.pack);
         let missing = || Error::request(format!("there is no pack `{}`", self.pack));
         Ok(found.ok_or_else(missing)?.directory)
-    }
-
-    fn scratch(&self) -> Result<TempDir, Error> {
-        let parent = self.task.settings.temp_dir();
-        std::fs::create_dir_all(&parent)
-            .map_err(|error| Error::writing("create", &parent, &error))?;
-        let scratch = tempfile::Builder::new().prefix("pack-").tempdir_in(&parent);
-        scratch.map_err(|error| Error::writing("create a directory in", &parent, &error))
     }
 
     /// Checks the pipeline, and everything else if the bundle is on this machine.
@@ -206,7 +188,7 @@ impl PackChecks<'_> {
                 .filter_map(|one| Some((one.file?, one.path?))),
         );
         let failed = |error: std::io::Error| Error::writing("create links in", &source, &error);
-        std::fs::create_dir(&source).map_err(failed)?;
+        fs::create_dir(&source).map_err(failed)?;
         for (name, path) in links {
             let path = std::path::absolute(path).map_err(failed)?;
             symlink(path, source.join(name)).map_err(failed)?;
@@ -236,8 +218,7 @@ impl PackChecks<'_> {
                     download: false,
                     remembered: RememberedOptions {
                         source: Some(source.clone()),
-                        expand_archives: Some(Expand::No),
-                        verify: Some(task.options.verify()),
+                        verify: task.options.remembered.verify,
                         ..RememberedOptions::default()
                     },
                     ..PreparationOptions::default()
@@ -256,7 +237,7 @@ impl PackChecks<'_> {
         check.is_reproducible = Some(first.digest() == second.digest());
         check.digests = Some(first.clone());
         let settings = run.settings.of_variant(&run.options.variant);
-        check.leaks = Some(leak_counts(&run.catalog, &settings, id, &source)?);
+        check.leaks = Some(leaks(&run.catalog, &settings, id, &[&source])?);
         Ok(())
     }
 }
@@ -318,23 +299,4 @@ fn differences(one: &Manifest, other: &Manifest) -> Vec<String> {
         .filter(|path| one.get(*path) != other.get(*path))
         .cloned()
         .collect()
-}
-
-fn leak_counts(
-    catalog: &crate::Catalog,
-    settings: &Settings,
-    id: &str,
-    source: &Path,
-) -> Result<LeakCounts, Error> {
-    let report = leaks(catalog, settings, id, &[source])?;
-    let mut counts = LeakCounts::default();
-    for finding in &report.findings {
-        match finding.level {
-            LeakLevel::Leak | LeakLevel::Risk if finding.accepted.is_some() => counts.accepted += 1,
-            LeakLevel::Leak => counts.leaks += 1,
-            LeakLevel::Risk => counts.risks += 1,
-            LeakLevel::Note => counts.notes += 1,
-        }
-    }
-    Ok(counts)
 }

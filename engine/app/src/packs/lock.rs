@@ -4,16 +4,18 @@
 //! ids. Its last line is a signature of the text before it, by a key of `prep_remote`.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use prep_core::Failure;
 use prep_digests::{DatasetDigests, Lockfile};
-use prep_remote::{PublicKey, Rejection, SigningKey, TrustedSigner, is_trusted, sign_text, signer};
+use prep_fetch::bundle_stem;
+use prep_remote::{
+    PublicKey, Rejection, SigningKey, TrustedSigner, check_signer, sign_text, signer,
+};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::packs::read_text;
+use crate::packs::{CORRECT, read_text};
 
 pub(crate) const LOCK_FILE: &str = "pack.lock";
 
@@ -48,23 +50,18 @@ impl PackLock {
     /// Returns an error if the file cannot be read, has mistakes, or was changed after it was signed.
     pub(crate) fn read(directory: &Path, pack: &str) -> Result<PackLock, Error> {
         let path = directory.join(LOCK_FILE);
-        let text = match read_text(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(PackLock::default()),
-            Err(error) => return Err(Error::reading("read", &path, &error)),
+        if !path.exists() {
+            return Ok(PackLock::default());
+        }
+        let text = read_text(&path).map_err(|error| Error::reading("read", &path, &error))?;
+        let wrong = |failure, cause: &dyn std::fmt::Display| {
+            Error::new(failure, format!("{}: {cause}", path.display())).help(CORRECT)
         };
-        let wrong =
-            |failure, cause: String| Error::new(failure, format!("{}: {cause}", path.display()));
         let signer = match signer(&purpose(pack), &text) {
-            Ok(key) => Some(key),
             Err(Rejection::Unsigned) => None,
-            Err(rejection) => {
-                return Err(wrong(Failure::Check, rejection.to_string())
-                    .help("get the pack again from its author"));
-            }
+            signer => Some(signer.map_err(|rejection| wrong(Failure::Check, &rejection))?),
         };
-        let lock =
-            Lockfile::parse(&text).map_err(|error| wrong(Failure::Input, error.to_string()))?;
+        let lock = Lockfile::parse(&text).map_err(|error| wrong(Failure::Input, &error))?;
         Ok(PackLock { lock, signer })
     }
 
@@ -72,20 +69,20 @@ impl PackLock {
     pub(crate) fn compare(
         &self,
         id: &str,
-        name: &str,
         facts: &DatasetDigests,
         trusted: &[TrustedSigner],
     ) -> LockComparison {
-        let locked = self.lock.find(name, &facts.variant);
+        let locked = self.lock.find(bundle_stem(id), &facts.variant);
         let differences: Option<Vec<String>> = locked.map(|locked| {
             let found = locked.differences(&facts.to_lock_entry());
             found.iter().map(ToString::to_string).collect()
         });
+        let check = |key| check_signer(trusted, key, id);
         LockComparison {
             is_equal: differences.as_ref().map(Vec::is_empty),
             differences: differences.unwrap_or_default(),
             signed_by: self.signer.map(|key| key.to_string()),
-            is_trusted: self.signer.is_some_and(|key| is_trusted(trusted, key, id)),
+            is_trusted: self.signer.is_some_and(|key| check(key).is_ok()),
         }
     }
 
@@ -100,10 +97,10 @@ impl PackLock {
         for (name, facts) in found {
             self.lock.set(name, &facts.variant, &facts.to_lock_entry());
         }
-        let text = self.lock.text();
-        let facts = text.lines().filter(|line| !line.starts_with('#'));
-        let facts = facts.map(|line| format!("{line}\n"));
-        let text: String = std::iter::once(HEAD.to_owned()).chain(facts).collect();
+        let facts = self.lock.text();
+        // The comment of `prep.lock` is replaced.
+        let facts = facts.split_once('\n').map_or("", |(_, facts)| facts);
+        let text = format!("{HEAD}{facts}");
         match key {
             Some(key) => sign_text(key, &purpose(pack), &text),
             None => text,

@@ -15,7 +15,6 @@ pub(crate) mod add;
 pub(crate) mod check;
 pub(crate) mod lock;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
@@ -35,6 +34,9 @@ pub(crate) const PACK_FILE: &str = "pack.yaml";
 
 /// Maximum size of a file of a pack, in bytes.
 pub(crate) const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// The help of an error that only the author of a pack can correct.
+pub(crate) const CORRECT: &str = "correct the pack, or get a correct one from its author";
 
 /// A pack in the directory of packs.
 #[derive(Debug, Clone)]
@@ -68,8 +70,8 @@ pub fn installed_packs(settings: &Settings) -> Result<Vec<InstalledPack>, Error>
             continue;
         }
         let name = name.into_owned();
-        let files = PackFiles::new(&directory, &directory.display().to_string());
-        let pack = files.read().and_then(|pack| match pack.name == name {
+        let pack = PackFiles::new(&directory, &directory.display().to_string()).read();
+        let pack = pack.and_then(|pack| match pack.name == name {
             true => Ok(Arc::new(pack)),
             false => {
                 let message = format!("{} has the name `{}`", directory.display(), pack.name);
@@ -109,16 +111,11 @@ impl<'a> PackFiles<'a> {
     /// Returns an error if the file does not exist, or has mistakes.
     pub(crate) fn read(&self) -> Result<Pack, Error> {
         let shown = self.shown(PACK_FILE);
-        let text = match read_text(&self.directory.join(PACK_FILE)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let message = format!("{} has no {PACK_FILE}", self.label);
-                return Err(Error::new(Failure::Input, message).help(format!(
-                    "name the directory or archive that contains {PACK_FILE}"
-                )));
-            }
-            Err(error) => return Err(Error::reading("read", Path::new(&shown), &error)),
-        };
+        let text = read_text(&self.directory.join(PACK_FILE));
+        let text = text.map_err(|error| {
+            let help = format!("name the directory or archive that contains {PACK_FILE}");
+            Error::reading("read", Path::new(&shown), &error).help(help)
+        })?;
         Ok(read_pack(&shown, &text)?)
     }
 
@@ -128,29 +125,16 @@ impl<'a> PackFiles<'a> {
     /// Returns an error if a competition has no pipeline, or a file cannot be read.
     pub(crate) fn entries(&self, pack: &Arc<Pack>) -> Result<Vec<CatalogEntry>, Error> {
         let entries = pack.competitions.keys().map(|name| {
-            let id = CompetitionId::of_pack(&pack.name, name);
-            let id = id.map_err(|reason| self.wrong(name, &reason))?;
+            let id = format!("{}/{name}", pack.name).parse::<CompetitionId>();
+            let id = id.map_err(|reason| Error::new(Failure::Pipeline, reason))?;
             let directory = self.directory.join(name);
             let shown = self.shown(&format!("{name}/{PIPELINE_FILE}"));
+            let shown = Path::new(&shown);
             let text = read_text(&directory.join(PIPELINE_FILE));
-            let text = text.map_err(|error| match error.kind() {
-                ErrorKind::NotFound => {
-                    let message = format!(
-                        "the pack `{}` has no file {name}/{PIPELINE_FILE}",
-                        pack.name
-                    );
-                    Error::new(Failure::Pipeline, message).help(format!(
-                        "add the file, or remove the competition from {PACK_FILE}"
-                    ))
-                }
-                _ => Error::reading_pipeline(Path::new(&shown), &error),
-            })?;
-            let entry = CatalogEntry::entry_of_directory(
-                id.to_string(),
-                Path::new(&shown),
-                &directory,
-                text.into(),
-            )?;
+            let text =
+                text.map_err(|error| Error::reading_pipeline(shown, &error).help(CORRECT))?;
+            let entry =
+                CatalogEntry::entry_of_directory(id.to_string(), shown, &directory, text.into())?;
             Ok(CatalogEntry {
                 pack: Some(Arc::clone(pack)),
                 ..entry
@@ -159,29 +143,24 @@ impl<'a> PackFiles<'a> {
         entries.collect()
     }
 
-    fn wrong(&self, name: &str, reason: &str) -> Error {
-        let message = format!("{}: {} cannot be an id: {reason}", self.label, Quoted(name));
-        Error::new(Failure::Pipeline, message)
-    }
-
     /// Parses all pipelines, without planning their queries, and checks where their sources are.
     ///
     /// # Errors
     /// Returns the first mistake.
     pub(crate) fn check_pipelines(&self, entries: &[CatalogEntry]) -> Result<(), Error> {
         for entry in entries {
-            let mut folders = BTreeMap::new();
-            for variant in prep_spec::variants(entry.pipeline()?)? {
-                for source in entry.load(&variant)?.sources {
-                    if let SourceLocation::Folder(folder) = source.place {
-                        folders.insert(folder, source.name.value);
-                    }
+            let (vocabulary, text) = (prep_steps::vocabulary(), entry.pipeline()?);
+            let parsed = prep_spec::read(vocabulary, &entry.id, &entry.file_name, text);
+            for source in parsed
+                .readings()
+                .iter()
+                .flat_map(|one| &one.pipeline.sources)
+            {
+                if let SourceLocation::Folder(folder) = &source.place {
+                    inner_directory(entry, &source.name.value, folder)?;
                 }
             }
-            for (folder, source) in folders {
-                inner_directory(entry, &source, &folder)?;
-            }
-            entry.load(BASE_VARIANT)?;
+            parsed.finish(BASE_VARIANT)?;
             entry.published_checksums()?;
         }
         Ok(())

@@ -1,17 +1,18 @@
 //! `prep pack add | list | remove | check`: competitions that others wrote.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use prep_app::{
-    InstalledPack, LockComparison, NOT_REPRODUCIBLE, PackCheck, PackChecks, PackOrigin,
-    PreparationOptions, RememberedOptions, SILENT_FAILURE, add_pack, installed_packs, remove_pack,
+    LeakLevel, NOT_REPRODUCIBLE, PackCheck, PackChecks, PackOrigin, PreparationOptions,
+    RememberedOptions, SILENT_FAILURE, add_pack, installed_packs, remove_pack,
 };
 use prep_core::units;
-use prep_remote::TrustedSigner;
-use serde_json::{Value, json};
+use prep_remote::{SigningKey, TrustedSigner};
+use serde_json::json;
 
-use crate::error::{CliError, Exit};
+use crate::error::Exit;
 use crate::options::{SourceArg, VariantArg};
 use crate::output::printer::write_atomically;
 use crate::output::table::{PrintedTable, one_line};
@@ -37,10 +38,6 @@ enum Verb {
 
 impl PackVerbs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        if session.settings.packs.is_none() {
-            return Err(CliError::usage("the directory of packs is not set")
-                .help("set PREP_PACKS, or `packs` in prep.toml"));
-        }
         match &self.verb {
             Verb::Add(verb) => verb.call(session),
             Verb::List(verb) => verb.call(session),
@@ -94,58 +91,41 @@ Examples:
 pub struct ListArgs {}
 
 impl ListArgs {
-    #[expect(clippy::unused_self, reason = "the verbs have the same form")]
     fn call(&self, session: &CliSession) -> VerbResult {
         let packs = installed_packs(&session.settings)?;
-        let is_bad = packs.iter().any(|pack| pack.pack.is_err());
-        if session.printer.json {
-            let packs: Vec<Value> = packs.iter().map(to_json).collect();
-            session.printer.json(&json!({ "packs": packs }))?;
-        } else if packs.is_empty() {
-            session.printer.message("no pack is installed");
-        } else {
-            session.printer.table(&table(&packs))?;
-        }
-        Ok(if is_bad {
-            Exit::Pipeline
-        } else {
-            Exit::Success
-        })
-    }
-}
-
-fn to_json(installed: &InstalledPack) -> Value {
-    let mut members = json!({ "name": installed.name, "directory": installed.directory });
-    let further = match &installed.pack {
-        Ok(pack) => json!(**pack),
-        Err(error) => json!({ "problem": error.message }),
-    };
-    if let (Some(members), Value::Object(further)) = (members.as_object_mut(), further) {
-        members.extend(further);
-    }
-    members
-}
-
-fn table(packs: &[InstalledPack]) -> PrintedTable {
-    let mut table = PrintedTable::with_header("pack  version  >competitions  upstream");
-    for installed in packs {
-        table.row(match &installed.pack {
-            Ok(pack) => vec![
-                pack.name.clone(),
-                pack.version.clone(),
-                pack.competitions.len().to_string(),
-                pack.repository.clone().unwrap_or_else(|| "-".to_owned()),
-            ],
-            Err(error) => vec![
+        let (mut all, mut table) = (Vec::new(), PrintedTable::with_header(HEADER));
+        let mut exit = Exit::Success;
+        for installed in &packs {
+            let (pack, error) = (installed.pack.as_ref().ok(), installed.pack.as_ref().err());
+            let problem = error.map(|error| &error.message);
+            all.push(json!({
+                "name": installed.name,
+                "directory": installed.directory,
+                "pack": pack.map(|pack| json!(**pack)),
+                "problem": problem,
+            }));
+            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+            let repository = pack.and_then(|pack| pack.repository.clone());
+            table.row(vec![
                 installed.name.clone(),
-                "-".to_owned(),
-                "-".to_owned(),
-                format!("cannot be used: {}", error.message),
-            ],
-        });
+                or_dash(pack.map(|pack| pack.version.clone())),
+                or_dash(pack.map(|pack| pack.competitions.len().to_string())),
+                or_dash(repository.or(problem.map(|problem| format!("cannot be used: {problem}")))),
+            ]);
+            if let Some(error) = error {
+                exit = Exit::from_failure(error.failure());
+            }
+        }
+        match () {
+            () if session.printer.json => session.printer.json(&json!({ "packs": all }))?,
+            () if packs.is_empty() => session.printer.message("no pack is installed"),
+            () => session.printer.table(&table)?,
+        }
+        Ok(exit)
     }
-    table
 }
+
+const HEADER: &str = "pack  version  >competitions  upstream";
 
 /// Remove a pack, but not its prepared data
 #[derive(Debug, Args)]
@@ -156,7 +136,7 @@ Examples:
 To remove the prepared data, too, run `prep remove --set PACK` first.")]
 pub struct RemoveArgs {
     /// Name of the pack
-    #[arg(value_name = "PACK")]
+    #[arg(value_name = "PACK", id = "pack")]
     name: String,
 }
 
@@ -185,7 +165,7 @@ twice, with different memory and threads, and compares the digests with each oth
 leaks and grades the sample submission. The data directory and the cache do not change.")]
 pub struct CheckArgs {
     /// Name of the pack
-    #[arg(value_name = "PACK")]
+    #[arg(value_name = "PACK", id = "pack")]
     name: String,
     /// Competitions of the pack, with or without PACK/ [default: all]
     #[arg(value_name = "COMPETITION")]
@@ -219,21 +199,26 @@ impl CheckArgs {
             &session.settings.data_dir,
         )?;
         let trusted = remote.trusted.iter().map(|(key, _)| key.parse());
-        let trusted: Vec<TrustedSigner> = trusted.collect::<Result<_, _>>()?;
+        let mut trusted: Vec<TrustedSigner> = trusted.collect::<Result<_, _>>()?;
+        // Your own keys are always trusted.
+        let own = session.places.keys().map(|keys| SigningKey::all(&keys));
+        let own = own.unwrap_or_default().into_iter().flatten();
+        trusted.extend(own.map(|key| TrustedSigner::from(key.public())));
         let checks = PackChecks {
             task: &task,
             pack: &self.name,
             trusted: &trusted,
         };
         let all = task.catalog.set(&self.name)?;
-        let prefix = format!("{}/", self.name);
-        let named = self.ids.iter().map(|id| match id.starts_with(&prefix) {
-            true => id.clone(),
-            false => format!("{prefix}{id}"),
-        });
-        let ids: Vec<String> = match self.ids.is_empty() {
-            true => all,
-            false => named.collect(),
+        let name = |id: &String| id.rsplit('/').next().unwrap_or_default().to_owned();
+        let named = self
+            .ids
+            .iter()
+            .map(|id| format!("{}/{}", self.name, name(id)));
+        let ids = if self.ids.is_empty() {
+            all
+        } else {
+            named.collect()
         };
         let (_watching, cancel) = process::watched(&session.printer)?;
         let mut done = |check: &PackCheck| session.printer.message(one_line(&status(check)));
@@ -252,7 +237,13 @@ impl CheckArgs {
         } else if self.markdown {
             session.printer.result(&markdown(&found))?;
         } else {
-            session.printer.table(&checks_table(&found))?;
+            let mut table = PrintedTable::with_header(
+                "competition  pipeline  bundle  twice  leaks  sample  pack.lock",
+            );
+            found
+                .iter()
+                .for_each(|check| table.row(cells(check).into()));
+            session.printer.table(&table)?;
         }
         let failures = found.iter().filter_map(PackCheck::failure);
         Ok(Exit::combine(failures.map(Exit::from_failure)))
@@ -261,97 +252,75 @@ impl CheckArgs {
 
 /// Describes the result of a competition in one line.
 fn status(check: &PackCheck) -> String {
-    let id = &check.id;
-    match (&check.mistake, &check.failure, &check.bundle) {
-        (Some(mistake), ..) => format!("{id}: {mistake}"),
-        (_, Some(failure), _) => format!("{id}: {failure}"),
-        (_, _, None) => {
-            format!("{id}: no bundle on this machine, so only the pipeline was checked")
+    let what = match (
+        check.mistake.as_ref().or(check.failure.as_ref()),
+        &check.bundle,
+    ) {
+        (Some(problem), _) => problem.clone(),
+        (_, None) => "no bundle on this machine, so only the pipeline was checked".to_owned(),
+        _ if check.is_reproducible == Some(false) => {
+            format!("not reproducible: {}", check.differences.join(", "))
         }
-        _ => match check.is_reproducible {
-            Some(false) => format!("{id}: not reproducible: {}", check.differences.join(", ")),
-            _ => format!("{id}: prepared twice"),
+        _ => "prepared twice".to_owned(),
+    };
+    format!("{}: {what}", check.id)
+}
+
+/// Returns the first word for true, the second for false, and `-` for a fact that was not checked.
+fn word(fact: Option<bool>, words: [&str; 2]) -> String {
+    let [yes, no] = words;
+    fact.map_or("-", |fact| if fact { yes } else { no })
+        .to_owned()
+}
+
+/// Returns the cells of the table: id, pipeline, bundle, both preparations, leaks, sample, `pack.lock`.
+fn cells(check: &PackCheck) -> [String; 7] {
+    let leaks = check.leaks.as_ref().map(|report| {
+        let worst = report.worst().filter(|level| *level > LeakLevel::Note);
+        let worst = worst.map_or("none", LeakLevel::name);
+        let accepted = report.findings.iter().filter(|one| one.accepted.is_some());
+        match accepted.count() {
+            0 => worst.to_owned(),
+            count => format!("{worst}, {count} accepted"),
+        }
+    });
+    let lock = check.lock.as_ref().map(|lock| {
+        let signature = match (&lock.signed_by, lock.is_trusted) {
+            (None, _) => "not signed",
+            (_, true) => "signed",
+            (_, false) => "signed by an unknown key",
+        };
+        match lock.is_equal {
+            None => "not listed".to_owned(),
+            equal => format!("{}, {signature}", word(equal, ["equal", "differs"])),
+        }
+    });
+    [
+        check.id.clone(),
+        word(Some(check.mistake.is_none()), ["valid", "mistakes"]),
+        word(Some(check.bundle.is_some()), ["here", "missing"]),
+        match &check.failure {
+            Some(_) => "failed".to_owned(),
+            None => word(check.is_reproducible, ["equal", "differs"]),
         },
-    }
+        leaks.unwrap_or_else(|| "-".to_owned()),
+        word(check.is_sample_valid, ["valid", "invalid"]),
+        lock.unwrap_or_else(|| "-".to_owned()),
+    ]
 }
 
-fn yes_or_no(value: Option<bool>, yes: &'static str, no: &'static str) -> String {
-    let word = match value {
-        Some(true) => yes,
-        Some(false) => no,
-        None => "-",
-    };
-    word.to_owned()
-}
-
-fn lock_text(lock: Option<&LockComparison>) -> String {
-    let Some(lock) = lock else {
-        return "-".to_owned();
-    };
-    let equal = yes_or_no(lock.is_equal, "equal", "differs");
-    match (lock.is_equal, &lock.signed_by, lock.is_trusted) {
-        (None, ..) => "not listed".to_owned(),
-        (_, None, _) => format!("{equal}, not signed"),
-        (_, _, true) => format!("{equal}, signed"),
-        (_, _, false) => format!("{equal}, signed by an unknown key"),
-    }
-}
-
-fn leaks_text(check: &PackCheck) -> String {
-    let Some(leaks) = check.leaks else {
-        return "-".to_owned();
-    };
-    let counts = [
-        (leaks.leaks, "leak"),
-        (leaks.risks, "risk"),
-        (leaks.accepted, "accepted"),
-    ];
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    match counts.is_empty() {
-        true => "none".to_owned(),
-        false => counts.join(", "),
-    }
-}
-
-fn checks_table(found: &[PackCheck]) -> PrintedTable {
-    let mut table =
-        PrintedTable::with_header("competition  pipeline  bundle  twice  leaks  sample  pack.lock");
-    for check in found {
-        table.row(vec![
-            check.id.clone(),
-            yes_or_no(Some(check.mistake.is_none()), "valid", "mistakes"),
-            yes_or_no(Some(check.bundle.is_some()), "here", "missing"),
-            match &check.failure {
-                Some(_) => "failed".to_owned(),
-                None => yes_or_no(check.is_reproducible, "equal", "differs"),
-            },
-            leaks_text(check),
-            yes_or_no(check.is_sample_valid, "valid", "invalid"),
-            lock_text(check.lock.as_ref()),
-        ]);
-    }
-    table
-}
-
-/// Returns a table for documentation. What upstream's script does wrong is in the section `accepted` of a pipeline.
+/// Returns a table for documentation. The section `accepted` of a pipeline has the mistakes of upstream's script.
 fn markdown(found: &[PackCheck]) -> String {
     let mut text = "| competition | leaks | not reproducible | silent failure | prepared twice | pack.lock |\n\
                     |---|---|---|---|---|---|\n"
         .to_owned();
     for check in found {
+        let [id, pipeline, bundle, twice, leaks, _, lock] = cells(check);
         let is_leak = |name: &str| ![NOT_REPRODUCIBLE, SILENT_FAILURE].contains(&name);
         let accepted = check.accepted.iter().filter(|(name, _)| is_leak(name));
-        let mut leaks: Vec<&str> = accepted.map(|(_, why)| why.as_str()).collect();
-        leaks.sort_unstable();
-        leaks.dedup();
-        let found = leaks_text(check);
-        let leaks = match leaks.is_empty() {
-            true => found.as_str().to_owned(),
-            false => leaks.join("; "),
-        };
+        // Several detectors can find the same leak.
+        let accepted: BTreeSet<&str> = accepted.map(|(_, why)| why.as_str()).collect();
+        let accepted = Vec::from_iter(accepted).join("; ");
         let reason = |name: &str| {
             check
                 .accepted
@@ -359,19 +328,19 @@ fn markdown(found: &[PackCheck]) -> String {
                 .map_or("-", String::as_str)
                 .to_owned()
         };
-        let twice = match (&check.mistake, &check.failure, &check.bundle) {
-            (Some(_), ..) => "the pipeline has mistakes".to_owned(),
-            (_, Some(_), _) => "failed".to_owned(),
-            (_, _, None) => "no bundle".to_owned(),
-            _ => yes_or_no(check.is_reproducible, "equal", "differs"),
+        let twice = match (&check.mistake, &check.bundle) {
+            (Some(_), _) => format!("pipeline: {pipeline}"),
+            (_, None) => format!("bundle: {bundle}"),
+            _ => twice,
         };
+        let leaks = if accepted.is_empty() { leaks } else { accepted };
         let cells = [
-            check.id.clone(),
+            id,
             leaks,
             reason(NOT_REPRODUCIBLE),
             reason(SILENT_FAILURE),
             twice,
-            lock_text(check.lock.as_ref()),
+            lock,
         ];
         let cells = cells.map(|cell| one_line(&cell).replace('|', "\\|"));
         text.push_str(&format!("| {} |\n", cells.join(" | ")));

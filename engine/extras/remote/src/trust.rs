@@ -37,9 +37,12 @@ impl From<PublicKey> for TrustedSigner {
     }
 }
 
-/// Returns an error unless a signature by `key` on a record of `competition` is trusted now. If a key is listed several
-/// times, it is sufficient that one of the entries allows it.
-pub(crate) fn check(
+/// Checks that a signature by `key` on a record of `competition` is trusted now. If a key is listed several times, it is
+/// sufficient that one of the entries allows it.
+///
+/// # Errors
+/// Returns the reason why it is not trusted.
+pub fn check(
     trusted: &[TrustedSigner],
     key: PublicKey,
     competition: &str,
@@ -157,11 +160,6 @@ pub fn signer(purpose: &str, text: &str) -> Result<PublicKey, Rejection> {
         true => Ok(key),
         false => Err(Rejection::Forged),
     }
-}
-
-/// Returns whether a signature by `key` on facts about `competition` is trusted now.
-pub fn is_trusted(trusted: &[TrustedSigner], key: PublicKey, competition: &str) -> bool {
-    check(trusted, key, competition).is_ok()
 }
 
 /// Parses the record of the file `name`. Returns an error if it is not signed by a key that is trusted for
