@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
     "leaks": 7_700,
-    "remote": 2_920,
-    "report": 2_530,
+    "remote": 2_943,
+    "report": 2_545,
     "draft": 1_810,
     "serve": 1_389,
     "experiments": 640,

@@ -50,8 +50,9 @@ class Call(Common, total=False):
 
 
 class Selection(Call, total=False):
-    set: Annotated[Set | None, "a named set of competitions"]
+    set: Annotated[Set | str | None, "a named set of competitions, or of a pack: 'PACK' or 'PACK/NAME'"]
     ids_from: Annotated[Input | None, "a text file with one id per line"]
+    closed_after: Annotated[str | None, "only competitions that closed after this day, such as '2025-12-31'"]
 
 
 class Source(TypedDict, total=False):
@@ -143,6 +144,7 @@ class Diff(Variant, Call, total=False):
 
 class Export(Variant, Expansion, Call, total=False):
     private: Annotated[bool, "also copy the private files, such as the answers"]
+    layout: Annotated[Literal["mle-bench", "dojo"] | None, "layout of the files; default: that of the pack"]
 
 
 class Summarize(Call, total=False):

@@ -45,7 +45,7 @@ class Competition(Record):
     """A competition and the state of its data."""
 
     name: str | None = None
-    #: Sets of the benchmark that contain the competition, such as `lite` or `scored`.
+    #: Sets that contain the competition, such as `lite`, `scored` or `PACK/NAME`.
     sets: tuple[str, ...] = ()
     category: str | None = None
     #: Size of the bundle in bytes, if it is published.
@@ -53,6 +53,9 @@ class Competition(Record):
     state: str = ""
     #: Prepared variants.
     variants: tuple[str, ...] = ()
+    #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
+    launched: str | None = None
+    closed: str | None = None
     #: Whether scores on the prepared data can be compared with published scores. None if no data are prepared.
     comparable_with_v1: bool | None = None
     not_comparable_because: tuple[str, ...] = ()

@@ -164,19 +164,22 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     assert experiment.sets[0]["set"] == "low"
 
 
+COINS = (
+    "name: Coins\ncategory: Tabular\nbundle: { kaggle: coins }\n"
+    "tables:\n  coins: { read: coins.csv, columns: { id: number, side: text } }\n"
+    "  train, test: { split: coins, method: shuffle, test_size: 0.5, seed: 0 }\n"
+    "public:\n  train.csv: SELECT * FROM train\n  test.csv: SELECT * FROM test\n"
+    "  sample_submission.csv: SELECT id, 'heads' AS side FROM test\n"
+    "private:\n  test.csv: SELECT * FROM test\n"
+    "grade:\n  answers: private/test.csv\n"
+    "  rules: [{ columns: [id, side] }, same_rows, { align: id }]\n  metric: { accuracy: side }\n"
+)
+
+
 def test_findings_of_a_leak(tmp_path: Path) -> None:
     directory = tmp_path / "pipelines" / "coins"
     directory.mkdir(parents=True)
-    (directory / "pipeline.yaml").write_text(
-        "name: Coins\ncategory: Tabular\nbundle: { kaggle: coins }\n"
-        "tables:\n  coins: { read: coins.csv, columns: { id: number, side: text } }\n"
-        "  train, test: { split: coins, method: shuffle, test_size: 0.5, seed: 0 }\n"
-        "public:\n  train.csv: SELECT * FROM train\n  test.csv: SELECT * FROM test\n"
-        "  sample_submission.csv: SELECT id, 'heads' AS side FROM test\n"
-        "private:\n  test.csv: SELECT * FROM test\n"
-        "grade:\n  answers: private/test.csv\n"
-        "  rules: [{ columns: [id, side] }, same_rows, { align: id }]\n  metric: { accuracy: side }\n"
-    )
+    (directory / "pipeline.yaml").write_text(COINS)
     with zipfile.ZipFile(tmp_path / "coins.zip", "w") as archive:
         sides = np.random.default_rng(0).choice(["heads", "tails"], 400)
         archive.writestr("coins.csv", "id,side\n" + "".join(f"{place},{side}\n" for place, side in enumerate(sides)))
@@ -187,6 +190,26 @@ def test_findings_of_a_leak(tmp_path: Path) -> None:
     [worst, *_] = found.findings
     assert worst.level == "leak" and worst.detector and worst.what and worst.evidence and worst.advice
     assert mleprep.load("coins", pipelines=own["pipelines"], data_dir=own["data_dir"])["train"].shape == (200, 2)
+
+
+def test_competition_of_a_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREP_PACKS", str(tmp_path / "packs"))
+    (tmp_path / "lab" / "coins").mkdir(parents=True)
+    pack = "name: lab\nversion: 1\nsets: { small: [coins] }\ncompetitions: { coins: { closed: 2024-03-01 } }\n"
+    (tmp_path / "lab" / "pack.yaml").write_text(pack)
+    (tmp_path / "lab" / "coins" / "pipeline.yaml").write_text(COINS)
+    with zipfile.ZipFile(tmp_path / "coins.zip", "w") as archive:
+        archive.writestr("coins.csv", "id,side\n" + "".join(f"{place},heads\n" for place in range(40)))
+    subprocess.run([os.environ["PREP_BINARY"], "pack", "add", tmp_path / "lab"], check=True, capture_output=True)
+    places: Any = {"data_dir": tmp_path / "data", "progress": False}
+    [found] = mleprep.list(set="lab/small", closed_after="2024-01-31", **places)
+    assert (found.id, found.closed, found.launched) == ("lab/coins", "2024-03-01", None)
+    [run] = mleprep.run("lab/coins", source=tmp_path, **places)
+    assert run.public == tmp_path / "data" / "lab" / "coins" / "prepared" / "public"
+    table = mleprep.load("lab/coins", data_dir=tmp_path / "data")["sample_submission"]
+    assert mleprep.grade(table, "lab/coins", data_dir=tmp_path / "data").score == 1
+    mleprep.export("lab/coins", tmp_path / "copy", layout="dojo", private=True, **places)
+    assert (tmp_path / "copy" / "coins" / "data" / "private" / "test_answer.csv").is_file()
 
 
 def test_mistake_of_a_pipeline_is_shown_once(tmp_path: Path) -> None:

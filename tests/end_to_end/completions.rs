@@ -43,6 +43,9 @@ const CASES: &[(&[&str], &[&str])] = &[
     (&["grade", "spaceship"], &["spaceship-titanic"]),
     (&["grade", "spaceship-titanic", "sub"], &["submission.csv"]),
     (&["run", "--set", "l"], &["lite", "low"]),
+    (&["run", "ya"], &["yard/ships"]),
+    (&["run", "--set", "ya"], &["yard", "yard/small"]),
+    (&["pack", "remove", "y"], &["yard"]),
     (&["run", "--variant", "fi"], &["fixed"]),
     (&["run", "--remote", "file:///t"], &["file:///tmp/remote"]),
     (&["pipeline", "show", "own-s"], &["own-spaceships"]),
@@ -61,6 +64,10 @@ fn shells_complete_the_values_of_the_settings() {
     std::os::unix::fs::symlink(program, bin.join("prep")).expect("a link");
     sandbox.pipeline("own-spaceships", Harbour::PIPELINE);
     sandbox.write("submission.csv", "id\n");
+    let pack = "name: yard\nversion: 1\nsets: { small: [ships] }\ncompetitions: { ships: {} }\n";
+    sandbox.write("yard/pack.yaml", pack);
+    sandbox.write("yard/ships/pipeline.yaml", Harbour::PIPELINE);
+    sandbox.prep(&["pack", "add", "yard"]).code(0);
     sandbox.write("data/prep.toml", "[remote]\nurl = 'file:///tmp/remote'\n");
     for (shell, arguments) in SHELLS {
         let script = format!("complete.{shell}");

@@ -39,6 +39,7 @@
 //! nested        compressed archives inside the bundle
 //! answers       verified answers; reports of several graders
 //! outputs       two outputs on one path
+//! packs         competitions that others wrote; hostile packs
 //! others        prepared directories of other programs
 //! parallel      several processes with one cache and one data directory
 //! previews      rows of tables and queries for authors
@@ -118,6 +119,7 @@ mod mistakes;
 mod nested;
 mod others;
 mod outputs;
+mod packs;
 mod parallel;
 mod previews;
 mod projection;

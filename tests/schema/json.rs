@@ -67,6 +67,10 @@ const CALLS: &[(&str, &str)] = &[
         "pipeline_fmt",
         "pipeline fmt --check drafts/spaceship-titanic/pipeline.yaml",
     ),
+    ("pack_add", "pack add lab"),
+    ("pack_list", "pack list"),
+    ("pack_check", "pack check lab --source bundles"),
+    ("pack_remove", "pack remove lab"),
     ("remote_key_new", "remote key new own"),
     ("remote_key_list", "remote key list"),
     ("cache_stat", "cache stat"),
@@ -142,6 +146,12 @@ fn output_of_every_verb_matches_the_schema() {
         "{{\"competition_id\": \"{ID}\", \"submission_path\": \"a.csv\"}}\n{{\"competition_id\": \"AI4Code\", \"submission_path\": \"a.csv\"}}\n"
     );
     fs::write(demo.join("broken.jsonl"), broken).expect("a file");
+    let pack = demo.join("lab");
+    fs::create_dir_all(pack.join(ID)).expect("a directory");
+    let text = format!("name: lab\nversion: 1\nsets: {{ all: [{ID}] }}\ncompetitions: {{ {ID}: {{}} }}\n");
+    fs::write(pack.join("pack.yaml"), text).expect("a file");
+    let pipeline = path("pipelines").join(ID).join("pipeline.yaml");
+    fs::copy(pipeline, pack.join(ID).join("pipeline.yaml")).expect("a file");
     for (name, words) in CALLS {
         check(name, words, &call(&demo, words));
     }

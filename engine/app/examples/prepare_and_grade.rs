@@ -32,6 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         data_dir: PathBuf::from(data),
         store_dir: Path::new(data).join("store"),
         pipelines: None,
+        packs: None,
         jobs: std::thread::available_parallelism()?.get(),
         memory: 4 << 30,
         program: env!("CARGO_PKG_VERSION").to_owned(),

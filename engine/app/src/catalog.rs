@@ -1,17 +1,23 @@
-//! The catalog of competitions: the built-in ones, and those in the user's directory of pipelines.
+//! The catalog of competitions: the built-in ones, those in the user's directory of pipelines, and those of packs.
 //!
 //! The module `benchmark` has upstream's metadata of its competitions.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prep_core::{Failure, Remedy};
-use prep_spec::{BASE_VARIANT, Corrections, Pipeline, joined};
+use prep_fetch::bundle_stem;
+use prep_spec::{
+    BASE_VARIANT, BUILT_IN_PACK, CompetitionFacts, Corrections, Pack, Pipeline, alternatives,
+    joined,
+};
 use prep_steps::PublishedChecksums;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::packs::{InstalledPack, PackFiles, installed_packs};
 use crate::settings::Settings;
 
 /// A competition's files that are embedded in the binary.
@@ -36,6 +42,8 @@ pub struct CatalogEntry {
     pub file_name: String,
     /// The directory of the pipeline's file. `None` if it is built in.
     pub directory: Option<PathBuf>,
+    /// The pack that contains the competition. `None` if it is built in or the user's.
+    pub pack: Option<Arc<Pack>>,
     pub pipeline: Option<Cow<'static, str>>,
     pub description: Option<Cow<'static, str>>,
     pub leaderboard: Option<Cow<'static, str>>,
@@ -46,6 +54,8 @@ pub struct CatalogEntry {
 #[derive(Debug, Clone)]
 pub struct Catalog {
     entries: BTreeMap<String, CatalogEntry>,
+    /// The usable packs by name, and the errors of the others.
+    packs: BTreeMap<String, Result<Arc<Pack>, Error>>,
 }
 
 /// Minimum length of a part of an id for which [`Catalog::suggestion`] suggests the id.
@@ -58,14 +68,18 @@ const MAX_SIMILAR: usize = 5;
 const MAX_ID_BYTES: usize = 200;
 
 impl Catalog {
-    /// Returns the built-in competitions, and those in the directory of pipelines that the settings name.
+    /// Returns the built-in competitions, and those of the directory of pipelines and of the packs that the settings name.
     ///
     /// # Errors
-    /// Returns an error if the directory of pipelines cannot be read or contains no pipeline.
+    /// Returns an error if the directory of pipelines cannot be read or contains no pipeline, or if a competition in it has
+    /// the name of a pack.
     pub fn open(settings: &Settings) -> Result<Catalog, Error> {
         let mut catalog = Catalog::embedded();
         if let Some(directory) = &settings.pipelines {
             catalog.add_directory(directory)?;
+        }
+        for pack in installed_packs(settings)? {
+            catalog.add_pack(pack)?;
         }
         Ok(catalog)
     }
@@ -77,6 +91,7 @@ impl Catalog {
             id: embedded.id.to_owned(),
             file_name: format!("pipelines/{}/pipeline.yaml", embedded.id),
             directory: None,
+            pack: None,
             pipeline: own(embedded.pipeline),
             description: own(embedded.description),
             leaderboard: own(embedded.leaderboard),
@@ -84,7 +99,77 @@ impl Catalog {
         });
         Catalog {
             entries: entries.map(|entry| (entry.id.clone(), entry)).collect(),
+            packs: BTreeMap::new(),
         }
+    }
+
+    /// Adds the competitions of a pack. A pack that cannot be used is only recorded, so that it does not affect other
+    /// competitions.
+    fn add_pack(&mut self, installed: InstalledPack) -> Result<(), Error> {
+        let name = installed.name.clone();
+        if let Some(own) = self
+            .iter()
+            .find(|entry| entry.id.eq_ignore_ascii_case(&name))
+        {
+            let message = format!(
+                "the competition `{}` has the name of an installed pack",
+                own.id
+            );
+            return Err(Error::request(message).help("rename the competition, or remove the pack"));
+        }
+        let pack = installed.pack.and_then(|pack| {
+            let label = installed.directory.display().to_string();
+            let entries = PackFiles::new(&installed.directory, &label).entries(&pack)?;
+            let entries = entries.into_iter().map(|entry| (entry.id.clone(), entry));
+            self.entries.extend(entries);
+            Ok(pack)
+        });
+        self.packs.insert(name, pack);
+        Ok(())
+    }
+
+    /// Returns the ids of a set: of the benchmark (see [`competition_set`]), `PACK/NAME` of a pack, or `PACK` for all
+    /// competitions of a pack.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such set, or if the pack cannot be used.
+    pub fn set(&self, name: &str) -> Result<Vec<String>, Error> {
+        let (pack, set) = name.split_once('/').unwrap_or((name, ""));
+        let Some(found) = self.packs.get(pack) else {
+            let listed = match (pack, set) {
+                (BUILT_IN_PACK, "") => ALL,
+                (BUILT_IN_PACK, set) => set,
+                _ => name,
+            };
+            let near = prep_spec::nearest(name, self.packs.keys().map(String::as_str));
+            let ids = competition_set(listed).map_err(|error| error.suggest(near))?;
+            return Ok(ids.into_iter().map(str::to_owned).collect());
+        };
+        let found = found.as_ref().map_err(Clone::clone)?;
+        let names: Vec<&String> = match set {
+            "" => found.competitions.keys().collect(),
+            set => {
+                let unknown = || {
+                    let message = format!("the pack `{pack}` has no set `{set}`");
+                    let sets = found.sets.keys().map(String::as_str);
+                    Error::request(message).help(alternatives(set, "it", sets.collect::<Vec<_>>()))
+                };
+                found.sets.get(set).ok_or_else(unknown)?.iter().collect()
+            }
+        };
+        Ok(names
+            .into_iter()
+            .map(|name| format!("{pack}/{name}"))
+            .collect())
+    }
+
+    /// Returns the names of all sets, those of packs included.
+    pub fn set_names(&self) -> Vec<String> {
+        let packs = self.packs.values().flatten().flat_map(|pack| {
+            let sets = pack.sets.keys().map(|set| format!("{}/{set}", pack.name));
+            std::iter::once(pack.name.clone()).chain(sets)
+        });
+        set_names().map(str::to_owned).chain(packs).collect()
     }
 
     /// Adds a competition for each subdirectory of `dir` that contains a `pipeline.yaml`. It replaces a built-in
@@ -128,7 +213,8 @@ impl Catalog {
 
     /// Returns the ids of the competitions that only the user's directory of pipelines has.
     pub fn own_ids(&self) -> Vec<String> {
-        let own = self.iter().filter(|entry| entry.own_files().is_none());
+        let is_own = |entry: &&CatalogEntry| entry.pack.is_none() && entry.own_files().is_none();
+        let own = self.iter().filter(is_own);
         own.map(|entry| entry.id.clone()).collect()
     }
 
@@ -142,6 +228,12 @@ impl Catalog {
     /// # Errors
     /// Returns an error if there is no competition with this id. The error suggests a similar one.
     pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
+        let pack = id
+            .split_once('/')
+            .and_then(|(pack, _)| self.packs.get(pack));
+        if let Some(Err(error)) = pack {
+            return Err(error.clone());
+        }
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
             match (self.suggestion(id), self.similar(id).as_slice()) {
@@ -215,6 +307,7 @@ impl CatalogEntry {
             id,
             file_name: file.display().to_string(),
             directory: Some(directory.to_owned()),
+            pack: None,
             pipeline: Some(pipeline),
             description: read(&directory.join("description.md"))?,
             leaderboard: read(&directory.join("leaderboard.csv"))?,
@@ -228,6 +321,7 @@ impl CatalogEntry {
             id: id.to_owned(),
             file_name: file_name.to_owned(),
             directory: None,
+            pack: None,
             pipeline: Some(text.into()),
             description: None,
             leaderboard: None,
@@ -289,15 +383,31 @@ impl CatalogEntry {
         self.checksums.as_deref().map(parse).transpose()
     }
 
-    /// Returns the names of the sets that contain the competition.
-    pub fn sets(&self) -> impl Iterator<Item = &'static str> {
-        prep_splits::sets_of(&self.id)
+    /// Returns the names of the sets that contain the competition. Sets of a pack have the form `PACK/NAME`.
+    pub fn sets(&self) -> Vec<String> {
+        match &self.pack {
+            Some(pack) => {
+                let sets = pack.sets_of(bundle_stem(&self.id));
+                sets.map(|set| format!("{}/{set}", pack.name)).collect()
+            }
+            None => prep_splits::sets_of(&self.id).map(str::to_owned).collect(),
+        }
+    }
+
+    /// Returns the dates of the competition on Kaggle, if its pack states them.
+    pub fn dates(&self) -> CompetitionFacts {
+        let pack = self.pack.as_ref();
+        let facts = pack.and_then(|pack| pack.competitions.get(bundle_stem(&self.id)));
+        facts.cloned().unwrap_or_default()
     }
 
     /// Returns Kaggle's name of the competition: the name in the pipeline, otherwise the id.
     pub fn kaggle(&self) -> String {
         let pipeline = self.load(prep_spec::BASE_VARIANT).ok();
-        pipeline.map_or_else(|| self.id.clone(), |pipeline| pipeline.bundle.kaggle)
+        pipeline.map_or_else(
+            || bundle_stem(&self.id).to_owned(),
+            |pipeline| pipeline.bundle.kaggle,
+        )
     }
 
     /// Returns the bundle's size in bytes, if upstream publishes it.

@@ -200,6 +200,7 @@ mod tests {
             data_dir: dir.path().join("data"),
             store_dir: dir.path().join("store"),
             pipelines: None,
+            packs: None,
             jobs: 1,
             memory: 1 << 30,
             program: String::new(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use prep_core::{Cancel, Failure};
 use prep_draft::{BundleContent, DraftChoices, DraftError};
 use prep_fetch::LazyNetwork;
-use prep_spec::BASE_VARIANT;
+use prep_spec::{BASE_VARIANT, CompetitionId};
 
 use crate::bundles;
 use crate::catalog::CatalogEntry;
@@ -37,7 +37,7 @@ pub fn draft(
     id: &str,
     choices: &DraftChoices,
 ) -> Result<Draft, Error> {
-    if !is_id(id) {
+    if id.contains('/') || id.parse::<CompetitionId>().is_err() {
         let message = format!("`{id}` cannot be the name of a competition");
         return Err(Error::request(message).help("use letters, digits and `-`, as Kaggle does"));
     }
@@ -83,9 +83,4 @@ impl From<DraftError> for Error {
             ..new
         }
     }
-}
-
-fn is_id(id: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !id.is_empty() && id.chars().all(fits) && !id.starts_with('.')
 }

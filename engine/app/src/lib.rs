@@ -41,6 +41,7 @@ mod inspect {
 }
 mod jobs;
 mod outline;
+mod packs;
 mod permissions;
 mod prepared;
 mod push;
@@ -74,6 +75,10 @@ pub use inspect::listing::{BundleListing, ListedFile, ListedSource, PreviewSourc
 pub use inspect::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};
 pub use inspect::runs::diff_runs;
 pub use jobs::{JobPlan, Slurm, Unit, kubernetes, slurm, unit};
+pub use packs::add::{PackOrigin, add_pack, remove_pack};
+pub use packs::check::{NOT_REPRODUCIBLE, PackCheck, PackChecks, SILENT_FAILURE};
+pub use packs::lock::LockComparison;
+pub use packs::{InstalledPack, installed_packs};
 pub use permissions::{Permission, PermissionCheck};
 pub use prep_audit::{AuditReport, Block, Verdict};
 pub use prep_cache::LinkMode;

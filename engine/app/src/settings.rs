@@ -21,6 +21,8 @@ pub struct Settings {
     pub store_dir: PathBuf,
     /// A directory with the user's pipelines, `DIR/ID/pipeline.yaml`, in addition to the built-in ones.
     pub pipelines: Option<PathBuf>,
+    /// The directory of packs, `DIR/PACK/pack.yaml`. `None` if there are no packs.
+    pub packs: Option<PathBuf>,
     /// Maximum number of steps that run in parallel, and of threads in one step.
     pub jobs: usize,
     /// Maximum memory of all running steps together, in bytes.

@@ -10,7 +10,7 @@ use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
 use clap_complete::env::{CompleteEnv, Shells};
-use prep_app::set_names;
+use prep_app::installed_packs;
 use prep_spec::BASE_VARIANT;
 
 use crate::args;
@@ -54,8 +54,9 @@ fn with_values(arg: Arg, is_show: bool) -> Arg {
     }
     let is_id = is_named("ID");
     let values: fn() -> Vec<CompletionCandidate> = match arg.get_id().as_str() {
-        "set" => || set_names().map(CompletionCandidate::new).collect(),
+        "set" => || found(sets),
         "variant" => || found(variants),
+        "pack" => || found(packs),
         "remote" => || found(remotes),
         _ if is_id && is_show => || found(ids_or_tables),
         _ if is_id => || found(ids),
@@ -79,6 +80,18 @@ fn ids(session: &CliSession) -> Found {
     let catalog = session.catalog()?;
     let ids = catalog.iter().map(|entry| &entry.id);
     Ok(ids.map(CompletionCandidate::new).collect())
+}
+
+fn packs(session: &CliSession) -> Found {
+    let packs = installed_packs(&session.settings)?.into_iter();
+    Ok(packs
+        .map(|pack| CompletionCandidate::new(pack.name))
+        .collect())
+}
+
+fn sets(session: &CliSession) -> Found {
+    let names = session.catalog()?.set_names().into_iter();
+    Ok(names.map(CompletionCandidate::new).collect())
 }
 
 /// Returns the ids and paths that begin with a text.

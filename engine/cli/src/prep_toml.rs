@@ -22,7 +22,7 @@ use crate::session::Directories;
 pub const FILE: &str = "prep.toml";
 
 /// The keys outside of `[remote]`.
-pub const SETTINGS: [&str; 11] = [
+pub const SETTINGS: [&str; 12] = [
     "data_dir",
     "cache_dir",
     "source",
@@ -31,6 +31,7 @@ pub const SETTINGS: [&str; 11] = [
     "skip_verification",
     "skip_bundle_verification",
     "pipelines",
+    "packs",
     "jobs",
     "memory",
     "shared",
@@ -56,6 +57,8 @@ pub struct ConfigFile {
     pub skip_bundle_verification: Option<bool>,
     /// Directory of additional pipelines.
     pub pipelines: Option<PathBuf>,
+    /// Directory of packs.
+    pub packs: Option<PathBuf>,
     /// Number of steps that run at once.
     pub jobs: Option<NonZeroUsize>,
     /// Memory for all running steps, such as `8GB`.
@@ -308,6 +311,7 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
         &mut file.source,
         &mut file.descriptions,
         &mut file.pipelines,
+        &mut file.packs,
     ]
     .into_iter()
     .flatten()

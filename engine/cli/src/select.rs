@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Error, OWN_SET, Unit, competition_set};
+use prep_app::{Catalog, Error, OWN_SET, Unit};
 use prep_core::units;
+use prep_spec::{BUILT_IN_PACK, Day};
 
 use crate::error::CliError;
 use crate::session::CliSession;
@@ -36,9 +37,15 @@ pub struct Selection {
     pub all: bool,
     /// A named set: scored (75), low, lite, medium, high, dev (7), systemcard, own
     ///
-    /// The set `own` has the competitions of --pipelines that are not built in.
+    /// The set `own` has the competitions of --pipelines that are not built in. PACK has all competitions of a pack, and
+    /// PACK/NAME those of one of its sets.
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub set: Vec<String>,
+    /// Only competitions that closed on Kaggle after this day
+    ///
+    /// For example 2025-12-31. Without another selection, it selects from all competitions. Only packs state the days.
+    #[arg(long, value_name = "DAY", help_heading = HEADING)]
+    pub closed_after: Option<Day>,
     /// A text file with one id per line
     ///
     /// Empty lines and lines that start with # are skipped.
@@ -53,6 +60,7 @@ impl Selection {
             && self.ids.is_empty()
             && self.competitions.is_empty()
             && self.set.is_empty()
+            && self.closed_after.is_none()
             && self.ids_from.is_none()
     }
 
@@ -77,39 +85,70 @@ impl Selection {
     /// # Errors
     /// Returns an error if nothing is selected, a set is unknown, or the list cannot be read or is empty.
     pub fn ids(&self, session: &CliSession) -> Result<Vec<String>, CliError> {
-        let is_named = self.set.iter().any(|name| name == OWN_SET);
-        let own = match self.all || is_named {
-            true => session.catalog()?.own_ids(),
-            false => Vec::new(),
-        };
-        if is_named && own.is_empty() {
-            return Err(CliError::usage("the set `own` is empty")
-                .help("name the directory of your pipelines with --pipelines"));
-        }
-        self.ids_and(own)
-    }
-
-    /// Returns the selected ids, with the ids `own` after those of sets.
-    fn ids_and(&self, own: Vec<String>) -> Result<Vec<String>, CliError> {
         if self.is_empty() {
             return Err(CliError::usage("no competition is selected")
                 .help("name one, or a set with --lite, --all, --set NAME or --ids-from FILE"));
         }
+        let (ids, undated) = self.ids_in(&session.catalog()?)?;
+        if undated > 0 {
+            session.printer.message(format!(
+                "{} left out, because no pack states when they closed",
+                units::count(undated as u64, "competition")
+            ));
+        }
+        Ok(ids)
+    }
+
+    /// Returns the selected ids, and the number of those that --closed-after leaves out because they have no date.
+    fn ids_in(&self, catalog: &Catalog) -> Result<(Vec<String>, usize), CliError> {
         let flags = [("lite", self.lite), ("all", self.all)];
         let flags = flags.iter().filter(|(_, on)| *on).map(|(name, _)| *name);
+        let own = catalog.own_ids();
+        let is_named = self.set.iter().any(|name| name == OWN_SET);
+        if is_named && own.is_empty() {
+            return Err(CliError::usage("the set `own` is empty")
+                .help("name the directory of your pipelines with --pipelines"));
+        }
         let mut ids: Vec<String> = Vec::new();
         let named = self.set.iter().map(String::as_str);
         for name in flags.chain(named.filter(|name| *name != OWN_SET)) {
-            ids.extend(competition_set(name)?.into_iter().map(str::to_owned));
+            ids.extend(catalog.set(name)?);
         }
-        ids.extend(own);
+        if self.all || is_named {
+            ids.extend(own);
+        }
         if let Some(path) = &self.ids_from {
             ids.extend(read_list(path)?);
         }
         ids.extend(self.ids.iter().chain(&self.competitions).cloned());
+        // The built-in competitions are a pack whose ids need no prefix.
+        for id in &mut ids {
+            if let Some(name) = id
+                .strip_prefix(BUILT_IN_PACK)
+                .and_then(|id| id.strip_prefix('/'))
+            {
+                *id = name.to_owned();
+            }
+        }
+        if ids.is_empty() {
+            ids.extend(catalog.iter().map(|entry| entry.id.clone()));
+        }
         let mut seen = std::collections::HashSet::new();
         ids.retain(|id| seen.insert(id.clone()));
-        Ok(ids)
+        let mut undated = 0;
+        if let Some(day) = &self.closed_after {
+            ids.retain(
+                |id| match catalog.find(id).map(|entry| entry.dates().closed) {
+                    // A later stage reports an unknown id.
+                    None => true,
+                    Some(closed) => {
+                        undated += usize::from(closed.is_none());
+                        closed.is_some_and(|closed| closed > *day)
+                    }
+                },
+            );
+        }
+        Ok((ids, undated))
     }
 }
 
@@ -199,6 +238,8 @@ fn unit_number(unit: Unit, session: &CliSession) -> Result<usize, CliError> {
 
 #[cfg(test)]
 mod tests {
+    use prep_app::competition_set;
+
     use super::*;
 
     #[test]
@@ -207,38 +248,45 @@ mod tests {
         let list = dir.path().join("list.txt");
         std::fs::write(&list, "# two\nb\r\n\n  a \n").unwrap();
         let selection = Selection {
-            ids: vec!["a".into(), "spaceship-titanic".into()],
+            ids: vec!["a".into(), "mle-bench/spaceship-titanic".into()],
             competitions: vec!["c".into(), "a".into()],
             set: vec!["dev".into()],
             ids_from: Some(list),
             ..Selection::default()
         };
-        let ids = selection.ids_and(vec!["own".to_owned()]).unwrap();
+        let (ids, undated) = selection.ids_in(&Catalog::embedded()).unwrap();
         let dev = competition_set("dev").unwrap();
         assert_eq!(ids[..dev.len()], *dev);
-        assert_eq!(ids[dev.len()..], ["own", "b", "a", "c"]);
+        // `spaceship-titanic` is in the set.
+        assert_eq!(ids[dev.len()..], ["b", "a", "c"]);
+        assert_eq!(undated, 0);
     }
 
     #[test]
     fn lite_is_low_all_is_82_and_scored_is_75() {
+        let ids = |selection: Selection| selection.ids_in(&Catalog::embedded()).unwrap();
+        let set = |name: &str| Selection {
+            set: vec![name.into()],
+            ..Selection::default()
+        };
         let lite = Selection {
             lite: true,
             ..Selection::default()
         };
-        assert_eq!(
-            lite.ids_and(Vec::new()).unwrap(),
-            competition_set("low").unwrap()
-        );
+        assert_eq!(ids(lite).0, competition_set("low").unwrap());
         let all = Selection {
             all: true,
             ..Selection::default()
         };
-        assert_eq!(all.ids_and(Vec::new()).unwrap().len(), 82);
-        let scored = Selection {
-            set: vec!["scored".into()],
+        assert_eq!(ids(all).0, ids(set("mle-bench")).0);
+        assert_eq!(ids(set("mle-bench")).0.len(), 82);
+        assert_eq!(ids(set("mle-bench/scored")).0.len(), 75);
+        assert_eq!(ids(set("scored")).0.len(), 75);
+        let dated = Selection {
+            closed_after: Some("2000-01-01".parse().unwrap()),
             ..Selection::default()
         };
-        assert_eq!(scored.ids_and(Vec::new()).unwrap().len(), 75);
+        assert_eq!(ids(dated), (Vec::new(), 82));
     }
 
     #[test]

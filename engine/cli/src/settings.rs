@@ -31,27 +31,39 @@ impl Environment {
         self.set(name).map(PathBuf::from)
     }
 
-    /// Returns the user's cache directory: `XDG_CACHE_HOME`, otherwise the system's default in the home directory.
+    /// Returns a directory of the user: that of the variable, otherwise `usual` in the home directory.
+    fn base(&self, variable: &str, usual: &str) -> Option<PathBuf> {
+        let set = self.path(variable).filter(|path| path.is_absolute());
+        set.or_else(|| self.home.as_ref().map(|home| home.join(usual)))
+    }
+
+    /// Returns the user's cache directory.
     fn cache_home(&self) -> Option<PathBuf> {
-        let usual = if cfg!(target_os = "macos") {
-            "Library/Caches"
+        let is_mac = cfg!(target_os = "macos");
+        self.base(
+            "XDG_CACHE_HOME",
+            if is_mac { "Library/Caches" } else { ".cache" },
+        )
+    }
+
+    /// Returns the default directory of packs, which is not in the cache because users cannot compute packs again.
+    fn packs(&self) -> Option<PathBuf> {
+        let is_mac = cfg!(target_os = "macos");
+        let usual = if is_mac {
+            "Library/Application Support"
         } else {
-            ".cache"
+            ".local/share"
         };
-        self.path("XDG_CACHE_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
+        Some(self.base("XDG_DATA_HOME", usual)?.join("prep/packs"))
     }
 
     /// Returns the places from which settings are read.
     fn places(&self) -> Directories {
-        let config = self
-            .path("XDG_CONFIG_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| self.home.as_ref().map(|home| home.join(".config")));
         Directories {
             variable: self.variable,
-            config_dir: config.map(|config| config.join("prep")),
+            config_dir: self
+                .base("XDG_CONFIG_HOME", ".config")
+                .map(|config| config.join("prep")),
             home: self.home.clone(),
             current_dir: self.current_dir.clone(),
             origins: Vec::new(),
@@ -190,6 +202,8 @@ impl CliSession {
             chooser.path("pipelines", global.pipelines.as_ref(), PIPELINES, |file| {
                 &file.pipelines
             })?;
+        let packs = chooser.path("packs", None, PACKS, |file| &file.packs)?;
+        let packs = packs.or_else(|| environment.packs());
         let source = chooser.path("source", None, SOURCE, |file| &file.source)?;
         let link_mode = chooser.choose(
             "link_mode",
@@ -249,6 +263,7 @@ impl CliSession {
             data_dir,
             store_dir,
             pipelines,
+            packs,
             jobs,
             memory: memory
                 .transpose()?
@@ -288,6 +303,7 @@ fn color(global: &Global, environment: &Environment) -> Color {
 const DATA_DIR: &str = "MLE_BENCH_DATA_DIR";
 const CACHE_DIR: &str = "PREP_CACHE_DIR";
 const PIPELINES: &str = "PREP_PIPELINES";
+const PACKS: &str = "PREP_PACKS";
 const SOURCE: &str = "PREP_SOURCE";
 const LINK_MODE: &str = "PREP_LINK_MODE";
 const DESCRIPTIONS: &str = "PREP_DESCRIPTIONS";
@@ -440,6 +456,7 @@ mod tests {
         assert!(settings.store_dir.ends_with("prep"));
         assert_eq!((settings.jobs, settings.memory), (8, 16 << 30));
         assert_eq!(settings.pipelines, None);
+        assert!(settings.packs.unwrap().ends_with("prep/packs"));
         assert_eq!(color(&Global::default(), &bare(|_| None)), Color::Auto);
     }
 
@@ -474,6 +491,10 @@ mod tests {
         assert_eq!(
             settings.pipelines.as_deref(),
             Some(Path::new("/env/PREP_PIPELINES"))
+        );
+        assert_eq!(
+            settings.packs.as_deref(),
+            Some(Path::new("/env/PREP_PACKS"))
         );
         assert_eq!(color(&Global::default(), &environment), Color::Never);
         let global = Global {

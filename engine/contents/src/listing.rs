@@ -17,10 +17,7 @@ pub struct Listing {
 /// # Errors
 /// If a directory cannot be read. Also returns errors from `visit`. Entries other than files and directories are
 /// errors, because a symbolic link in an untrusted tree could lead out of it, and reading a pipe would never end.
-pub(crate) fn walk(
-    root: &Path,
-    visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>,
-) -> Result<()> {
+pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) -> Result<()> {
     let mut left = vec![(String::new(), None)];
     while let Some((path, length)) = left.pop() {
         let place = root.join(&path);

@@ -77,7 +77,7 @@ mod wire {
 
 pub use bundle::directory::{DirectoryError, LocalDirectory, Members};
 pub use bundle::kaggle::{KaggleBundle, bundle_files, discard, partial_bytes};
-pub use bundle::local::{BundleChecksums, BundleError, LocalBundle, SearchPath};
+pub use bundle::local::{BundleChecksums, BundleError, LocalBundle, SearchPath, bundle_stem};
 pub use bundle::part::PartOfBundle;
 pub use bundle::remote::{BundlePreview, RemoteZip};
 pub use bundle::web::{WebAddress, WebFile};

@@ -9,6 +9,7 @@
 //! - `load`: applies the differences of a variant to the tree;
 //! - `parse`: converts nodes into the [`model`], using the vocabulary in [`words`] and the kinds that the caller
 //!   passes, and checks the dependencies between tables;
+//! - `pack`: the file of a pack, and the ids of competitions;
 //! - `paths`: checks paths and file patterns;
 //! - [`query`]: parses SQL into a tree, expands its macros, and finds the tables that it reads.
 //!
@@ -29,6 +30,7 @@
 
 mod load;
 pub mod model;
+mod pack;
 mod parse;
 mod paths;
 pub mod query;
@@ -46,6 +48,10 @@ mod text {
 
 pub use load::{ParsedFile, corrections, load, query_pipeline, read, variants};
 pub use model::{Pipeline, Reading};
+pub use pack::{
+    BUILT_IN_PACK, CompetitionFacts, CompetitionId, Day, Pack, PackLayout, check_pack_name,
+    read_pack,
+};
 pub use paths::{FILE_COLUMNS, FilePattern, path_glob, split_source};
 pub use query::{RESERVED_ROW, is_row};
 pub use text::diagnostic::{self, Diagnostic, Diagnostics, Severity, SourceFile, Span};

@@ -43,8 +43,9 @@ def _indexed(directory: Path) -> list[str]:
 
 def rendered(definitions: dict[str, Any]) -> dict[str, str]:
     """Returns all files by path. The index is the last one, so a reader that finds the index finds all other files."""
-    # A competition without grading has only a pipeline.
-    competitions = {one["id"]: one for one in definitions["competitions"] if "answers" in one}
+    # A competition without grading has only a pipeline. Upstream's registry knows no packs, whose ids contain a slash.
+    listed = (one for one in definitions["competitions"] if "answers" in one and "/" not in one["id"])
+    competitions = {one["id"]: one for one in listed}
     texts = {
         f"{name}/{file}": text for name, facts in competitions.items() for file, text in _files(name, facts).items()
     }

@@ -3,6 +3,7 @@
 mod asking;
 mod bundles;
 mod kaggle;
+mod packs;
 mod part;
 mod refusals;
 mod sources;

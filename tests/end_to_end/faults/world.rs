@@ -121,6 +121,7 @@ pub fn prepare_in(
         data_dir: root.join("data"),
         store_dir: root.join("store"),
         pipelines: Some(root.join("pipelines")),
+        packs: None,
         // Run one step at a time, so that each access belongs to a known step.
         jobs: 1,
         memory,

@@ -7,11 +7,13 @@
 //!
 //! ```text
 //! expand      archives of `public` as directories
+//! dojo        the layout of MLE-Dojo
 //! croissant   metadata of tables and columns
 //! copiers     plain files or an archive, in a temporary directory
 //! ```
 
 mod croissant;
+mod dojo;
 mod expand;
 
 use std::fs::File;
@@ -23,9 +25,11 @@ use std::{fs, io};
 use md5::{Digest as _, Md5};
 use prep_cache::{LockGuard, try_lock_file};
 use prep_core::{Cancel, CancellableReader, Failure, Remedy};
+use prep_fetch::bundle_stem;
 use prep_formats::archive::ArchiveError;
 use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
 use prep_formats::tar::TarWriter;
+use prep_spec::PackLayout;
 use prep_steps::{Expand, Manifest, PublishedPaths};
 use serde::Serialize;
 use tempfile::TempDir;
@@ -80,6 +84,8 @@ pub struct Export {
     pub private: bool,
     /// Whether archives in `public` are unpacked.
     pub expand: Expand,
+    /// The arrangement of the files. `None` for that of the competition's pack, otherwise that of MLE-bench.
+    pub layout: Option<PackLayout>,
     /// The directory or archive to create. It must not exist.
     pub target: PathBuf,
 }
@@ -133,7 +139,7 @@ trait Copier {
     fn file(&mut self, item: &CopiedFile, cancel: &Cancel) -> io::Result<ExportedFile>;
     /// Creates an empty directory `ID/path`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
-    /// Writes a text to `ID/name`.
+    /// Writes a text to `ID/name`, where `name` may have directories.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
     /// Completes the copy.
     fn finish(self: Box<Self>) -> io::Result<()>;
@@ -193,12 +199,23 @@ pub fn export(
             cancel,
         )?;
     }
+    let pipeline = entry.load(&variant)?;
+    let pack_layout = entry.pack.as_ref().map(|pack| pack.layout);
+    let layout = wanted.layout.or(pack_layout).unwrap_or_default();
+    // MLE-Dojo has a single directory of competitions.
+    let (name, texts) = match layout {
+        PackLayout::MleBench => (id, Vec::new()),
+        PackLayout::Dojo => {
+            let texts = dojo::arrange(&mut found, entry, &pipeline, wanted.private)?;
+            (bundle_stem(id), texts)
+        }
+    };
     let CopyInputs { mut items, empty } = found;
     items.sort();
     let made = draft.join("made");
     let mut copier: Box<dyn Copier> = match wanted.form {
-        ExportForm::Directory => Box::new(DirectoryCopier::new(&made, id)),
-        ExportForm::Tar => Box::new(TarCopier::new(&made, id).map_err(failed)?),
+        ExportForm::Directory => Box::new(DirectoryCopier::new(&made, name)),
+        ExportForm::Tar => Box::new(TarCopier::new(&made, name).map_err(failed)?),
     };
     let mut exported = CopyContent {
         competition: id.to_owned(),
@@ -217,9 +234,13 @@ pub fn export(
     for path in &empty {
         copier.directory(path).map_err(failed)?;
     }
-    let pipeline = entry.load(&variant)?;
-    let croissant = croissant::describe(&exported, &pipeline);
-    copier.text(CROISSANT, &croissant).map_err(failed)?;
+    for (name, text) in &texts {
+        copier.text(name, text).map_err(failed)?;
+    }
+    if layout == PackLayout::MleBench {
+        let croissant = croissant::describe(&exported, &pipeline);
+        copier.text(CROISSANT, &croissant).map_err(failed)?;
+    }
     copier
         .text(MANIFEST, &exported.manifest())
         .map_err(failed)?;
@@ -456,8 +477,9 @@ impl Copier for DirectoryCopier {
     }
 
     fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
-        fs::create_dir_all(&self.root)?;
-        fs::write(self.root.join(name), text)
+        let to = self.root.join(name);
+        fs::create_dir_all(to.parent().unwrap_or(&self.root))?;
+        fs::write(to, text)
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {

@@ -24,6 +24,7 @@ use tempfile::TempPath;
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::{Error, failure_of};
 use crate::inspect::unpublished;
+use crate::packs::check::{NOT_REPRODUCIBLE, SILENT_FAILURE};
 use crate::settings::{Settings, prepared_dir};
 use crate::task::Task;
 use crate::{bundles, grading, prepared};
@@ -531,7 +532,10 @@ pub fn leaks(
         memory: settings.memory,
     };
     let accepted = pipeline.accepted.iter();
+    // These names describe upstream's script, not its data.
+    let is_leak = |name: &str| ![NOT_REPRODUCIBLE, SILENT_FAILURE].contains(&name);
     let accepted: BTreeMap<String, String> = accepted
+        .filter(|(name, _)| is_leak(&name.value))
         .map(|(name, why)| (name.value.clone(), why.clone()))
         .collect();
     prep_leaks::find(&input, &accepted).map_err(|error| {

@@ -17,6 +17,7 @@ use prep_core::{
     StepOutcome, resolve, run,
 };
 use serde::Serialize;
+use tempfile::TempDir;
 
 use crate::error::{Error, for_people};
 use crate::settings::Settings;
@@ -103,15 +104,7 @@ pub fn rerun(
     let recorded = Store::open_or_empty(&task.settings.store_dir)?;
     let mut all = Vec::new();
     for id in ids {
-        let directory = tempfile::Builder::new()
-            .prefix("rerun-")
-            .tempdir_in(scratch);
-        let directory =
-            directory.map_err(|error| Error::writing("create a directory in", scratch, &error))?;
-        // The lock shows the cache that a process still uses the directory. On file systems without locks, the cache
-        // decides by the directory's age whether to remove it.
-        let lock = File::open(directory.path());
-        let _lock = lock.map(|lock| lock.try_lock().map(|()| lock));
+        let (directory, _lock) = self::scratch(scratch, "rerun-")?;
         let rerunning = Rerunning {
             id,
             recorded: &recorded,
@@ -132,7 +125,20 @@ pub fn rerun(
     Ok(all)
 }
 
-fn different_jobs(jobs: usize) -> usize {
+/// Creates a directory for results that are compared and then removed, in `parent`, the directory for temporary files of a
+/// cache. The lock shows the cache that a process still uses the directory. On file systems without locks, the cache decides
+/// by the directory's age whether to remove it.
+pub(crate) fn scratch(parent: &Path, prefix: &str) -> Result<(TempDir, Option<File>), Error> {
+    let directory = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
+    let directory =
+        directory.map_err(|error| Error::writing("create a directory in", parent, &error))?;
+    let lock = File::open(directory.path()).ok();
+    let lock = lock.filter(|lock| lock.try_lock().is_ok());
+    Ok((directory, lock))
+}
+
+/// Returns a number of jobs other than `jobs`, for a run that must give the same results.
+pub(crate) fn different_jobs(jobs: usize) -> usize {
     match jobs {
         0 | 1 => 2,
         more => more / 2,

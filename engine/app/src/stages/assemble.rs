@@ -18,6 +18,7 @@ use prep_steps::{BuildOptions, Sources};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::grading::trial::trial;
+use crate::packs::inner_directory;
 use crate::stages::contents::{StatedContents, source_record_name, web_address};
 use crate::stages::load::{Competition, FurtherSource};
 use crate::task::{PreparationOptions, Task};
@@ -221,8 +222,12 @@ fn web_file(
     web.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))
 }
 
-/// Returns the directory of a source: absolute, or relative to the pipeline's file.
+/// Returns the directory of a source: absolute, or relative to the pipeline's file. The directory of a pack's source is
+/// inside the pack.
 fn resolve(entry: &CatalogEntry, name: &str, directory: &str) -> Result<PathBuf, Error> {
+    if entry.pack.is_some() {
+        return inner_directory(entry, name, directory);
+    }
     let directory = Path::new(directory);
     match &entry.directory {
         _ if directory.is_absolute() => Ok(directory.to_path_buf()),
@@ -240,6 +245,8 @@ fn resolve(entry: &CatalogEntry, name: &str, directory: &str) -> Result<PathBuf,
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::catalog::Catalog;
 
@@ -254,5 +261,18 @@ mod tests {
         entry.directory = Some("/pipelines/x".into());
         let relative = resolve(&entry, "s", "../b").unwrap();
         assert_eq!(relative, Path::new("/pipelines/x/../b"));
+        entry.pack = Some(Arc::default());
+        for (folder, is_inside) in [
+            ("data", true),
+            ("../shared", true),
+            ("a/../../b", true),
+            ("..", true),
+            ("../..", false),
+            ("../../other", false),
+            ("a/../../../b", false),
+            ("/home/u", false),
+        ] {
+            assert_eq!(resolve(&entry, "s", folder).is_ok(), is_inside, "{folder}");
+        }
     }
 }

@@ -88,6 +88,10 @@ impl ConfigArgs {
                 settings.pipelines.as_deref().map(path).unwrap_or_default(),
             ),
             (
+                "packs",
+                settings.packs.as_deref().map(path).unwrap_or_default(),
+            ),
+            (
                 "source",
                 given.source.as_deref().map(path).unwrap_or_default(),
             ),

@@ -60,6 +60,7 @@ impl DemoArgs {
                 data_dir: dir.join("data"),
                 store_dir: dir.join("cache"),
                 pipelines: None,
+                packs: None,
                 ..session.settings.clone()
             },
             ..session.clone()

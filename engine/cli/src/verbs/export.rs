@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use prep_app::{Export, ExportForm};
 use prep_core::units;
+use prep_spec::PackLayout;
 use serde_json::{Map, Value, json};
 
 use crate::error::Exit;
@@ -19,11 +20,13 @@ Examples:
   prep export spaceship-titanic -o for-agents
   prep export spaceship-titanic -o grader.tar --private
   prep export aerial-cactus-identification -o cactus --expand-archives=instead
+  prep export mle-dojo/DontGetKicked -o competitions --private --layout dojo
 
 The copy has the layout of a data directory, TARGET/ID/prepared/public. Its files are writable and share no disk space \
 with the cache. TARGET/ID/manifest.json lists the files with sizes and MD5s; TARGET/ID/croissant.json describes the \
 public files in the Croissant format of MLCommons. If TARGET ends in .tar, the copy is an archive; equal contents give \
-equal bytes.")]
+equal bytes. With the layout dojo, the copy has TARGET/ID/data/{public,private} and TARGET/ID/info, as MLE-Dojo reads \
+them.")]
 pub struct ExportArgs {
     /// The competition
     #[arg(value_name = "ID")]
@@ -34,6 +37,9 @@ pub struct ExportArgs {
     /// Also copy the private files, such as the answers
     #[arg(long)]
     private: bool,
+    /// Layout of the files: mle-bench or dojo [default: that of the pack, or mle-bench]
+    #[arg(long, value_name = "LAYOUT")]
+    layout: Option<PackLayout>,
     #[command(flatten)]
     expand: ExpandArgs,
     #[command(flatten)]
@@ -45,6 +51,7 @@ impl ExportArgs {
         let wanted = Export {
             form: ExportForm::from_target(&self.output)?,
             private: self.private,
+            layout: self.layout,
             expand: self.expand.expand_archives.unwrap_or_default(),
             target: self.output.clone(),
         };

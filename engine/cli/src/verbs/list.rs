@@ -3,6 +3,7 @@
 use clap::Args;
 use prep_app::{CatalogEntry, Comparability, PreparedData};
 use prep_core::units;
+use prep_spec::Day;
 use serde::Serialize;
 use serde_json::json;
 
@@ -27,7 +28,7 @@ pub struct ListArgs {
 struct Row {
     id: String,
     name: Option<String>,
-    sets: Vec<&'static str>,
+    sets: Vec<String>,
     category: Option<String>,
     /// Size of the bundle.
     bytes: Option<u64>,
@@ -42,6 +43,9 @@ struct Row {
     corrections: Vec<String>,
     /// Whether scores on `variant` can be compared with those of the benchmark.
     comparable_with_v1: Option<bool>,
+    /// The days on which the competition began and ended on Kaggle.
+    launched: Option<Day>,
+    closed: Option<Day>,
     /// The reasons why scores cannot be compared.
     not_comparable_because: Vec<String>,
 }
@@ -110,9 +114,12 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let pipeline = pipeline.and_then(Result::ok);
     let (variant, comparability) = first.unzip();
     let comparability = comparability.flatten();
+    let dates = entry.dates();
     Ok(Row {
         id: entry.id.clone(),
-        sets: entry.sets().collect(),
+        launched: dates.launched,
+        closed: dates.closed,
+        sets: entry.sets(),
         name: pipeline.as_ref().map(|pipeline| pipeline.name.clone()),
         category: pipeline.map(|pipeline| pipeline.category),
         bytes: entry.size(),
@@ -136,7 +143,7 @@ fn table(rows: &[Row]) -> PrintedTable {
         let sets: Vec<&str> = row
             .sets
             .iter()
-            .copied()
+            .map(String::as_str)
             .filter(|set| *set != "all")
             .collect();
         let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
@@ -165,12 +172,14 @@ mod tests {
         let row = |entry: &CatalogEntry| Row {
             id: entry.id.clone(),
             name: Some("A name that takes its room".into()),
-            sets: entry.sets().collect(),
+            sets: entry.sets(),
             category: Some("Image Classification".into()),
             bytes: entry.size(),
             state: "not prepared".into(),
             reason: None,
             variant: None,
+            launched: None,
+            closed: None,
             variants: Vec::new(),
             corrections: Vec::new(),
             comparable_with_v1: None,

@@ -11,6 +11,7 @@ mod export;
 mod fetch;
 mod grade;
 mod list;
+mod pack;
 mod pipeline;
 mod plan;
 mod remote;
@@ -73,6 +74,7 @@ verbs! {
     }
     "Authors" {
         Pipeline(pipeline::PipelineArgs),
+        Pack(pack::PackVerbs),
     }
     "Teams" {
         Remote(remote::RemoteVerbs),

@@ -7,7 +7,7 @@ use clap::Args;
 use prep_app::{Catalog, PreparationOptions, RememberedOptions, Task};
 use prep_core::units;
 use prep_report::{GradedExperiment, ReportSubject};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
 use crate::output::printer::write_atomically;
@@ -41,6 +41,13 @@ pub struct ReportArgs {
     output: PathBuf,
 }
 
+/// Returns a competition of the page, with its dates on Kaggle.
+fn to_json(catalog: &Catalog, id: &str) -> Value {
+    let dates = catalog.find(id).map(|entry| entry.dates());
+    let dates = dates.unwrap_or_default();
+    json!({ "id": id, "launched": dates.launched, "closed": dates.closed })
+}
+
 impl ReportArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let options = PreparationOptions {
@@ -66,7 +73,7 @@ impl ReportArgs {
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
         let json = || {
             json!({
-                "competitions": ids.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>(),
+                "competitions": ids.iter().map(|id| to_json(&task.catalog, id)).collect::<Vec<_>>(),
                 "path": self.output,
                 "bytes": html.len(),
             })

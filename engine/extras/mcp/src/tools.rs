@@ -104,7 +104,7 @@ pub const LIST: ToolDefinition = ToolDefinition {
     description: "List the competitions of MLE-bench and the user's own: id, name, category, and whether its data are prepared on this system.",
     parameters: &[(
         "set",
-        "only the competitions of this set: lite, low, medium, high, dev or all",
+        "only the competitions of this set: lite, low, medium, high, dev, all, PACK or PACK/NAME",
         false,
     )],
     has_scores: false,
@@ -114,15 +114,14 @@ pub const LIST: ToolDefinition = ToolDefinition {
 fn list_competitions(options: &McpOptions, arguments: &Arguments) -> Answer {
     let set = match arguments.get("set") {
         None => None,
-        Some(name) => Some(prep_splits::set(name).ok_or_else(|| {
-            let names: Vec<&str> = prep_splits::set_names().collect();
-            ToolError::new(format!("there is no set `{name}`"))
-                .help(format!("the sets are {}", names.join(", ")))
+        Some(name) => Some(options.catalog.set(name).map_err(|error| {
+            let names = options.catalog.set_names();
+            ToolError::new(error.message).help(format!("the sets are {}", names.join(", ")))
         })?),
     };
     let entries = options.catalog.iter();
     let chosen = entries.filter(|entry| match &set {
-        Some(ids) => ids.iter().any(|id| *id == entry.id),
+        Some(ids) => ids.contains(&entry.id),
         None => true,
     });
     let competitions: Vec<Value> = chosen.map(|entry| row(options, entry)).collect();
@@ -136,7 +135,7 @@ pub fn row(options: &McpOptions, entry: &CatalogEntry) -> Value {
         "id": entry.id,
         "name": pipeline.as_ref().map(|pipeline| &pipeline.name),
         "category": pipeline.as_ref().map(|pipeline| &pipeline.category),
-        "sets": entry.sets().collect::<Vec<_>>(),
+        "sets": entry.sets(),
         "state": state(options, &entry.id),
     })
 }

@@ -66,9 +66,13 @@ pub(crate) fn source_of(file: &str) -> Option<String> {
     (source(&name).strip_prefix(SOURCES)?.strip_prefix('/') == Some(file)).then_some(name)
 }
 
-/// Returns the competition of a source with the name `ID` or `ID/SOURCE/FILE`.
+/// Returns the competition of a source with the name `ID` or `ID/SOURCE/DIGEST/FILE`. The id of a competition of a pack
+/// is `PACK/ID`.
 pub(crate) fn competition_of(source: &str) -> &str {
-    source.split('/').next().unwrap_or_default()
+    let mut slashes = source.match_indices('/').map(|(place, _)| place);
+    let is_of_pack = matches!(slashes.clone().count(), 1 | 4);
+    let end = slashes.nth(usize::from(is_of_pack));
+    source.get(..end.unwrap_or(source.len())).unwrap_or(source)
 }
 
 pub(crate) fn bundle(digest: &Digest) -> String {
@@ -130,8 +134,14 @@ mod tests {
         // Older versions store their records under these names.
         assert_eq!(source("a-1/b_2/c.csv"), "v1/sources/a-1+b_2+c.csv");
         assert_eq!(source_of("a~x"), None);
-        assert_eq!(competition_of("a/b/c"), "a");
-        assert_eq!(competition_of("a"), "a");
+        for (source, competition) in [
+            ("a", "a"),
+            ("a/s/0f/f.csv", "a"),
+            ("p/a", "p/a"),
+            ("p/a/s/0f/f.csv", "p/a"),
+        ] {
+            assert_eq!(competition_of(source), competition);
+        }
     }
 
     #[test]

@@ -37,9 +37,12 @@ impl From<PublicKey> for TrustedSigner {
     }
 }
 
-/// Returns an error unless a signature by `key` on a record of `competition` is trusted now. If a key is listed several
-/// times, it is sufficient that one of the entries allows it.
-pub(crate) fn check(
+/// Checks that a signature by `key` on a record of `competition` is trusted now. If a key is listed several times, it is
+/// sufficient that one of the entries allows it.
+///
+/// # Errors
+/// Returns the reason why it is not trusted.
+pub fn check(
     trusted: &[TrustedSigner],
     key: PublicKey,
     competition: &str,
@@ -125,6 +128,38 @@ pub(crate) fn seal<T: Serialize>(
     let mut bytes = format!("{MAGIC} {} {signature}\n", key.public()).into_bytes();
     bytes.extend(json);
     Ok(bytes)
+}
+
+/// The beginning of the line with the signature of a text.
+const SIGNATURE_LINE: &str = "# signed ";
+
+/// Appends a line with a signature to a text. The signature also covers `purpose`, so that it is not valid for a text with
+/// another purpose.
+pub fn sign_text(key: &SigningKey, purpose: &str, text: &str) -> String {
+    let signature = BASE64.encode(key.sign(&message(purpose, text.as_bytes())));
+    format!("{text}{SIGNATURE_LINE}{} {signature}\n", key.public())
+}
+
+/// Returns the key that signed a text of [`sign_text`].
+///
+/// # Errors
+/// If the last line is not a signature, or if the signature is not valid.
+pub fn signer(purpose: &str, text: &str) -> Result<PublicKey, Rejection> {
+    let line = text.lines().last().unwrap_or_default();
+    let words = line
+        .strip_prefix(SIGNATURE_LINE)
+        .and_then(|words| words.split_once(' '));
+    let (key, signature) = words.ok_or(Rejection::Unsigned)?;
+    let key: PublicKey = key.parse().map_err(|_| Rejection::Forged)?;
+    let signature = BASE64.decode(signature).map_err(|_| Rejection::Forged)?;
+    let body = text
+        .strip_suffix('\n')
+        .and_then(|text| text.strip_suffix(line));
+    let body = body.ok_or(Rejection::Forged)?;
+    match key.has_signed(&message(purpose, body.as_bytes()), &signature) {
+        true => Ok(key),
+        false => Err(Rejection::Forged),
+    }
 }
 
 /// Parses the record of the file `name`. Returns an error if it is not signed by a key that is trusted for

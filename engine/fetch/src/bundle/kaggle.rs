@@ -2,7 +2,7 @@
 //! downloads leave in the data directory:
 //!
 //! ```text
-//! DATA/ID/ID.zip                    the bundle
+//! DATA/ID/ID.zip                    the bundle; of the competition PACK/ID: DATA/PACK/ID/ID.zip
 //! DATA/ID/ID.part-KEY.zip           some members of the bundle
 //! DATA/ID/ID.part-KEY.zip.files/    these members while they are fetched one by one
 //! DATA/ID/sources/FILE              the file of another source
@@ -24,7 +24,7 @@ use std::{fs, io};
 use prep_cache::{Content, SourceRecord};
 use prep_core::{Context, Source, SourceState, StepError, Value};
 
-use crate::bundle::local::{LocalBundle, SearchPath};
+use crate::bundle::local::{LocalBundle, SearchPath, bundle_stem};
 use crate::download::Order;
 use crate::error::FetchError;
 use crate::network::{LazyNetwork, Network};
@@ -59,7 +59,10 @@ impl KaggleBundle {
         KaggleBundle {
             kaggle: kaggle.to_owned(),
             local: LocalBundle::new(id, &search.all(), md5),
-            target: search.data.join(id).join(format!("{id}.zip")),
+            target: search
+                .data
+                .join(id)
+                .join(format!("{}.zip", bundle_stem(id))),
             md5: md5.map(str::to_owned),
             network: network.into(),
         }
@@ -167,8 +170,8 @@ impl Source for KaggleBundle {
 
 /// Returns the file name, without `.zip`, of an archive with some members of a bundle. `key` identifies the selection
 /// of members.
-pub(crate) fn part_name(id: &str, key: &str) -> String {
-    format!("{id}.part-{key}")
+pub(crate) fn part_name(stem: &str, key: &str) -> String {
+    format!("{stem}.part-{key}")
 }
 
 /// Name of the directory that contains the files of other sources.
@@ -182,7 +185,9 @@ pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
 /// Returns the disk space in bytes that an interrupted download uses: of `ID.zip`, or of the file of another source.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
-        None => data.join(id).join(format!("{id}.zip.partial")),
+        None => data
+            .join(id)
+            .join(format!("{}.zip.partial", bundle_stem(id))),
         Some(file) => source_path(data, id, &format!("{file}.partial")),
     };
     partial.metadata().map_or(0, |file| file.blocks() * 512)
@@ -198,7 +203,8 @@ pub fn bundle_files(data: &Path, id: &str) -> io::Result<Vec<PathBuf>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let (bundle, part) = (format!("{id}.zip"), part_name(id, ""));
+    let stem = bundle_stem(id);
+    let (bundle, part) = (format!("{stem}.zip"), part_name(stem, ""));
     let is_of_bundle = |name: &str| {
         let suffix = name.strip_prefix(&bundle);
         name == SOURCES
@@ -218,12 +224,13 @@ pub fn discard(data_dir: &Path, id: &str) {
     let Ok(entries) = directory.read_dir() else {
         return;
     };
-    let part = part_name(id, "");
+    let id_stem = bundle_stem(id);
+    let part = part_name(id_stem, "");
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let is_bundle = name.strip_suffix(".zip").is_some_and(|stem| {
-            stem == id
+            stem == id_stem
                 || stem
                     .strip_prefix(&part)
                     .is_some_and(|key| !key.contains('.'))
@@ -289,9 +296,15 @@ mod tests {
 
     #[test]
     fn only_the_bundle_and_its_parts_are_listed_and_discarded() {
+        for id in ["a", "pack/a"] {
+            check_listing(id);
+        }
+    }
+
+    fn check_listing(id: &str) {
         let dir = tempfile::tempdir().unwrap();
-        let directory = dir.path().join("a");
-        std::fs::create_dir(&directory).unwrap();
+        let directory = dir.path().join(id);
+        std::fs::create_dir_all(&directory).unwrap();
         for name in [
             "a.zip",
             "a.part-0123.zip",
@@ -307,20 +320,20 @@ mod tests {
             "y.partial.holders/exclusive-1",
         ];
         for name in running.into_iter().chain(["x.csv"]) {
-            let path = source_path(dir.path(), "a", name);
+            let path = source_path(dir.path(), id, name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         }
-        let mut listed = bundle_files(dir.path(), "a").unwrap();
+        let mut listed = bundle_files(dir.path(), id).unwrap();
         listed.sort();
         let names = ["a.part-0123.zip", "a.zip", "a.zip.partial", "sources"];
         assert_eq!(listed, names.map(|name| directory.join(name)));
         assert!(bundle_files(dir.path(), "missing").unwrap().is_empty());
-        discard(dir.path(), "a");
+        discard(dir.path(), id);
         discard(dir.path(), "missing");
-        assert!(!source_path(dir.path(), "a", "x.csv").exists());
+        assert!(!source_path(dir.path(), id, "x.csv").exists());
         for name in running {
-            assert!(source_path(dir.path(), "a", name).exists(), "{name}");
+            assert!(source_path(dir.path(), id, name).exists(), "{name}");
         }
         let mut left: Vec<_> = directory
             .read_dir()

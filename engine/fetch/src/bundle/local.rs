@@ -1,4 +1,5 @@
-//! A bundle on local disk: `DIR/ID.zip` or `DIR/ID/ID.zip`.
+//! A bundle on local disk: `DIR/ID.zip` or `DIR/ID/ID.zip`. The bundle of the competition `PACK/ID` is `DIR/ID.zip` or
+//! `DIR/PACK/ID/ID.zip`.
 //!
 //! Results remain valid after the file was deleted if the caller states its content, which a data directory records with
 //! its results. Only a step that needs the bundle's bytes then fails. The cache's last
@@ -44,6 +45,11 @@ impl<'a> SearchPath<'a> {
     pub(crate) fn all(&self) -> Vec<&'a Path> {
         [self.directories, &[self.data]].concat()
     }
+}
+
+/// Returns the file name, without `.zip`, of the bundle of a competition: its id without the pack.
+pub fn bundle_stem(id: &str) -> &str {
+    id.rsplit_once('/').map_or(id, |(_, name)| name)
 }
 
 /// The name of a file, and of its owner, for messages.
@@ -125,7 +131,7 @@ impl LocalBundle {
     /// Creates a source that searches for the bundle of `id` in `directories`, in this order. If `md5` is given, a file
     /// with a different MD5 is an error.
     pub fn new(id: &str, directories: &[&Path], md5: Option<&str>) -> LocalBundle {
-        let name = format!("{id}.zip");
+        let name = format!("{}.zip", bundle_stem(id));
         let candidates = directories
             .iter()
             .flat_map(|directory| [directory.join(&name), directory.join(id).join(&name)])

@@ -24,7 +24,7 @@ use crate::variant::{FIXED_VARIANT, is_correction_name};
 use crate::words::{self, MAX_CORRECTIONS, Vocabulary};
 use state::TableUser;
 
-pub use state::ParseState;
+pub use state::{Fields, ParseState};
 
 /// The result of resolving one variant.
 pub struct ResolvedVariant {

@@ -9,7 +9,7 @@ use prep_app::{Comparability, Error, Plan, PreparedData, PreparedState, Runs, Ta
 use prep_cache::{Digest, Store};
 use prep_experiments::GradedRun;
 use prep_grade::report::medals::Leaderboard;
-use prep_spec::{BASE_VARIANT, Pipeline, variant_directory};
+use prep_spec::{BASE_VARIANT, CompetitionFacts, Pipeline, variant_directory};
 use prep_steps::Manifest;
 
 use crate::graph::Drawing;
@@ -53,7 +53,10 @@ pub struct CompetitionPage {
     pub id: String,
     pub name: String,
     pub category: String,
-    pub sets: Vec<&'static str>,
+    /// The sets of the benchmark that contain the competition.
+    pub sets: Vec<String>,
+    /// The dates of the competition on Kaggle, if they are known.
+    pub dates: Option<String>,
     pub state: PreparedState,
     /// Whether scores on the prepared data are comparable with upstream's.
     pub comparability: Option<Comparability>,
@@ -180,7 +183,15 @@ fn competition(
         id: id.to_owned(),
         name: pipeline.as_ref().map_or(id, |one| &one.name).to_owned(),
         category: pipeline.as_ref().map_or("", |one| &one.category).to_owned(),
-        sets: entry.sets().filter(|set| *set != "all").collect(),
+        sets: match &entry.pack {
+            Some(_) => Vec::new(),
+            None => entry
+                .sets()
+                .into_iter()
+                .filter(|set| set != "all")
+                .collect(),
+        },
+        dates: dates(&entry.dates()),
         state,
         comparability: manifest
             .as_ref()
@@ -206,6 +217,15 @@ fn competition(
         leaderboard,
         variant,
     })
+}
+
+/// Describes when a competition took place, because a reader compares the dates with the training cut-off of a model.
+fn dates(facts: &CompetitionFacts) -> Option<String> {
+    match (&facts.launched, &facts.closed) {
+        (Some(launched), Some(closed)) => Some(format!("{launched} to {closed}")),
+        (Some(launched), None) => Some(format!("launched {launched}")),
+        (None, closed) => closed.as_ref().map(|closed| format!("closed {closed}")),
+    }
 }
 
 /// Content that is read from the prepared files: tables, labels and images.

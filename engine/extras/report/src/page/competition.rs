@@ -19,8 +19,9 @@ use crate::{draw, graph};
 
 /// Returns the section of a competition.
 pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
-    let facts = competition.sets.iter().copied();
+    let facts = competition.sets.iter().map(String::as_str);
     let facts = facts.chain([competition.category.as_str()]);
+    let facts = facts.chain(competition.dates.as_deref());
     let facts = facts.filter(|fact| !fact.is_empty());
     html! {
         section.competition {

@@ -1,0 +1,387 @@
+//! Adds and removes packs.
+//!
+//! A pack is copied into a temporary directory next to its final place, checked there, and then renamed. So another process
+//! sees either the complete pack or none, and a failure leaves nothing behind. Only regular files are copied, without their
+//! permissions. Paths of archives are checked by the readers of `prep_formats`, which reject links and paths that lead out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prep_cache::Store;
+use prep_contents::{ArchiveFormat, ContentsError, entries, listing};
+use prep_core::{Cancel, Context, Failure, Quoted, Source, units};
+use prep_fetch::{BundleChecksums, LazyNetwork, SearchPath, WebAddress, WebFile};
+use prep_spec::{Pack, nearest};
+
+use super::{CORRECT, MAX_FILE_BYTES, PACK_FILE, PackFiles, installed_packs, open_file};
+use crate::catalog::{Catalog, PIPELINE_FILE};
+use crate::error::{Error, failure_of};
+use crate::export::TemporaryCopy;
+use crate::settings::Settings;
+
+/// Maximum size of all files of a pack, in bytes.
+const MAX_PACK_BYTES: u64 = 256 << 20;
+
+/// Maximum number of files and directories of a pack.
+const MAX_PATHS: usize = 20_000;
+
+/// Maximum number of directories around a file.
+const MAX_DEPTH: usize = 8;
+
+/// Where a pack comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackOrigin {
+    /// A directory, or an archive.
+    Path(PathBuf),
+    /// An archive at a URL, with the SHA-256 that it must have.
+    Url { url: String, sha256: String },
+}
+
+impl PackOrigin {
+    /// Parses `DIR`, `ARCHIVE` or `URL@sha256:DIGEST`.
+    ///
+    /// # Errors
+    /// Returns an error if a URL has no digest.
+    pub fn parse(text: &str) -> Result<PackOrigin, Error> {
+        if !text.starts_with("https://") && !text.starts_with("http://") {
+            return Ok(PackOrigin::Path(text.into()));
+        }
+        let (url, digest) = text.rsplit_once('@').unwrap_or((text, ""));
+        let sha256 = digest
+            .strip_prefix("sha256:")
+            .unwrap_or(digest)
+            .to_lowercase();
+        let (url, is_hex) = (
+            url.to_owned(),
+            sha256.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        );
+        match is_hex && sha256.len() == 64 {
+            true => Ok(PackOrigin::Url { url, sha256 }),
+            false => {
+                let message = "the URL of a pack needs the SHA-256 of the archive";
+                let help = "write URL@sha256:DIGEST; `sha256sum FILE` prints the digest";
+                Err(Error::request(message).help(help))
+            }
+        }
+    }
+}
+
+/// Adds a pack to the directory of packs. Runs nothing.
+///
+/// # Errors
+/// Returns an error if the pack or its name is not valid, if it is installed already, or if a file cannot be copied. Then
+/// the directory of packs is unchanged.
+pub fn add_pack(
+    settings: &Settings,
+    origin: &PackOrigin,
+    network: &LazyNetwork,
+    cancel: &Cancel,
+) -> Result<Arc<Pack>, Error> {
+    let root = root(settings)?;
+    fs::create_dir_all(root).map_err(|error| Error::writing("create", root, &error))?;
+    let failed = |error: io::Error| Error::writing("write", root, &error);
+    let draft = TemporaryCopy::new(root).map_err(failed)?;
+    let mut staging = Staging {
+        root: draft.join("files"),
+        ..Staging::default()
+    };
+    fs::create_dir(&staging.root).map_err(failed)?;
+    let label = match origin {
+        PackOrigin::Path(path) => path.display().to_string(),
+        PackOrigin::Url { url, .. } => url.clone(),
+    };
+    match origin {
+        PackOrigin::Path(path) if path.is_dir() => staging.copy(&label, |visit| {
+            listing::walk(path, &mut |path, place, _| {
+                let file = open_file(place).map_err(ContentsError::system_error(place));
+                visit(path, &mut file?)
+            })
+        })?,
+        PackOrigin::Path(path) => staging.unpack(path, settings)?,
+        PackOrigin::Url { url, sha256 } => {
+            let path = download(settings, (url, sha256), &draft, network, cancel)?;
+            staging.unpack(&path, settings)?;
+        }
+    }
+    let home = staging.home();
+    let files = PackFiles::new(&home, &label);
+    let pack = Arc::new(files.read()?);
+    staging.check_directories(&home, &pack)?;
+    let entries = files.entries(&pack)?;
+    check_name(settings, &pack.name)?;
+    files.check_pipelines(&entries)?;
+    let target = root.join(&pack.name);
+    fs::rename(&home, &target).map_err(|error| match error.kind() {
+        ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => {
+            Error::request(format!("the pack `{}` is already installed", pack.name))
+                .help("remove it first, to install another version")
+        }
+        _ => Error::writing("create", &target, &error),
+    })?;
+    Ok(pack)
+}
+
+/// Removes a pack from the directory of packs. Prepared data stay.
+///
+/// # Errors
+/// Returns an error if there is no such pack, or if it cannot be removed.
+pub fn remove_pack(settings: &Settings, name: &str) -> Result<(), Error> {
+    let root = root(settings)?;
+    let packs = installed_packs(settings)?;
+    let Some(found) = packs.iter().find(|pack| pack.name == name) else {
+        let message = format!("there is no pack {}", Quoted(name));
+        let near = nearest(name, packs.iter().map(|pack| pack.name.as_str()));
+        return Err(Error::request(message).suggest(near));
+    };
+    let failed = |error: io::Error| Error::writing("remove", &found.directory, &error);
+    // After the rename, no process sees a part of the pack. The directory is removed with the temporary one.
+    let draft = TemporaryCopy::new(root).map_err(failed)?;
+    fs::rename(&found.directory, draft.join("removed")).map_err(failed)
+}
+
+fn root(settings: &Settings) -> Result<&Path, Error> {
+    let root = settings.packs.as_deref();
+    root.ok_or_else(|| Error::request("the directory of packs is not set"))
+}
+
+/// Checks that the data directory of the pack is not that of a competition.
+fn check_name(settings: &Settings, name: &str) -> Result<(), Error> {
+    let without_packs = Settings {
+        packs: None,
+        ..settings.clone()
+    };
+    let catalog = Catalog::open(&without_packs)?;
+    match catalog
+        .iter()
+        .find(|entry| entry.id.eq_ignore_ascii_case(name))
+    {
+        Some(entry) => {
+            let message = format!(
+                "the pack `{name}` has the name of the competition `{}`",
+                entry.id
+            );
+            Err(Error::request(message).help(format!("change `name` in {PACK_FILE}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Downloads an archive, and checks its SHA-256. Returns its path.
+fn download(
+    settings: &Settings,
+    (url, sha256): (&str, &str),
+    draft: &TemporaryCopy,
+    network: &LazyNetwork,
+    cancel: &Cancel,
+) -> Result<PathBuf, Error> {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let format = ArchiveFormat::split_path(&path.to_lowercase()).map(|_| path);
+    let file = format.and_then(|path| path.rsplit('/').next());
+    let file = file.ok_or_else(|| not_an_archive(url))?;
+    let data = draft.join("download");
+    let search = SearchPath {
+        id: "pack",
+        directories: &[],
+        data: &data,
+    };
+    let address = WebAddress {
+        source: "pack",
+        file,
+        url,
+        member: None,
+    };
+    let sums = BundleChecksums {
+        md5: None,
+        sha256: Some(sha256.to_owned()),
+    };
+    let source = WebFile::new(address, search, sums, true, network.clone())?;
+    let store = Store::open(&draft.join("cache"))?;
+    let context = Context::new(store, settings.limits(), cancel.clone());
+    source.run(&context)?;
+    let nowhere = || {
+        Error::new(
+            Failure::Internal,
+            "the archive is missing after the download",
+        )
+    };
+    source.location().ok_or_else(nowhere)
+}
+
+fn not_an_archive(name: &str) -> Error {
+    let message = format!("{} is neither a directory nor an archive", Quoted(name));
+    Error::new(Failure::Input, message)
+        .help("name a directory, or a .zip, .tar, .tar.gz, .tgz or .7z file")
+}
+
+/// Receives the path of a file, and its content.
+type Visit<'a> = &'a mut dyn FnMut(&str, &mut dyn Read) -> Result<(), ContentsError>;
+
+/// The copied files of a pack.
+#[derive(Default)]
+struct Staging {
+    root: PathBuf,
+    /// All paths, by their lower-case form, and whether they are directories.
+    paths: BTreeMap<String, (String, bool)>,
+    bytes: u64,
+}
+
+impl Staging {
+    /// Copies the members of an archive.
+    fn unpack(&mut self, archive: &Path, settings: &Settings) -> Result<(), Error> {
+        let shown = archive.display().to_string();
+        let name = archive.file_name().unwrap_or_default().to_string_lossy();
+        let format = ArchiveFormat::split_path(&name.to_lowercase()).map(|(format, _)| format);
+        let format = format.ok_or_else(|| not_an_archive(&shown))?;
+        let length = open_file(archive).and_then(|file| Ok(file.metadata()?.len()));
+        let length = length.map_err(|error| Error::reading("read", archive, &error))?;
+        let budget = settings.inspection_limits(1).budget(length);
+        self.copy(&shown, |visit| {
+            entries::of_archive(format, archive, &shown, &budget, &mut |member, content| {
+                visit(member.path, content)
+            })
+        })
+    }
+
+    /// Copies all files that `visit_all` visits, except those whose names begin with `.`.
+    fn copy(
+        &mut self,
+        shown: &str,
+        visit_all: impl FnOnce(Visit<'_>) -> Result<(), ContentsError>,
+    ) -> Result<(), Error> {
+        let mut failed = None;
+        let visited = visit_all(&mut |path, content| {
+            if path.split('/').any(|part| part.starts_with('.')) {
+                return Ok(());
+            }
+            self.write(path, content).map_err(|error| {
+                let message = failed.insert(error).message.clone();
+                ContentsError::Damaged(message)
+            })
+        });
+        let found = match (failed, visited) {
+            (Some(error), _) => error,
+            (None, Err(error)) => Error::new(failure_of(&error), error.to_string()),
+            (None, Ok(())) => return Ok(()),
+        };
+        Err(Error {
+            message: format!("{shown}: {}", found.message),
+            help: found.help.or(Some(CORRECT.into())),
+            ..found
+        })
+    }
+
+    /// Writes a file, and claims the directories around it.
+    fn write(&mut self, path: &str, content: &mut dyn Read) -> Result<(), Error> {
+        for (place, _) in path.match_indices('/') {
+            self.claim(path.get(..place).unwrap_or_default(), true)?;
+        }
+        self.claim(path, false)?;
+        let target = self.root.join(path);
+        let failed = |error: io::Error| Error::writing("write", &target, &error);
+        fs::create_dir_all(target.parent().unwrap_or(&self.root)).map_err(failed)?;
+        let left = MAX_FILE_BYTES.min(MAX_PACK_BYTES.saturating_sub(self.bytes));
+        let mut out = fs::File::create_new(&target).map_err(failed)?;
+        let copied = io::copy(&mut content.take(left + 1), &mut out);
+        let copied = copied.map_err(|error| {
+            let cause = ContentsError::from(error);
+            Error::new(failure_of(&cause), format!("{}: {cause}", Quoted(path)))
+        })?;
+        if copied > left {
+            let message = match left == MAX_FILE_BYTES {
+                true => format!(
+                    "{} has more than {}",
+                    Quoted(path),
+                    units::bytes(MAX_FILE_BYTES)
+                ),
+                false => format!("the pack has more than {}", units::bytes(MAX_PACK_BYTES)),
+            };
+            return Err(Error::new(Failure::Input, message)
+                .help("move large files to `sources` with a URL"));
+        }
+        self.bytes += copied;
+        Ok(())
+    }
+
+    /// Records a path. On a file system that ignores case, no two paths may be the same file.
+    fn claim(&mut self, path: &str, is_directory: bool) -> Result<(), Error> {
+        let refused = |message: String| Err(Error::new(Failure::Input, message));
+        let new = (path.to_owned(), is_directory);
+        let is_deep = path.matches('/').count() > MAX_DEPTH;
+        match self.paths.get(&path.to_lowercase()) {
+            _ if is_deep => refused(format!(
+                "{} is in more than {MAX_DEPTH} directories",
+                Quoted(path)
+            )),
+            None if self.paths.len() >= MAX_PATHS => refused(format!(
+                "the pack has more than {MAX_PATHS} files and directories"
+            )),
+            Some(before) if *before == new && is_directory => Ok(()),
+            Some((before, _)) => refused(format!(
+                "the paths {} and {} are the same on a system that ignores case",
+                Quoted(before),
+                Quoted(path)
+            )),
+            None => {
+                self.paths.insert(path.to_lowercase(), new);
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns the directory with `pack.yaml`: an archive may contain a single directory around the pack.
+    fn home(&self) -> PathBuf {
+        let mut tops = self.paths.values().filter(|(path, _)| !path.contains('/'));
+        match (tops.next(), tops.next()) {
+            (Some((only, true)), None) => self.root.join(only),
+            _ => self.root.clone(),
+        }
+    }
+
+    /// Checks that `pack.yaml` names each directory that has a pipeline.
+    fn check_directories(&self, home: &Path, pack: &Pack) -> Result<(), Error> {
+        for (path, _) in self.paths.values() {
+            let path = self.root.join(path);
+            let inner = path
+                .strip_prefix(home)
+                .ok()
+                .filter(|path| path.ends_with(PIPELINE_FILE));
+            let name = inner.and_then(Path::parent).and_then(Path::to_str);
+            if let Some(name) = name.filter(|name| !pack.competitions.contains_key(*name)) {
+                let message = format!("{PACK_FILE} does not name the competition {}", Quoted(name));
+                let error = Error::new(Failure::Pipeline, message);
+                return Err(error.help("add it to `competitions`"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_needs_a_digest() {
+        let digest = "0123456789abcdef".repeat(4);
+        let url = "https://a.org/p.zip";
+        for text in [format!("{url}@sha256:{digest}"), format!("{url}@{digest}")] {
+            let expected = PackOrigin::Url {
+                url: url.to_owned(),
+                sha256: digest.clone(),
+            };
+            assert_eq!(PackOrigin::parse(&text).unwrap(), expected);
+        }
+        for text in [
+            url.to_owned(),
+            format!("{url}@sha256:12"),
+            format!("{url}@md5:{digest}"),
+        ] {
+            assert!(PackOrigin::parse(&text).is_err(), "{text}");
+        }
+        let path = PackOrigin::parse("a@b").unwrap();
+        assert_eq!(path, PackOrigin::Path("a@b".into()));
+    }
+}

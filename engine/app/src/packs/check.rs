@@ -1,0 +1,302 @@
+//! Checks the competitions of a pack: prepares each one twice, with different memory and threads, and compares the results.
+//!
+//! Everything is prepared in scratch directories, so neither the data directory nor the cache changes. A failure of one
+//! competition does not affect the others.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prep_core::{Cancel, Failure, NullReporter};
+use prep_digests::DatasetDigests;
+use prep_fetch::bundle_stem;
+use prep_leaks::{LeakLevel, LeakReport};
+use prep_remote::{SigningKey, TrustedSigner};
+use prep_steps::{Manifest, RememberedOptions};
+use serde::Serialize;
+
+use super::installed_packs;
+use super::lock::{LockComparison, PackLock};
+use crate::catalog::CatalogEntry;
+use crate::error::Error;
+use crate::inspect::audit::leaks;
+use crate::inspect::rerun::{different_jobs, scratch};
+use crate::settings::Settings;
+use crate::stages::assemble::further_sources;
+use crate::stages::contents::StatedContents;
+use crate::stages::load::Loader;
+use crate::stages::run::Run;
+use crate::task::{PreparationOptions, Task};
+use crate::{bundles, digests, prepared};
+
+/// The second preparation gets the memory of the first one divided by this number.
+const MEMORY_DIVISOR: u64 = 4;
+
+/// Names under `accepted` that describe upstream's script instead of a leak.
+pub const NOT_REPRODUCIBLE: &str = "not-reproducible";
+pub const SILENT_FAILURE: &str = "silent-failure";
+
+/// The result of checking one competition. A part is `None` if it could not be checked.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct PackCheck {
+    pub id: String,
+    pub variant: String,
+    /// The mistake in the pipeline, if there is one.
+    pub mistake: Option<String>,
+    /// The path of the bundle. `None` if it is not on this machine.
+    pub bundle: Option<PathBuf>,
+    /// Why the competition could not be prepared, if it has a bundle.
+    pub failure: Option<String>,
+    /// Whether both preparations gave the same digests.
+    pub is_reproducible: Option<bool>,
+    /// The outputs that differ between the preparations.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
+    pub leaks: Option<LeakReport>,
+    /// Whether the sample submission is valid.
+    pub is_sample_valid: Option<bool>,
+    pub lock: Option<LockComparison>,
+    /// The reasons in the section `accepted` of the pipeline.
+    pub accepted: BTreeMap<String, String>,
+    pub digests: Option<DatasetDigests>,
+}
+
+impl PackCheck {
+    /// Returns the kind of failure, if the check found one. A missing bundle is not a failure.
+    pub fn failure(&self) -> Option<Failure> {
+        let worst_leak = self.leaks.as_ref().and_then(LeakReport::worst);
+        let has_wrong_result = self.is_reproducible == Some(false)
+            || self.is_sample_valid == Some(false)
+            || worst_leak >= Some(LeakLevel::Risk)
+            || self
+                .lock
+                .as_ref()
+                .is_some_and(|lock| lock.is_equal == Some(false));
+        match (&self.mistake, &self.failure) {
+            (Some(_), _) => Some(Failure::Pipeline),
+            (_, Some(_)) => Some(Failure::Input),
+            _ => has_wrong_result.then_some(Failure::Check),
+        }
+    }
+}
+
+/// The checks of a pack.
+pub struct PackChecks<'a> {
+    /// The task of a run. Its options name the variant and the directory with bundles.
+    pub task: &'a Task,
+    pub pack: &'a str,
+    /// Keys whose signatures are trusted.
+    pub trusted: &'a [TrustedSigner],
+}
+
+impl PackChecks<'_> {
+    /// Checks competitions, and calls `done` with each result.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such pack, if its `pack.lock` is damaged, if the scratch directories cannot be
+    /// written, or if `cancel` is set.
+    pub fn run(
+        &self,
+        ids: &[String],
+        cancel: &Cancel,
+        done: &mut dyn FnMut(&PackCheck),
+    ) -> Result<Vec<PackCheck>, Error> {
+        let lock = PackLock::read(&self.directory()?, self.pack)?;
+        let parent = self.task.settings.temp_dir();
+        fs::create_dir_all(&parent).map_err(|error| Error::writing("create", &parent, &error))?;
+        let mut all = Vec::new();
+        for id in ids {
+            cancel.check()?;
+            let entry = self.task.catalog.get(id)?;
+            let mut check = PackCheck {
+                id: id.clone(),
+                variant: self.task.options.variant.clone(),
+                ..PackCheck::default()
+            };
+            let (scratch, _lock) = scratch(&parent, "pack-")?;
+            if let Err(error) = self.prepare(entry, scratch.path(), cancel, &mut check) {
+                check.failure = Some(error.message);
+            }
+            // A run that was stopped shows nothing about the competition.
+            cancel.check()?;
+            let digests = check.digests.as_ref();
+            check.lock = digests.map(|facts| lock.compare(id, facts, self.trusted));
+            done(&check);
+            all.push(check);
+        }
+        Ok(all)
+    }
+
+    /// Returns the text of a `pack.lock` with the digests of these checks.
+    ///
+    /// # Errors
+    /// Returns an error if the earlier file is damaged.
+    pub fn lock_text(
+        &self,
+        checks: &[PackCheck],
+        key: Option<&SigningKey>,
+    ) -> Result<String, Error> {
+        let found = checks
+            .iter()
+            .filter(|check| check.is_reproducible == Some(true));
+        let found = found
+            .filter_map(|check| Some((bundle_stem(&check.id).to_owned(), check.digests.clone()?)));
+        let lock = PackLock::read(&self.directory()?, self.pack)?;
+        Ok(lock.text_with(self.pack, &found.collect(), key))
+    }
+
+    fn directory(&self) -> Result<PathBuf, Error> {
+        let packs = installed_packs(&self.task.settings)?;
+        let found = packs.into_iter().find(|pack| pack.name == self.pack);
+        let missing = || Error::request(format!("there is no pack `{}`", self.pack));
+        Ok(found.ok_or_else(missing)?.directory)
+    }
+
+    /// Checks the pipeline, and everything else if the bundle is on this machine.
+    fn prepare(
+        &self,
+        entry: &CatalogEntry,
+        scratch: &Path,
+        cancel: &Cancel,
+        check: &mut PackCheck,
+    ) -> Result<(), Error> {
+        let (task, id) = (self.task, &entry.id);
+        check.bundle = bundles::path(&task.settings, id, &task.options.source_dirs());
+        let pipeline = match Loader::without_notes().load(entry, &task.options.variant) {
+            Ok(pipeline) => pipeline,
+            Err(error) => {
+                check.mistake = Some(error.to_string());
+                return Ok(());
+            }
+        };
+        let accepted = pipeline.accepted.iter();
+        check.accepted = accepted
+            .map(|(name, why)| (name.value.clone(), why.clone()))
+            .collect();
+        let Some(bundle) = &check.bundle else {
+            return Ok(());
+        };
+        // Files of sources are searched in the scratch directory of bundles by their names.
+        let source = scratch.join("source");
+        let mut links = vec![(format!("{}.zip", bundle_stem(id)), bundle.clone())];
+        let (_, further) = further_sources(entry, &pipeline, task, &mut StatedContents::default())?;
+        links.extend(
+            further
+                .into_iter()
+                .filter_map(|one| Some((one.file?, one.path?))),
+        );
+        let failed = |error: std::io::Error| Error::writing("create links in", &source, &error);
+        fs::create_dir(&source).map_err(failed)?;
+        for (name, path) in links {
+            let path = std::path::absolute(path).map_err(failed)?;
+            symlink(path, source.join(name)).map_err(failed)?;
+        }
+        let settings = &task.settings;
+        let limits = [
+            (settings.jobs, settings.memory),
+            (
+                different_jobs(settings.jobs),
+                settings.memory / MEMORY_DIVISOR,
+            ),
+        ];
+        let mut found = Vec::new();
+        for (number, (jobs, memory)) in limits.into_iter().enumerate() {
+            let home = scratch.join(number.to_string());
+            let run = Task {
+                settings: Settings {
+                    data_dir: home.join("data"),
+                    store_dir: home.join("cache"),
+                    jobs,
+                    memory,
+                    remote: None,
+                    ..settings.clone()
+                },
+                options: PreparationOptions {
+                    variant: task.options.variant.clone(),
+                    download: false,
+                    remembered: RememberedOptions {
+                        source: Some(source.clone()),
+                        verify: task.options.remembered.verify,
+                        ..RememberedOptions::default()
+                    },
+                    ..PreparationOptions::default()
+                },
+                ..task.clone()
+            };
+            match prepare_once(&run, id, cancel, check)? {
+                Some(data) => found.push((data, run)),
+                None => return Ok(()),
+            }
+        }
+        let [((first, one), run), ((second, other), _)] = &found[..] else {
+            return Ok(());
+        };
+        check.differences = differences(one, other);
+        check.is_reproducible = Some(first.digest() == second.digest());
+        check.digests = Some(first.clone());
+        let settings = run.settings.of_variant(&run.options.variant);
+        check.leaks = Some(leaks(&run.catalog, &settings, id, &[&source])?);
+        Ok(())
+    }
+}
+
+/// The digests of prepared data, and the record of their publication.
+type Prepared = (DatasetDigests, Manifest);
+
+/// Prepares a competition. Returns `None` if that fails, with the reason in `check`.
+fn prepare_once(
+    task: &Task,
+    id: &str,
+    cancel: &Cancel,
+    check: &mut PackCheck,
+) -> Result<Option<Prepared>, Error> {
+    let run = Run::begin(task, &[id.to_owned()], cancel, &|_| {})?;
+    let preparation = run.execute(Arc::new(NullReporter))?;
+    let refused = preparation
+        .refused
+        .into_iter()
+        .map(|(_, error)| error.message);
+    let summary = preparation.summaries.into_iter().next().unwrap_or_default();
+    let failures = summary
+        .failures
+        .into_iter()
+        .map(|failure| match failure.step {
+            Some(step) => format!("{step}: {}", failure.message),
+            None => failure.message,
+        });
+    if let Some(failure) = failures.chain(refused).next() {
+        // The step of the trial grades the sample submission.
+        check.is_sample_valid = failure.starts_with(prep_steps::TRIAL_STEP).then_some(false);
+        check.failure = Some(failure);
+        return Ok(None);
+    }
+    let sample = summary
+        .trial
+        .as_ref()
+        .map(|trial| &trial["sample"]["valid"]);
+    check.is_sample_valid = sample.and_then(serde_json::Value::as_bool);
+    let settings = task.settings.of_variant(&task.options.variant);
+    let facts = digests::facts(&task.catalog, &settings, id)?;
+    let manifest = prepared::manifest(&settings.data_dir, id)?;
+    Ok(manifest.map(|manifest| (facts, manifest)))
+}
+
+/// Returns the paths of the outputs that differ.
+fn differences(one: &Manifest, other: &Manifest) -> Vec<String> {
+    let of = |manifest: &Manifest| -> BTreeMap<String, _> {
+        let outputs = manifest.outputs.iter();
+        outputs
+            .map(|output| (output.path.clone(), (output.digest, output.bytes)))
+            .collect()
+    };
+    let (one, other) = (of(one), of(other));
+    let paths = one
+        .keys()
+        .chain(other.keys().filter(|path| !one.contains_key(*path)));
+    paths
+        .filter(|path| one.get(*path) != other.get(*path))
+        .cloned()
+        .collect()
+}

@@ -1,0 +1,981 @@
+//! Packs: added, used under the ids `PACK/ID`, removed; and hostile packs, which are rejected and leave nothing behind.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{Archive, Ended, Harbour, Member, Sandbox, names_in};
+
+/// The directory of packs below the sandbox.
+const PACKS: &str = "home/.local/share/prep/packs";
+
+const HEAD: &str = "name: lab\nversion: 2026.1\nupstream: { repository: https://example.org/lab, commit: abc }\n\
+                    licences: { pack: MIT, upstream: MIT }\n";
+const COMPETITIONS: &str = "sets: { small: [harbour] }\n\
+                            competitions:\n  harbour: { launched: 2024-01-01, closed: 2024-03-01, rules: https://www.kaggle.com/c/harbour/rules }\n  \
+                            Quay: {}\n";
+
+/// Writes a pack of two competitions, and returns its directory.
+fn write_pack(sandbox: &Sandbox) -> PathBuf {
+    let text = format!("{HEAD}{COMPETITIONS}");
+    let path = sandbox.write("lab/pack.yaml", text);
+    for id in ["harbour", "Quay"] {
+        sandbox.write(&format!("lab/{id}/pipeline.yaml"), Harbour::PIPELINE);
+        sandbox.write(
+            &format!("lab/{id}/leaderboard.csv"),
+            "score\n0.9\n0.8\n0.5\n",
+        );
+        sandbox.write(
+            &format!("lab/{id}/description.md"),
+            "# Ships\n\nPredict which ships dock.\n",
+        );
+    }
+    sandbox.bundle("harbour", &Harbour::bundle(&Harbour::table()));
+    sandbox.bundle("Quay", &Harbour::bundle(&Harbour::table()));
+    path.parent().expect("a parent").to_owned()
+}
+
+/// Returns a sandbox in which the pack is installed.
+#[track_caller]
+fn with_pack() -> Sandbox {
+    let sandbox = Sandbox::new();
+    write_pack(&sandbox);
+    sandbox
+        .prep(&["pack", "add", "lab"])
+        .code(0)
+        .shows(&["added lab 2026.1: 2 competitions"]);
+    sandbox
+}
+
+fn ids(ended: &Ended) -> Vec<String> {
+    let json = ended.json();
+    let all = json["competitions"].as_array().expect("competitions");
+    all.iter()
+        .map(|one| one["id"].as_str().expect("an id").to_owned())
+        .collect()
+}
+
+#[test]
+fn a_pack_is_used_under_its_ids() {
+    let sandbox = with_pack();
+    let list = sandbox
+        .prep(&["list", "lab/harbour", "--json"])
+        .code(0)
+        .competition();
+    assert_eq!(
+        (&list["launched"], &list["closed"]),
+        (&"2024-01-01".into(), &"2024-03-01".into())
+    );
+    assert_eq!(list["sets"][0], "lab/small");
+    let all = ids(&sandbox.prep(&["list", "--json"]).code(0));
+    assert_eq!(all.len(), 84);
+    assert!(all.contains(&"lab/Quay".to_owned()));
+    for (selection, expected) in [
+        (&["--set", "lab"][..], &["lab/Quay", "lab/harbour"][..]),
+        (&["--set", "lab/small"], &["lab/harbour"]),
+        (&["--closed-after", "2024-02-29"], &["lab/harbour"]),
+        (&["--set", "lab", "--closed-after", "2024-03-01"], &[]),
+        (
+            &["-c", "mle-bench/spaceship-titanic"],
+            &["spaceship-titanic"],
+        ),
+    ] {
+        let listed = sandbox
+            .prep(&[&["list", "--json"], selection].concat())
+            .code(0);
+        assert_eq!(ids(&listed), expected, "{selection:?}");
+    }
+    assert_eq!(
+        ids(&sandbox.prep(&["list", "--json", "--set", "mle-bench"])).len(),
+        82
+    );
+    assert_eq!(ids(&sandbox.prep(&["list", "--json", "--all"])).len(), 82);
+
+    let steps = sandbox.run_well("lab/harbour");
+    assert!(steps > 3, "{steps}");
+    assert_eq!(sandbox.run_well("lab/harbour"), 0);
+    let prepared = sandbox.path("data/lab/harbour/prepared");
+    assert!(
+        prepared.join("public/train.csv").is_file() && prepared.join("private/test.csv").is_file()
+    );
+    assert_eq!(sandbox.state("lab/harbour"), "prepared v1");
+    assert_eq!(sandbox.state("lab/Quay"), "not prepared");
+    let lock = fs::read_to_string(sandbox.path("data/prep.lock")).expect("prep.lock");
+    assert!(lock.contains("\nlab/harbour v1 public sha256:"), "{lock}");
+    let locked = [
+        "run",
+        "--locked",
+        "--skip-verification",
+        "--source",
+        "source",
+        "lab/harbour",
+    ];
+    sandbox.prep(&locked).code(0);
+    let answers = prepared.join("private/test.csv").display().to_string();
+    let graded = sandbox
+        .prep(&["grade", "lab/harbour", &answers, "--json"])
+        .code(0);
+    assert_eq!(graded.competition()["score"], 1.0);
+    assert_eq!(graded.competition()["id"], "lab/harbour");
+    sandbox.prep(&["validate", "lab/harbour", &answers]).code(0);
+    for verb in [&["plan", "--set", "lab"], &["digest", "lab/harbour"][..]] {
+        sandbox.prep(verb).code(0).shows(&["lab/harbour"]);
+    }
+    for verb in [
+        &["why", "lab/harbour"][..],
+        &["audit", "lab/harbour"],
+        &["cache", "log", "lab/harbour"],
+        &["pipeline", "show", "lab/harbour", "train"],
+        &["cache", "verify", "--rerun", "lab/harbour"],
+        &["diff", "lab/harbour", "data", "data"],
+    ] {
+        sandbox.prep(verb).code(0);
+    }
+    let page = sandbox.path("page.html");
+    sandbox.prep(&["report", "-o", "page.html"]).code(0);
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("lab/harbour") && page.contains("2024-01-01 to 2024-03-01"));
+
+    // A variant of the same name and a competition of the same name are separate.
+    sandbox.prep(&["remove", "lab/harbour", "--yes"]).code(0);
+    assert!(!prepared.exists());
+    sandbox.prep(&["pack", "remove", "lab"]).code(0);
+    sandbox
+        .prep(&["run", "lab/harbour"])
+        .code(2)
+        .says(&["there is no competition `lab/harbour`"]);
+    assert_eq!(names_in(&sandbox.path(PACKS)), [""; 0]);
+}
+
+#[test]
+fn results_of_a_pack_are_shared_by_a_remote() {
+    let sandbox = with_pack();
+    sandbox.prep(&["remote", "key", "new", "k"]).code(0);
+    let shown = sandbox
+        .prep(&["remote", "key", "list", "--json"])
+        .code(0)
+        .json();
+    let key = shown["keys"][0]["public"]
+        .as_str()
+        .expect("a key")
+        .to_owned();
+    let text = format!(
+        "[remote]\nurl = \"file://{}\"\nkey = \"k\"\nmirror = true\n\
+                        trusted = [{{ key = \"{key}\", competitions = [\"lab/harbour\"] }}]\n",
+        sandbox.path("remote").display()
+    );
+    sandbox.write("home/.config/prep/prep.toml", text);
+    fs::create_dir(sandbox.path("remote")).expect("a directory");
+    sandbox.run_well("lab/harbour");
+    sandbox.prep(&["remote", "push", "lab/harbour"]).code(0);
+    fs::remove_dir_all(sandbox.data()).expect("removed");
+    fs::remove_dir_all(sandbox.store()).expect("removed");
+    fs::remove_dir_all(sandbox.source()).expect("removed");
+    let pulled = sandbox.prep(&["remote", "pull", "lab/harbour", "--skip-verification"]);
+    pulled.code(0);
+    assert!(
+        sandbox
+            .path("data/lab/harbour/prepared/private/test.csv")
+            .is_file()
+    );
+}
+
+#[test]
+fn a_pack_may_be_an_archive_with_a_directory_around_it() {
+    for (prefix, name) in [("", "lab.zip"), ("lab-2026.1/", "LAB.ZIP")] {
+        let sandbox = Sandbox::new();
+        let directory = write_pack(&sandbox);
+        let mut archive = Archive::new().file(&format!("{prefix}.git/config"), "ignored");
+        for inner in ["pack.yaml", "harbour/pipeline.yaml", "Quay/pipeline.yaml"] {
+            let content = fs::read(directory.join(inner)).expect("a file");
+            archive = archive.file(&format!("{prefix}{inner}"), content);
+        }
+        sandbox.write(name, archive.bytes());
+        sandbox.prep(&["pack", "add", name]).code(0);
+        assert_eq!(names_in(&sandbox.path(PACKS)), ["lab"]);
+        assert_eq!(
+            names_in(&sandbox.path(&format!("{PACKS}/lab"))),
+            ["Quay", "harbour", "pack.yaml"]
+        );
+        let listed = sandbox.prep(&["pack", "list", "--json"]).code(0).json();
+        assert_eq!(listed["packs"][0]["pack"]["version"], "2026.1");
+    }
+}
+
+#[test]
+fn a_source_directory_is_inside_the_pack() {
+    let sandbox = Sandbox::new();
+    write_pack(&sandbox);
+    let text = Harbour::PIPELINE
+        .replace("tables:\n", "sources:\n  notes: { folder: ../shared }\ntables:\n  flags: { read: notes:flags.csv, columns: { id: integer, flag: text } }\n")
+        .replace("public:\n", "public:\n  flags.csv: SELECT * FROM flags\n");
+    sandbox.write("lab/harbour/pipeline.yaml", text);
+    sandbox.write("lab/shared/flags.csv", "id,flag\n1,a\n");
+    sandbox.prep(&["pack", "add", "lab"]).code(0);
+    fs::remove_dir_all(sandbox.path("lab")).expect("removed");
+    sandbox.run_well("lab/harbour");
+    let flags = sandbox.path("data/lab/harbour/prepared/public/flags.csv");
+    assert_eq!(fs::read_to_string(flags).expect("a file"), "id,flag\n1,a\n");
+}
+
+/// A change that makes a pack hostile, and the expected exit code and text of the message.
+type Hostile = (&'static str, Box<dyn Fn(&Sandbox)>, i32, &'static str);
+
+fn hostile(
+    name: &'static str,
+    change: impl Fn(&Sandbox) + 'static,
+    code: i32,
+    message: &'static str,
+) -> Hostile {
+    (name, Box::new(change), code, message)
+}
+
+fn manifest(text: &'static str) -> impl Fn(&Sandbox) {
+    move |sandbox| {
+        sandbox.write("lab/pack.yaml", text);
+    }
+}
+
+/// Replaces the beginning of `pack.yaml` and keeps the competitions.
+fn head(text: &'static str) -> impl Fn(&Sandbox) {
+    move |sandbox| {
+        sandbox.write("lab/pack.yaml", format!("{text}{COMPETITIONS}"));
+    }
+}
+
+fn source(text: &'static str) -> impl Fn(&Sandbox) {
+    move |sandbox| {
+        let text = Harbour::PIPELINE.replace("tables:\n", &format!("sources:\n  notes: {text}\ntables:\n  f: {{ read: notes:f.csv, columns: {{ id: integer }} }}\n"))
+            .replace("public:\n", "public:\n  f.csv: SELECT * FROM f\n");
+        sandbox.write("lab/harbour/pipeline.yaml", text);
+    }
+}
+
+fn link(inner: &'static str, target: &'static str) -> impl Fn(&Sandbox) {
+    move |sandbox| symlink(target, sandbox.path(inner)).expect("a link")
+}
+
+fn replaced(inner: &'static str, by: fn(&Path)) -> impl Fn(&Sandbox) {
+    move |sandbox| {
+        let path = sandbox.path(inner);
+        fs::remove_file(&path).expect("removed");
+        by(&path);
+    }
+}
+
+fn fifo(path: &Path) {
+    assert!(
+        Command::new("mkfifo")
+            .arg(path)
+            .status()
+            .expect("mkfifo")
+            .success()
+    );
+}
+
+fn directories() -> Vec<Hostile> {
+    vec![
+        hostile(
+            "link to a file",
+            link("lab/harbour/answers.csv", "/etc/passwd"),
+            4,
+            "is a symbolic link",
+        ),
+        hostile(
+            "link to a directory",
+            link("lab/other", "/"),
+            4,
+            "is a symbolic link",
+        ),
+        hostile(
+            "broken link",
+            link("lab/harbour/x", "nowhere"),
+            4,
+            "is a symbolic link",
+        ),
+        hostile(
+            "pipe",
+            |sandbox| fifo(&sandbox.path("lab/harbour/x")),
+            4,
+            "neither a file nor a directory",
+        ),
+        hostile(
+            "pack.yaml is a directory",
+            replaced("lab/pack.yaml", |path| {
+                fs::create_dir(path).expect("a directory")
+            }),
+            4,
+            "pack.yaml",
+        ),
+        hostile(
+            "pack.yaml is a pipe",
+            replaced("lab/pack.yaml", fifo),
+            4,
+            "neither a file nor a directory",
+        ),
+        hostile(
+            "pack.yaml is a link",
+            replaced("lab/pack.yaml", |path| {
+                symlink("/etc/passwd", path).expect("a link")
+            }),
+            4,
+            "is a symbolic link",
+        ),
+        hostile(
+            "no pack.yaml",
+            replaced("lab/pack.yaml", |_| ()),
+            4,
+            "cannot read lab/pack.yaml",
+        ),
+        hostile(
+            "pipeline is missing",
+            replaced("lab/harbour/pipeline.yaml", |_| ()),
+            4,
+            "harbour/pipeline.yaml",
+        ),
+        hostile(
+            "pack.yaml is not UTF-8",
+            |sandbox| {
+                sandbox.write("lab/pack.yaml", b"name: \xff\n");
+            },
+            4,
+            "not UTF-8",
+        ),
+        hostile(
+            "pipeline is not UTF-8",
+            |sandbox| {
+                sandbox.write("lab/harbour/pipeline.yaml", b"name: \xff\n");
+            },
+            3,
+            "not UTF-8",
+        ),
+        hostile(
+            "unknown key",
+            manifest(
+                "name: lab\nversion: 1\nset: { a: [harbour] }\ncompetitions: { harbour: {}, Quay: {} }\n",
+            ),
+            3,
+            "did you mean `sets`?",
+        ),
+        hostile(
+            "unknown key of a competition",
+            manifest(
+                "name: lab\nversion: 1\ncompetitions: { harbour: { close: 2024-01-01 }, Quay: {} }\n",
+            ),
+            3,
+            "did you mean `closed`?",
+        ),
+        hostile(
+            "duplicate id",
+            manifest(
+                "name: lab\nversion: 1\ncompetitions: { harbour: {}, harbour: {}, Quay: {} }\n",
+            ),
+            3,
+            "appears twice",
+        ),
+        hostile(
+            "ids differ by case",
+            manifest(
+                "name: lab\nversion: 1\ncompetitions: { harbour: {}, Harbour: {}, Quay: {} }\n",
+            ),
+            3,
+            "differ only in case",
+        ),
+        hostile(
+            "id ..",
+            manifest("name: lab\nversion: 1\ncompetitions: { ..: {} }\n"),
+            3,
+            "cannot be the id",
+        ),
+        hostile(
+            "id .",
+            manifest("name: lab\nversion: 1\ncompetitions: { .: {} }\n"),
+            3,
+            "cannot be the id",
+        ),
+        hostile(
+            "empty id",
+            manifest("name: lab\nversion: 1\ncompetitions: { \"\": {} }\n"),
+            3,
+            "cannot be the id",
+        ),
+        hostile(
+            "id with a slash",
+            manifest("name: lab\nversion: 1\ncompetitions: { a/b: {} }\n"),
+            3,
+            "cannot be the id",
+        ),
+        hostile(
+            "absolute id",
+            manifest("name: lab\nversion: 1\ncompetitions: { /etc: {} }\n"),
+            3,
+            "cannot be the id",
+        ),
+        hostile(
+            "id of a device",
+            manifest("name: lab\nversion: 1\ncompetitions: { NUL: {} }\n"),
+            3,
+            "cannot be the id",
+        ),
+        hostile(
+            "anchors",
+            manifest("name: &a [x, x]\nversion: [*a, *a]\ncompetitions: { harbour: {} }\n"),
+            3,
+            "anchor",
+        ),
+        hostile(
+            "deep nesting",
+            |sandbox| {
+                sandbox.write("lab/pack.yaml", format!("name: {}", "[".repeat(100_000)));
+            },
+            3,
+            "limit",
+        ),
+        hostile(
+            "competition is not named",
+            manifest("name: lab\nversion: 1\ncompetitions: { harbour: {} }\n"),
+            3,
+            "does not name the competition `Quay`",
+        ),
+        hostile(
+            "named like a built-in competition",
+            head("name: spaceship-titanic\nversion: 1\n"),
+            2,
+            "has the name of the competition",
+        ),
+        hostile(
+            "named like a built-in competition in another case",
+            head("name: ai4code\nversion: 1\n"),
+            2,
+            "has the name of the competition `AI4Code`",
+        ),
+        hostile(
+            "named mle-bench",
+            head("name: mle-bench\nversion: 1\n"),
+            3,
+            "built-in",
+        ),
+        hostile(
+            "named fixed",
+            head("name: fixed-30\nversion: 1\n"),
+            3,
+            "variant",
+        ),
+        hostile(
+            "named like a set",
+            head("name: lite\nversion: 1\n"),
+            3,
+            "set",
+        ),
+        hostile(
+            "name leaves the directory",
+            head("name: ../lab\nversion: 1\n"),
+            3,
+            "is not valid for `name`",
+        ),
+        hostile(
+            "hidden name",
+            head("name: .lab\nversion: 1\n"),
+            3,
+            "is not valid for `name`",
+        ),
+        hostile(
+            "escape sequence in a name",
+            head("name: \"a\\u001b[31m\"\nversion: 1\n"),
+            3,
+            "is not valid for `name`",
+        ),
+        hostile(
+            "source in the home directory",
+            source("{ folder: /home/someone }"),
+            3,
+            "not inside the pack",
+        ),
+        hostile(
+            "source in another pack",
+            source("{ folder: ../../other/answers }"),
+            3,
+            "not inside the pack",
+        ),
+        hostile(
+            "source in the data directory",
+            source("{ folder: a/../../../../data/spaceship-titanic/prepared }"),
+            3,
+            "not inside the pack",
+        ),
+        hostile(
+            "pipeline writes elsewhere",
+            |sandbox| {
+                sandbox.write(
+                    "lab/harbour/pipeline.yaml",
+                    Harbour::PIPELINE.replace("train.csv: SELECT", "../../x.csv: SELECT"),
+                );
+            },
+            3,
+            "`..`",
+        ),
+        hostile(
+            "pipeline reads another competition",
+            |sandbox| {
+                sandbox.write(
+                    "lab/harbour/pipeline.yaml",
+                    Harbour::PIPELINE.replace(
+                        "read: train.csv",
+                        "read: ../../AI4Code/prepared/private/test.csv",
+                    ),
+                );
+            },
+            3,
+            "`..`",
+        ),
+        hostile(
+            "unknown key of a pipeline",
+            |sandbox| {
+                sandbox.write(
+                    "lab/Quay/pipeline.yaml",
+                    format!("{}script: rm.sh\n", Harbour::PIPELINE),
+                );
+            },
+            3,
+            "script",
+        ),
+        hostile(
+            "huge file",
+            |sandbox| {
+                fs::File::create(sandbox.path("lab/harbour/x.bin"))
+                    .expect("a file")
+                    .set_len(1 << 40)
+                    .expect("a hole")
+            },
+            4,
+            "has more than",
+        ),
+        hostile(
+            "deep directories",
+            |sandbox| {
+                sandbox.write(&format!("lab/{}x", "d/".repeat(200)), "");
+            },
+            4,
+            "in more than 8 directories",
+        ),
+        hostile(
+            "paths differ by case",
+            |sandbox| {
+                sandbox.write("lab/harbour/A/x", "");
+                sandbox.write("lab/harbour/a/y", "");
+            },
+            4,
+            "are the same on a system",
+        ),
+    ]
+}
+
+#[test]
+fn hostile_directories_are_rejected_and_leave_nothing_behind() {
+    for (name, change, code, message) in directories() {
+        let sandbox = Sandbox::new();
+        write_pack(&sandbox);
+        change(&sandbox);
+        let ended = sandbox.prep(&["pack", "add", "lab"]);
+        assert_rejected(&sandbox, name, ended, code, message);
+    }
+}
+
+#[track_caller]
+fn assert_rejected(sandbox: &Sandbox, name: &str, ended: Ended, code: i32, message: &str) {
+    assert_eq!(ended.code, Some(code), "{name}: {ended:#?}");
+    for part in [message, "help"] {
+        // A mistake whose message is complete has no help.
+        let is_given = ended.stderr.contains(part) || part == "help" && code == 3;
+        assert!(is_given, "{name}: `{part}` is not in {}", ended.stderr);
+    }
+    assert!(
+        ended.stderr.len() < 4000 && !ended.stderr.contains('\u{1b}'),
+        "{name}: {}",
+        ended.stderr
+    );
+    assert_eq!(names_in(&sandbox.path(PACKS)), [""; 0], "{name}");
+    assert!(
+        !sandbox.data().exists() && !sandbox.path("home/.local/share/x").exists(),
+        "{name}"
+    );
+}
+
+/// Returns a tar archive of one member without content. `kind` is the type in its header, and `declared` its size.
+fn tar(path: &str, kind: u8, target: &str, declared: u64) -> Vec<u8> {
+    let mut header = [0; 512];
+    let mut set = |place: usize, text: &str| {
+        header[place..place + text.len()].copy_from_slice(text.as_bytes());
+    };
+    set(0, path);
+    set(100, "0000644");
+    set(124, &format!("{declared:011o}"));
+    set(136, "00000000000");
+    set(148, "        ");
+    set(157, target);
+    set(257, "ustar\u{0}00");
+    header[156] = kind;
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let mut archive = header.to_vec();
+    archive.resize(archive.len() + 1024, 0);
+    archive
+}
+
+#[test]
+fn hostile_archives_are_rejected_and_leave_nothing_behind() {
+    let good = || {
+        let text = "name: lab\nversion: 1\ncompetitions: { a: {} }\n";
+        Archive::new()
+            .file("pack.yaml", text)
+            .file("a/pipeline.yaml", Harbour::PIPELINE)
+    };
+    let truncated = {
+        let bytes = good().bytes();
+        bytes[..bytes.len() / 2].to_vec()
+    };
+    let cases: Vec<(&str, &str, Vec<u8>, &str)> = vec![
+        (
+            "absolute path",
+            "p.zip",
+            good().file("/tmp/x", "").bytes(),
+            "absolute",
+        ),
+        (
+            "path out",
+            "p.zip",
+            good().file("../../x", "").bytes(),
+            "`..`",
+        ),
+        (
+            "path out in the middle",
+            "p.zip",
+            good().file("a/../../../x", "").bytes(),
+            "`..`",
+        ),
+        (
+            "backslash",
+            "p.zip",
+            good().file("a\\..\\x", "").bytes(),
+            "backslash",
+        ),
+        (
+            "link in a zip",
+            "p.zip",
+            good().member(Member::symlink("a/x", "/etc/passwd")).bytes(),
+            "link",
+        ),
+        (
+            "path twice",
+            "p.zip",
+            good().file("a/pipeline.yaml", "x").bytes(),
+            "occurs twice",
+        ),
+        (
+            "file and directory",
+            "p.zip",
+            good().file("a", "x").bytes(),
+            "which is a file",
+        ),
+        (
+            "bomb",
+            "p.zip",
+            good().member(Member::zeros("a/x.bin", 2048)).bytes(),
+            "unpacks to",
+        ),
+        ("truncated zip", "p.zip", truncated, "p.zip"),
+        ("not an archive", "p.zip", b"name: lab\n".to_vec(), "p.zip"),
+        (
+            "link in a tar",
+            "p.tar",
+            tar("a/x", b'2', "/etc/passwd", 0),
+            "link",
+        ),
+        (
+            "hard link in a tar",
+            "p.tar",
+            tar("a/x", b'1', "../../secret", 0),
+            "link",
+        ),
+        ("device in a tar", "p.tar", tar("a/x", b'3', "", 0), "p.tar"),
+        (
+            "path out of a tar",
+            "p.tar",
+            tar("../x", b'0', "", 0),
+            "`..`",
+        ),
+        (
+            "absolute path in a tar",
+            "p.tar",
+            tar("/tmp/x", b'0', "", 0),
+            "absolute",
+        ),
+        (
+            "huge declared size",
+            "p.tar",
+            tar("a/x", b'0', "", (1 << 33) - 1),
+            "p.tar",
+        ),
+        (
+            "unknown format",
+            "p.rar",
+            b"Rar!".to_vec(),
+            "neither a directory nor an archive",
+        ),
+    ];
+    for (name, file, bytes, message) in cases {
+        let sandbox = Sandbox::new();
+        sandbox.write(file, bytes);
+        let ended = sandbox.prep(&["pack", "add", file]);
+        assert_rejected(&sandbox, name, ended, 4, message);
+    }
+}
+
+#[test]
+fn requests_that_cannot_be_fulfilled_change_nothing() {
+    let sandbox = with_pack();
+    let installed = sandbox.path(PACKS);
+    for (arguments, code, message) in [
+        (&["pack", "add", "lab"][..], 2, "already installed"),
+        (&["pack", "remove", "lb"], 2, "did you mean `lab`?"),
+        (&["pack", "remove", "../lab"], 2, "there is no pack"),
+        (&["pack", "remove", "mle-bench"], 2, "there is no pack"),
+        (
+            &["pack", "add", "nowhere"],
+            4,
+            "neither a directory nor an archive",
+        ),
+        (&["pack", "add", "nowhere.zip"], 4, "nowhere.zip"),
+        (
+            &["pack", "add", "https://example.org/p.zip"],
+            2,
+            "needs the SHA-256",
+        ),
+        (&["list", "--set", "lab/smal"], 2, "did you mean `small`?"),
+        (&["list", "--set", "lb"], 2, "did you mean `lab`?"),
+        (&["run", "lab/harbor"], 2, "did you mean `lab/harbour`?"),
+        (&["run", "lab/../lab/harbour"], 2, "there is no competition"),
+        (&["list", "--closed-after", "soon"], 2, "2026-01-31"),
+    ] {
+        sandbox.prep(arguments).code(code).says(&[message]);
+        assert_eq!(names_in(&installed), ["lab"], "{arguments:?}");
+    }
+    // A competition of the user cannot use the data directory of a pack.
+    sandbox.pipeline("LAB", Harbour::PIPELINE);
+    sandbox
+        .prep(&["list"])
+        .code(2)
+        .says(&["has the name of an installed pack"]);
+}
+
+#[test]
+fn of_several_processes_one_adds_a_pack() {
+    let sandbox = Sandbox::new();
+    write_pack(&sandbox);
+    let children: Vec<_> = (0..6)
+        .map(|_| {
+            sandbox
+                .command(&["pack", "add", "lab"])
+                .spawn()
+                .expect("a process")
+        })
+        .collect();
+    let ended = children
+        .into_iter()
+        .map(|child| Ended::from(child.wait_with_output().expect("ended")));
+    let ended: Vec<Ended> = ended.collect();
+    let codes: Vec<Option<i32>> = ended.iter().map(|one| one.code).collect();
+    assert_eq!(
+        codes.iter().filter(|code| **code == Some(0)).count(),
+        1,
+        "{ended:#?}"
+    );
+    assert!(
+        codes.iter().all(|code| matches!(code, Some(0 | 2))),
+        "{ended:#?}"
+    );
+    assert_eq!(names_in(&sandbox.path(PACKS)), ["lab"]);
+    sandbox.run_well("lab/harbour");
+}
+
+#[test]
+fn a_damaged_pack_does_not_affect_other_competitions() {
+    let sandbox = with_pack();
+    sandbox.write(&format!("{PACKS}/lab/pack.yaml"), "nme: lab\n");
+    sandbox.prep(&["list", "spaceship-titanic"]).code(0);
+    sandbox
+        .prep(&["run", "lab/harbour"])
+        .code(3)
+        .says(&["pack.yaml"]);
+    sandbox.prep(&["list", "--set", "lab"]).code(3);
+    sandbox
+        .prep(&["pack", "list"])
+        .code(3)
+        .shows(&["cannot be used"]);
+    sandbox.prep(&["pack", "remove", "lab"]).code(0);
+    assert_eq!(names_in(&sandbox.path(PACKS)), [""; 0]);
+}
+
+#[test]
+fn a_check_prepares_twice_and_compares_with_the_lock() {
+    let sandbox = Sandbox::new();
+    write_pack(&sandbox);
+    fs::remove_file(sandbox.path("source/Quay.zip")).expect("removed");
+    // A pipeline whose test file is the answers, which it accepts.
+    let leaky = Harbour::PIPELINE
+        .replace("SELECT * EXCLUDE (docked) FROM test", "SELECT * FROM test")
+        .replace(
+            "grade:\n",
+            "accepted:\n  published-answers: test.csv has the answers\n  column: test.csv has the answers\n  \
+             not-reproducible: the script draws without a seed\n\ngrade:\n",
+        );
+    sandbox.write("lab/harbour/pipeline.yaml", leaky);
+    sandbox.prep(&["pack", "add", "lab"]).code(0);
+    let check = |more: &[&str]| {
+        let arguments = ["pack", "check", "lab", "--source", "source"];
+        sandbox.prep(&[&arguments[..], more].concat())
+    };
+    let found = check(&["--json"]).code(0).json();
+    let (quay, harbour) = (&found["competitions"][0], &found["competitions"][1]);
+    assert_eq!(
+        (&quay["id"], &quay["bundle"]),
+        (&"lab/Quay".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(harbour["is_reproducible"], true);
+    assert_eq!(harbour["is_sample_valid"], true);
+    assert_eq!(harbour["lock"]["is_equal"], serde_json::Value::Null);
+    assert!(!sandbox.data().exists());
+
+    // The digests are those of `prep digest`, and a changed file is noticed.
+    sandbox.prep(&["remote", "key", "new", "k"]).code(0);
+    check(&["harbour", "--write", "lab/pack.lock"])
+        .code(0)
+        .says(&["is signed by ed25519:"]);
+    let lock = fs::read_to_string(sandbox.path("lab/pack.lock")).expect("a lock");
+    assert!(
+        lock.contains("\nharbour v1 answers sha256:") && !lock.contains("Quay"),
+        "{lock}"
+    );
+    sandbox.run_well("lab/harbour");
+    let digest = sandbox
+        .prep(&["digest", "lab/harbour", "--json"])
+        .code(0)
+        .competition();
+    let public = digest["public"]["sha256"].as_str().expect("a digest");
+    assert!(lock.contains(public), "{lock}");
+    let install = |lock: &str| {
+        sandbox.write(&format!("{PACKS}/lab/pack.lock"), lock);
+    };
+    install(&lock);
+    check(&["harbour"]).code(0).shows(&["equal, signed"]);
+    fs::remove_file(sandbox.path("home/.config/prep/keys/k.key")).expect("removed");
+    check(&["harbour"])
+        .code(0)
+        .shows(&["equal, signed by an unknown key"]);
+    let signature = lock.lines().last().expect("a signature");
+    let key = signature.split(' ').nth(2).expect("a key");
+    sandbox.write(
+        "home/.config/prep/prep.toml",
+        format!("[remote]\ntrusted = [{key:?}]\n"),
+    );
+    check(&["lab/harbour"]).code(0).shows(&["equal, signed"]);
+    let unsigned: String = lock
+        .lines()
+        .filter(|line| !line.starts_with("# signed"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    install(&unsigned.replace(public, &"0".repeat(64)));
+    check(&["harbour"]).code(5).shows(&["differs, not signed"]);
+    install(&lock.replace(public, &"0".repeat(64)));
+    check(&["harbour"])
+        .code(5)
+        .says(&["its signature is not valid"]);
+    install(&lock);
+    let table = check(&["--markdown"]).code(0).stdout;
+    assert!(table.contains("| lab/harbour | test.csv has the answers | the script draws without a seed | - | equal | equal, signed |"), "{table}");
+    assert!(
+        table.contains("| lab/Quay | - | - | - | bundle: missing | - |"),
+        "{table}"
+    );
+
+    // One failure stops nothing.
+    sandbox.bundle("Quay", b"not a zip");
+    let both = check(&["--json"]);
+    assert_eq!(both.code, Some(4));
+    let both = both.json();
+    assert!(
+        both["competitions"][0]["failure"].is_string()
+            && both["competitions"][1]["is_reproducible"] == true
+    );
+    check(&["harbor"])
+        .code(2)
+        .says(&["did you mean `lab/harbour`?"]);
+    sandbox
+        .prep(&["pack", "check", "lb"])
+        .code(2)
+        .says(&["did you mean `lab`?"]);
+}
+
+#[test]
+fn mle_dojo_reads_an_export() {
+    let sandbox = with_pack();
+    sandbox.write(
+        &format!("{PACKS}/lab/harbour/public_leaderboard.csv"),
+        "score\n0.95\n0.5\n",
+    );
+    sandbox.run_well("lab/harbour");
+    let export = |more: &[&str]| {
+        let arguments = ["export", "lab/harbour", "--layout", "dojo"];
+        sandbox.prep(&[&arguments[..], more].concat())
+    };
+    export(&["-o", "all", "--private"]).code(0);
+    let home = sandbox.path("all/harbour");
+    let read = |path: &str| {
+        fs::read_to_string(home.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let prepared = sandbox.prepared("lab/harbour");
+    let ours = |path: &str| fs::read_to_string(prepared.join(path)).expect("a file");
+    assert_eq!(
+        read("data/private/test_answer.csv"),
+        ours("private/test.csv")
+    );
+    assert_eq!(
+        read("data/public/sample_submission.csv"),
+        ours("public/sample_submission.csv")
+    );
+    for place in ["data/public/description.txt", "info/description.txt"] {
+        assert_eq!(read(place), ours("public/description.md"));
+    }
+    for place in ["data/private", "info"] {
+        assert_eq!(
+            read(&format!("{place}/private_leaderboard.csv")),
+            "rank,score\n1,0.9\n2,0.8\n3,0.5\n"
+        );
+        assert_eq!(
+            read(&format!("{place}/public_leaderboard.csv")),
+            "rank,score\n1,0.95\n2,0.5\n"
+        );
+    }
+    assert_eq!(
+        names_in(&home.join("data/public")),
+        [
+            "description.txt",
+            "sample_submission.csv",
+            "test.csv",
+            "train.csv"
+        ]
+    );
+    assert_eq!(names_in(&home), ["data", "info", "manifest.json"]);
+    export(&["-o", "public"]).code(0);
+    assert_eq!(names_in(&sandbox.path("public/harbour/data")), ["public"]);
+    export(&["-o", "all.tar", "--private"]).code(0);
+    // Without the option, a pack's own layout applies.
+    sandbox
+        .prep(&["export", "lab/harbour", "-o", "plain"])
+        .code(0);
+    assert_eq!(
+        names_in(&sandbox.path("plain/lab/harbour/prepared")),
+        ["public"]
+    );
+}
