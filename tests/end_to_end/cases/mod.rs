@@ -1,4 +1,5 @@
-//! Recorded cases: `tests/cases/ID/NAME` has a bundle, submissions, and upstream's files and scores for them.
+//! Recorded cases: `tests/cases/ID/NAME` has a bundle, submissions, and upstream's files and scores for them. Those of the
+//! pack `packs/PACK` are in `tests/cases/PACK`.
 //!
 //! One command prepares all cases with the same name, and a second command grades all their submissions.
 
@@ -21,19 +22,20 @@ struct Case {
     expected: Expected,
 }
 
-/// Returns the cases with this name, in every competition that has one.
-fn cases(name: &str) -> Vec<Case> {
+/// Returns the cases with this name, in every competition of a pack that has one.
+fn cases(pack: Option<&str>, name: &str) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let root = pack.map_or(root.clone(), |pack| root.join(pack));
+    let prefix = pack.map_or(String::new(), |pack| format!("{pack}/"));
     let mut cases: Vec<Case> = fs::read_dir(root)
         .expect("tests/cases")
         .map(|entry| entry.expect("entry").path())
         .filter(|directory| directory.join(name).is_dir())
         .map(|directory| Case {
-            id: directory
-                .file_name()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned(),
+            id: {
+                let id = directory.file_name().expect("a name").to_string_lossy();
+                format!("{prefix}{id}")
+            },
             expected: Expected::read(&directory.join(name).join("expected.json")),
             directory: directory.join(name),
         })
@@ -43,11 +45,18 @@ fn cases(name: &str) -> Vec<Case> {
     cases
 }
 
-fn check(name: &str) {
-    let cases = cases(name);
+fn check(pack: Option<&str>, name: &str) {
+    let cases = cases(pack, name);
     let sandbox = Sandbox::new();
+    if let Some(pack) = pack {
+        let packs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs");
+        let path = packs.join(pack);
+        let path = path.to_str().expect("a text");
+        sandbox.prep(&["pack", "add", path]).code(0);
+    }
     for case in &cases {
-        let bundle = sandbox.source().join(format!("{}.zip", case.id));
+        let (_, id) = case.id.rsplit_once('/').unwrap_or(("", &case.id));
+        let bundle = sandbox.source().join(format!("{id}.zip"));
         std::os::unix::fs::symlink(case.directory.join("raw.zip"), bundle).expect("link");
     }
     let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
@@ -59,7 +68,8 @@ fn check(name: &str) {
         found.extend(case.expected.differing_scores(&case.directory, &scores));
         wrong.extend(found.into_iter().map(|what| format!("{}: {what}", case.id)));
     }
-    wrong.extend(digests(&sandbox, name));
+    let recorded = pack.map_or(name.to_owned(), |pack| format!("{pack}-{name}"));
+    wrong.extend(digests(&sandbox, &recorded));
     assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), run.stderr);
     assert_eq!(run.code, Some(0), "{run:#?}");
 }
@@ -143,10 +153,20 @@ fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
 
 #[test]
 fn ordinary_cases_match_the_benchmark() {
-    check("seed0");
+    check(None, "seed0");
 }
 
 #[test]
 fn awkward_cases_match_the_benchmark() {
-    check("hard0");
+    check(None, "hard0");
+}
+
+#[test]
+fn ordinary_cases_match_mle_dojo() {
+    check(Some("mle-dojo"), "seed0");
+}
+
+#[test]
+fn awkward_cases_match_mle_dojo() {
+    check(Some("mle-dojo"), "hard0");
 }
