@@ -21,7 +21,8 @@ BUDGETS = {
     "report": 2_530,
     "draft": 1_760,
     "serve": 1_389,
-    "experiments": 640,
+    "trust": 830,
+    "experiments": 750,
     "mcp": 492,
 }
 LITERAL_OR_COMMENT = re.compile(

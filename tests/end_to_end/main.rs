@@ -63,6 +63,7 @@
 //! streams       help and messages with closed and full streams, and in unusual environments
 //! sharing       how published files share bytes with the cache, and descriptions of the user
 //! times         metadata of published files
+//! trust         signed reports, the log of gradings and sealed answers against attacks
 //! transcripts   output of commands, word by word, as text files
 //! support/      directories, archives, pipelines and snapshots for the tests
 //! ```
@@ -137,6 +138,7 @@ mod streams;
 mod support;
 mod times;
 mod transcripts;
+mod trust;
 mod unpublished;
 #[path = "../until/mod.rs"]
 mod until;

@@ -127,6 +127,7 @@ pub fn prepare_in(
         program: "test".to_owned(),
         boot: None,
         remote: None,
+        identity: None,
     };
     let options = PreparationOptions {
         remembered: RememberedOptions {

@@ -17,8 +17,10 @@ mod remote;
 mod remove;
 mod report;
 mod run;
+mod seal;
 mod serve;
 mod summarize;
+mod verify_report;
 
 use clap::Subcommand;
 
@@ -40,7 +42,8 @@ macro_rules! verbs {
             }
         }
 
-        /// The groups of verbs in the help: a heading, and the names of its verbs in CamelCase.
+        /// The groups of verbs in the help: a heading, and the names of its verbs in CamelCase,
+        /// which are written with hyphens on the command line.
         pub const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),*])),*];
     };
 }
@@ -68,8 +71,10 @@ verbs! {
         Diff(diff::DiffArgs),
         Leaks(audit::LeaksArgs),
         Digest(digest::DigestArgs),
+        VerifyReport(verify_report::VerifyReportArgs),
         Report(report::ReportArgs),
         Export(export::ExportArgs),
+        Seal(seal::SealArgs),
     }
     "Authors" {
         Pipeline(pipeline::PipelineArgs),

@@ -66,5 +66,5 @@ pub use link::{Link, LinkWarning, WarningSink};
 pub use mirror::MirroredBundle;
 pub use remote::{PutOutcome, Remote, RemoteSource};
 pub use tier::{MirroredSource, RemoteContent};
-pub use trust::{Rejection, TrustedSigner};
+pub use trust::{Rejection, TrustedSigner, check as check_signer};
 pub use upload::SendOutcome;

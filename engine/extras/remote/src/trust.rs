@@ -39,7 +39,10 @@ impl From<PublicKey> for TrustedSigner {
 
 /// Returns an error unless a signature by `key` on a record of `competition` is trusted now. If a key is listed several
 /// times, it is sufficient that one of the entries allows it.
-pub(crate) fn check(
+///
+/// # Errors
+/// Returns the reason why the key is not trusted.
+pub fn check(
     trusted: &[TrustedSigner],
     key: PublicKey,
     competition: &str,
