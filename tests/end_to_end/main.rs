@@ -27,6 +27,7 @@
 //! export        copies of prepared competitions
 //! foreign       malicious files, also in prepared trees, for inspecting commands; systems that lack resources
 //! freshness     only changed steps run, and only changed files are written
+//! harbor        tasks of Harbor
 //! held          long tables in memory in place of the cache
 //! hostile       small files that declare or unpack to huge ones, of every format: bundles
 //! kinds         pipelines for each kind, compared with the original libraries
@@ -109,6 +110,7 @@ mod faults;
 mod foreign;
 mod freshness;
 mod handover;
+mod harbor;
 mod held;
 mod hostile;
 mod kill;

@@ -61,6 +61,7 @@ pub use check::{check, format_pipeline, pipeline_files, schema};
 pub use digests::facts;
 pub use draft::{Draft, draft};
 pub use error::{Blame, Error, for_people};
+pub use export::harbor::{HarborExport, HarborTask, export_harbor};
 pub use export::{CopyContent, Export, ExportForm, export};
 pub use grading::claim::{Claim, Expectations, parse_report};
 pub use grading::list::{GradedList, grade_list, write_report};

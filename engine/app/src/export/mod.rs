@@ -7,12 +7,14 @@
 //!
 //! ```text
 //! expand      archives of `public` as directories
+//! harbor      tasks for Harbor, in place of a data directory
 //! croissant   metadata of tables and columns
 //! copiers     plain files or an archive, in a temporary directory
 //! ```
 
 mod croissant;
 mod expand;
+pub(crate) mod harbor;
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read};
