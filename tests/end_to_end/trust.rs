@@ -7,6 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::serve::{Serving, multipart, post};
 use crate::support::{Ended, Harbour, Sandbox};
 
 const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
@@ -312,6 +313,29 @@ const ATTACKS: &[Attack] = &[
         "belong to 2 logs",
     ),
     Attack(
+        "log that an earlier version began",
+        |w| {
+            let old = "{\"competition\":\"harbour\",\"score\":0.5}\n";
+            w.sandbox.write(LOG, old.repeat(2));
+            w.verify(&w.grade("grader", SAMPLE), &["--log", LOG])
+        },
+        1,
+        "the log is not chained in its first 2 lines",
+    ),
+    Attack(
+        "log whose old lines were changed",
+        |w| {
+            let old = "{\"competition\":\"harbour\",\"score\":0.5}\n";
+            w.sandbox.write(LOG, old.repeat(2));
+            let report = w.grade("grader", SAMPLE);
+            let log = fs::read_to_string(w.sandbox.path(LOG)).expect("a log");
+            w.sandbox.write(LOG, log.replacen("0.5", "0.1", 1));
+            w.verify(&report, &["--log", LOG])
+        },
+        5,
+        "line 2 was changed",
+    ),
+    Attack(
         "not logged",
         |w| {
             let arguments = [
@@ -608,6 +632,14 @@ fn plain_answers_are_in_memory_only() {
         let mut command = sandbox.command(&arguments);
         Ended::of(command.env("TMPDIR", &temporary)).code(0);
     }
+    let sample = fs::read(sandbox.path(SAMPLE)).expect("a sample");
+    let upload = post("/validate", &multipart(&sample));
+    let serving = Serving::start(sandbox, "data", &[Harbour::ID, identity[0], identity[1]]);
+    assert_eq!(serving.ask(&upload).0, 200);
+    drop(serving);
+    let serving = Serving::start(sandbox, "data", &[Harbour::ID]);
+    assert_eq!(serving.ask(&upload).0, 500, "a server without the identity");
+    drop(serving);
     let bytes = |path: &Path| fs::read(path).expect("a file");
     let before = bytes(&world.sealed());
     sandbox
