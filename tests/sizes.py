@@ -21,7 +21,8 @@ BUDGETS = {
     "report": 2_545,
     "draft": 1_810,
     "serve": 1_389,
-    "experiments": 640,
+    "trust": 830,
+    "experiments": 750,
     "mcp": 492,
 }
 LITERAL_OR_COMMENT = re.compile(

@@ -59,13 +59,19 @@ class Source(TypedDict, total=False):
     source: Annotated[Input | None, "directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip"]
 
 
-class Submission(Variant, Common, total=False):
+class Identity(TypedDict, total=False):
+    identity: Annotated[Input | None, "file with the secret key that opens sealed answers"]
+
+
+class Submission(Variant, Identity, Common, total=False):
     answers: Annotated[Input | None, "compare with these answers instead of the prepared ones; not verified"]
     leaderboard: Annotated[Input | None, "rank on this leaderboard: a CSV with the column `score`, best first"]
 
 
 class Grading(Submission, total=False):
     output: Annotated[Path_ | None, "directory for the report"]
+    sign: Annotated[str | None, "sign the report with this key, created by `prep remote key new NAME`"]
+    reward: Annotated[Path_ | None, "write score, medal and a reward from 0 to 1 to this file, as Harbor's reward.json"]
 
 
 class Expansion(TypedDict, total=False):
@@ -156,6 +162,7 @@ class Summarize(Call, total=False):
     seeds: Annotated[int | None, "number of seeds; default: all complete ones"]
     take: Annotated[Literal["first", "last"] | None, "the runs to use if there are more than seeds"]
     pad_missing: Annotated[bool, "count missing runs as failed, instead of dropping incomplete seeds"]
+    budget: Annotated[Input | None, "YAML file with hours, hardware, model and cutoff of each experiment"]
 
 
 #: Options without a parameter, and the Python code to write instead.

@@ -16,8 +16,12 @@ from mleprep import _options, _words
 OUTPUT = {"--json", "--color", "--help"}
 # Options that are arguments, or choose between forms of text.
 ARGUMENTS = {"report": {"--output"}, "export": {"--output"}, "summarize": {"--per-competition", "--format"}}
-# Options for lists of submissions and for directories of runs, and for the medal of a score. `grade` grades one file.
-LISTS = {"grade": {"--score", "--submission-path", "--logs-path", "--code-path"}}
+# Options for lists of submissions and for directories of runs, and for the medal of a score. `grade` grades one file. `export`
+# copies data, and writes no tasks for harnesses.
+LISTS = {
+    "grade": {"--score", "--submission-path", "--logs-path", "--code-path"},
+    "export": {"--layout", "--for", "--mount-public"},
+}
 VERBS = sorted({name.split("_")[0] for name in _options.VERBS if name not in ("path", "load")})
 
 

@@ -27,6 +27,7 @@
 //! export        copies of prepared competitions
 //! foreign       malicious files, also in prepared trees, for inspecting commands; systems that lack resources
 //! freshness     only changed steps run, and only changed files are written
+//! harbor        tasks of Harbor
 //! held          long tables in memory in place of the cache
 //! hostile       small files that declare or unpack to huge ones, of every format: bundles
 //! kinds         pipelines for each kind, compared with the original libraries
@@ -64,6 +65,7 @@
 //! streams       help and messages with closed and full streams, and in unusual environments
 //! sharing       how published files share bytes with the cache, and descriptions of the user
 //! times         metadata of published files
+//! trust         signed reports, the log of gradings and sealed answers against attacks
 //! transcripts   output of commands, word by word, as text files
 //! support/      directories, archives, pipelines and snapshots for the tests
 //! ```
@@ -109,6 +111,7 @@ mod faults;
 mod foreign;
 mod freshness;
 mod handover;
+mod harbor;
 mod held;
 mod hostile;
 mod kill;
@@ -139,6 +142,7 @@ mod streams;
 mod support;
 mod times;
 mod transcripts;
+mod trust;
 mod unpublished;
 #[path = "../until/mod.rs"]
 mod until;

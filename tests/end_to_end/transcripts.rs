@@ -233,7 +233,8 @@ fn word(word: &str) -> String {
     if bare.ends_with("_grading_report.json") {
         return format!("[TIME]_grading_report.json{rest}");
     }
-    if bare.len() >= 12 && bare.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    let digits = bare.strip_prefix("blake3:").unwrap_or(bare);
+    if digits.len() >= 12 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return format!("[DIGEST]{rest}");
     }
     word.to_owned()

@@ -52,6 +52,11 @@ const CALLS: &[(&str, &str)] = &[
     ("digest", "digest"),
     ("report", "report -o report.html"),
     ("export", "export spaceship-titanic -o copy"),
+    (
+        "export_harbor",
+        "export --layout harbor spaceship-titanic -o tasks",
+    ),
+    ("seal_new_identity", "seal --new-identity grader.txt"),
     ("pipeline_new", "pipeline new spaceship-titanic -o drafts"),
     (
         "pipeline_check",
@@ -73,6 +78,16 @@ const CALLS: &[(&str, &str)] = &[
     ("pack_remove", "pack remove lab"),
     ("remote_key_new", "remote key new own"),
     ("remote_key_list", "remote key list"),
+    (
+        "grade",
+        "grade spaceship-titanic data/spaceship-titanic/prepared/public/sample_submission.csv --sign own -o signed",
+    ),
+    ("verify_report", "verify-report signed --key own --log data/grades.jsonl"),
+    (
+        "seal",
+        "seal aerial-cactus-identification --for age1nkvsp79zztrtqfq579ufre6ne5g89fz8pv4ykapdfqlsnvg45ckss2lzuk",
+    ),
+    ("list", "list aerial-cactus-identification"),
     ("cache_stat", "cache stat"),
     ("cache_stat", "cache stat --cache-dir nowhere"),
     ("cache_verify", "cache verify"),

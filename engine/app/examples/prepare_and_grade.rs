@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         program: env!("CARGO_PKG_VERSION").to_owned(),
         boot: None,
         remote: None,
+        identity: None,
     };
     let options = PreparationOptions {
         remembered: RememberedOptions {

@@ -30,6 +30,12 @@ pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
     Some(Sha256::of_bytes(canonical(&section).as_bytes()))
 }
 
+/// Returns the digest of the file `pipeline.yaml`.
+pub(crate) fn pipeline(entry: &CatalogEntry) -> Option<Sha256> {
+    let text = entry.pipeline.as_deref()?;
+    Some(Sha256::of_bytes(text.as_bytes()))
+}
+
 /// Returns the digest of the published description. Returns `None` if the file cannot be read, for example if only
 /// private data were copied to this machine.
 pub(crate) fn description(data_dir: &Path, id: &str) -> Option<Sha256> {
@@ -60,6 +66,7 @@ pub(crate) fn report_digests(
         answers: trees.map(|trees| text(trees.private.sha256)),
         leaderboard: leaderboard.map(text),
         rules: rules.map(text),
+        pipeline: self::pipeline(entry).map(text),
         submission: None,
     }
 }

@@ -7,7 +7,9 @@ use prep_cache::{LinkMode, Store};
 use prep_core::{Remedy, units};
 use serde::Serialize;
 
+use crate::catalog::Catalog;
 use crate::error::Error;
+use crate::sealed::AnswersState;
 use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
@@ -165,6 +167,33 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
     Ok((mode, other.transpose()?))
 }
 
+/// Checks whether plain answers are next to sealed ones. `None` if no competition is sealed.
+///
+/// # Errors
+/// Returns an error if a record of prepared data cannot be read.
+pub fn answers(settings: &Settings, catalog: &Catalog) -> Result<Option<CheckResult>, Error> {
+    let check = "answers";
+    let (mut sealed, mut both) = (0, Vec::new());
+    for variant in settings.variants() {
+        let data_dir = settings.data_dir_of(&variant);
+        for id in crate::prepared::prepared_ids(catalog, &data_dir)? {
+            match AnswersState::of(&data_dir, &id) {
+                AnswersState::Plain => {}
+                AnswersState::Sealed => sealed += 1,
+                AnswersState::Both => both.push(id),
+            }
+        }
+    }
+    if !both.is_empty() {
+        let text = format!("plain answers are next to sealed ones: {}", both.join(", "));
+        let help = "seal them again without keeping the plain files";
+        return Ok(Some(
+            CheckResult::new(check, Health::Warning, text).help(help),
+        ));
+    }
+    Ok((sealed > 0).then(|| CheckResult::ok(check, format!("sealed: {sealed}"))))
+}
+
 /// Checks the disk space for the missing bundles of the competitions, and for the data that are prepared from them.
 ///
 /// # Errors
@@ -206,6 +235,7 @@ mod tests {
             program: String::new(),
             boot: None,
             remote: None,
+            identity: None,
         };
         let findings = file_systems(&settings);
         let checks: Vec<_> = findings.iter().map(|one| (one.check, one.health)).collect();

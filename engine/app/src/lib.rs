@@ -10,7 +10,7 @@
 //! prepared   state of a competition in a data directory     bundles     finds bundles; notes for the user
 //! digests    the digests that a score depends on            permissions bundles that an account may download
 //! doctor     checks of directories and disk before a run    remove      prepared data, bundles and cached results
-//! run_log    which steps ran, when and why
+//! run_log    which steps ran, when and why                  sealed     private files in one encrypted file
 //! ```
 //!
 //! The types of results are part of this library, also those that a library below it defines.
@@ -48,6 +48,7 @@ mod push;
 pub mod reasons;
 mod remove;
 mod run_log;
+mod sealed;
 mod settings;
 mod stages;
 mod task;
@@ -61,10 +62,12 @@ pub use check::{check, format_pipeline, pipeline_files, schema};
 pub use digests::facts;
 pub use draft::{Draft, draft};
 pub use error::{Blame, Error, for_people};
+pub use export::harbor::{HarborExport, HarborTask, export_harbor};
 pub use export::{CopyContent, Export, ExportForm, export};
-pub use grading::list::{GradedList, grade_list};
+pub use grading::claim::{Claim, Expectations, parse_report};
+pub use grading::list::{GradedList, grade_list, write_report};
 pub use grading::{
-    Comparability, GradeOverrides, Grading, GradingLog, Submission, SubmissionDirectory,
+    Comparability, GradeOverrides, Grading, GradingLog, LOG_FILE, Submission, SubmissionDirectory,
     SubmissionError, Validation, leaderboard, read_leaderboard,
 };
 pub use inspect::audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit, leaks};
@@ -84,16 +87,19 @@ pub use prep_audit::{AuditReport, Block, Verdict};
 pub use prep_cache::LinkMode;
 pub use prep_core::Remedy;
 pub use prep_diff::{FileDifference, TableDifference};
+pub use prep_digests::Lockfile;
 pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 pub use prep_draft::DraftChoices;
 pub use prep_leaks::{LeakLevel, LeakReport};
 pub use prep_steps::{Expand, Preview, PreviewColumn, RememberedOptions, Verify};
+pub use prep_trust::{Identity, ReadLog, Recipient, SealError, reports_of, sign};
 pub use prepared::{PreparedData, PreparedState, failed_check, manifest, prepared_ids};
 pub use push::{PushResult, fetch, mirror, push, remote_of};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
 pub use run_log::{
     LoggedRun, LoggedStep, RefusedCompetition, RunEnd, RunResult, local_time, logged_runs,
 };
+pub use sealed::{AnswersState, SealedAnswers, seal};
 pub use settings::{Settings, prepared_dir};
 pub use stages::forecast::{Download, MissingInput, Peak, ask_all};
 pub use stages::load::{Competition, FurtherSource, Verification};

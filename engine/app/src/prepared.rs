@@ -7,11 +7,12 @@ use prep_cache::{HistoryScope, Store};
 use prep_contents::parallel;
 use prep_core::{Context, Failure, LastRuns, Remedy, StepError, chain};
 use prep_digests::digest_of_file;
-use prep_steps::{Manifest, TreeExamination, TreeState, VerifiedTree};
+use prep_steps::{Manifest, PathSummary, TreeExamination, TreeState, VerifiedTree};
 
 use crate::bundles::Note;
 use crate::catalog::Catalog;
 use crate::error::Error;
+use crate::sealed;
 use crate::settings::{Settings, prepared_dir};
 
 /// Reads the manifest that the last publication wrote. Returns `None` if there is no manifest.
@@ -54,6 +55,8 @@ pub enum PreparedState {
     /// Complete and unchanged, by sizes and times. But the files were written before the system started, so the next
     /// run reads them once to verify them.
     Unchecked,
+    /// Complete and unchanged, but the private files are sealed.
+    Sealed,
     /// The data were complete, but the content of files was changed since, or files were removed.
     Changed,
     /// A publication was interrupted.
@@ -64,13 +67,16 @@ pub enum PreparedState {
 impl PreparedState {
     /// Returns whether the data are complete, and not known to have changed.
     pub fn is_complete(self) -> bool {
-        matches!(self, PreparedState::Prepared | PreparedState::Unchecked)
+        matches!(
+            self,
+            PreparedState::Prepared | PreparedState::Unchecked | PreparedState::Sealed
+        )
     }
 
     /// Returns the problem of prepared data. Returns `None` if there is no problem, or if there are no data.
     pub fn problem(self) -> Option<&'static str> {
         match self {
-            PreparedState::Prepared | PreparedState::NotPrepared => None,
+            PreparedState::Prepared | PreparedState::Sealed | PreparedState::NotPrepared => None,
             PreparedState::Unchecked => Some("not checked since a restart"),
             PreparedState::Changed => Some("changed since prepared"),
             PreparedState::Incomplete => Some("incomplete"),
@@ -110,6 +116,7 @@ impl PreparedData {
         let tree = examine(manifest, data_dir, settings)?;
         let state = match tree.has_published_content() {
             false => PreparedState::Changed,
+            true if sealed::is_sealed(data_dir, &manifest.competition) => PreparedState::Sealed,
             true if manifest.is_durable(settings.boot.as_deref()) => PreparedState::Prepared,
             true => PreparedState::Unchecked,
         };
@@ -165,7 +172,12 @@ pub fn examine(
             }))
         },
     };
-    Ok(examination.state(true)?)
+    let mut tree = examination.state(true)?;
+    if sealed::is_sealed(data_dir, &manifest.competition) {
+        // The digests of private files are checked when they are decrypted.
+        tree.private = PathSummary::default();
+    }
+    Ok(tree)
 }
 
 /// Returns the ids of the competitions that this program prepared in a data directory, sorted.

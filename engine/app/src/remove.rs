@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::error::Error;
+use crate::sealed;
 use crate::settings::Settings;
 
 /// The data to remove.
@@ -92,6 +93,11 @@ pub fn remove(
             let data_dir = settings.data_dir_of(&variant);
             let home = data_dir.join(id);
             let prepared = remove_prepared(&data_dir, id, removal.dry_run)?;
+            delete(
+                &sealed::path(&data_dir, id),
+                removal.dry_run,
+                &mut removed.prepared,
+            )?;
             removed.prepared.files += prepared.files;
             removed.prepared.bytes += prepared.bytes;
             if removal.bundles {

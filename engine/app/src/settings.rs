@@ -8,6 +8,7 @@ use prep_cache::Store;
 use prep_core::RunLimits;
 use prep_remote::Link;
 use prep_spec::{BASE_VARIANT, known_variants, variant_directory, variant_of_directory};
+use prep_trust::Identity;
 
 /// Every archive may unpack to this number of bytes when it is inspected, however short it is.
 const MIN_INSPECTED_BYTES: u64 = 128 << 20;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub boot: Option<String>,
     /// The remote from which results are read and to which they are sent.
     pub remote: Option<Link>,
+    /// The secret keys that open sealed answers.
+    pub identity: Option<Identity>,
 }
 
 /// Returns the directory with the prepared data of a competition in a data directory.

@@ -57,15 +57,14 @@ pub fn command() -> clap::Command {
 /// Returns the help template of the program. It lists the verbs in groups, which clap does not support.
 fn template(command: &clap::Command) -> String {
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    // The verbs of the groups are in the order of the subcommands.
+    let mut commands = command.get_subcommands();
     for (heading, verbs) in GROUPS {
         text.push_str(&format!("\n{heading}:\n"));
-        for verb in *verbs {
-            let verb = verb.to_lowercase();
-            let about = command
-                .find_subcommand(&verb)
-                .and_then(|found| found.get_about());
-            let about = about.map(ToString::to_string).unwrap_or_default();
-            text.push_str(&format!("  {verb:<11}  {about}\n"));
+        for verb in commands.by_ref().take(verbs.len()) {
+            let about = verb.get_about().map(ToString::to_string);
+            let about = about.unwrap_or_default();
+            text.push_str(&format!("  {:<13}  {about}\n", verb.get_name()));
         }
     }
     text + "\nOptions:\n{options}{after-help}"
@@ -197,10 +196,8 @@ mod tests {
             .flat_map(|(_, verbs)| verbs.iter().map(|verb| verb.to_lowercase()))
             .collect();
         let command = command();
-        let names: Vec<&str> = command
-            .get_subcommands()
-            .map(clap::Command::get_name)
-            .collect();
+        let names = command.get_subcommands();
+        let names: Vec<String> = names.map(|verb| verb.get_name().replace('-', "")).collect();
         assert_eq!(grouped, names);
     }
 

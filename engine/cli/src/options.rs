@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{
-    Expand, GradeOverrides, GradingLog, PreparationOptions, RememberedOptions, Settings, Verify,
+    Error, Expand, GradeOverrides, GradingLog, Identity, PreparationOptions, RememberedOptions,
+    Settings, Verify,
 };
+use prep_remote::SigningKey;
 use prep_spec::{BASE_VARIANT, Corrections};
 
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
 use crate::global::{named, switch};
 use crate::output::printer::write_atomically;
 use crate::session::CliSession;
@@ -175,6 +177,55 @@ impl LogArgs {
             true => GradingLog::disabled(),
             false => GradingLog::new(move |error| printer.warning(error)),
         }
+    }
+}
+
+/// Whether reports are signed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SignArgs {
+    /// Sign the report with this key, created by `prep remote key new NAME`
+    #[arg(long, value_name = "KEY")]
+    sign: Option<String>,
+}
+
+impl SignArgs {
+    /// Reads the key, if reports are signed.
+    ///
+    /// # Errors
+    /// Returns an error if the key cannot be read, or if other users can read it.
+    pub fn key(&self, session: &CliSession) -> Result<Option<SigningKey>, CliError> {
+        let load = |name: &String| Ok(SigningKey::load(&session.keys()?, name)?);
+        self.sign.as_ref().map(load).transpose()
+    }
+}
+
+/// Option that names the identity of a grader.
+#[derive(Debug, Clone, Default, Args)]
+pub struct IdentityArg {
+    /// File with the secret key that opens sealed answers; - for stdin
+    #[arg(long, value_name = "FILE")]
+    identity: Option<PathBuf>,
+}
+
+impl IdentityArg {
+    /// Returns the session with the identity.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or contains no secret key.
+    pub fn session(&self, session: &CliSession) -> Result<CliSession, CliError> {
+        let mut session = session.clone();
+        let Some(path) = &self.identity else {
+            return Ok(session);
+        };
+        let text = match path.as_os_str() == "-" {
+            true => std::io::read_to_string(std::io::stdin()),
+            false => std::fs::read_to_string(path),
+        };
+        let text = text.map_err(|error| Error::reading("read the identity", path, &error))?;
+        let identity = Identity::parse(&text);
+        let wrong = |error| CliError::new(Exit::Input, format!("{}: {error}", path.display()));
+        session.settings.identity = Some(identity.map_err(wrong)?);
+        Ok(session)
     }
 }
 

@@ -25,6 +25,19 @@ pub struct CliSession {
     pub command: fn() -> clap::Command,
 }
 
+impl CliSession {
+    /// Returns the directory of signing keys.
+    ///
+    /// # Errors
+    /// Returns an error if there is no home directory.
+    pub fn keys(&self) -> Result<PathBuf, CliError> {
+        self.places.keys().ok_or_else(|| {
+            CliError::usage("keys are stored in the home directory, but no home directory is set")
+                .help("set XDG_CONFIG_HOME to a directory")
+        })
+    }
+}
+
 /// The result of a verb: an exit code, or the error that ended the verb.
 pub type VerbResult = Result<Exit, CliError>;
 

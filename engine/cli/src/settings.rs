@@ -271,6 +271,7 @@ impl CliSession {
             program: environment.program.clone(),
             boot: environment.boot.clone(),
             remote: None,
+            identity: None,
         };
         places.origins = chooser.origins;
         let session = CliSession {

@@ -198,6 +198,11 @@ impl LockedDataset {
         self
     }
 
+    /// Returns the digest of a fact: `answers`, `public`, `leaderboard`, `rules` or `pipeline`, for example `sha256:9f2c...`.
+    pub fn digest(&self, fact: &str) -> Option<&str> {
+        self.0.get(fact)?.split(' ').next()
+    }
+
     /// The digests of the prepared files, if the digests of both directories are recorded.
     pub fn trees(&self) -> Option<Trees> {
         let tree = |fact: &str| tree_of(self.0.get(fact)?);

@@ -128,6 +128,7 @@ pub fn prepare_in(
         program: "test".to_owned(),
         boot: None,
         remote: None,
+        identity: None,
     };
     let options = PreparationOptions {
         remembered: RememberedOptions {

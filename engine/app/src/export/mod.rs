@@ -8,6 +8,7 @@
 //! ```text
 //! expand      archives of `public` as directories
 //! dojo        the layout of MLE-Dojo
+//! harbor      tasks for Harbor, in place of a data directory
 //! croissant   metadata of tables and columns
 //! copiers     plain files or an archive, in a temporary directory
 //! ```
@@ -15,6 +16,7 @@
 mod croissant;
 mod dojo;
 mod expand;
+pub(crate) mod harbor;
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read};
@@ -168,10 +170,7 @@ pub fn export(
     let variant = manifest.variant.clone();
     let (published, unpublished) = published(settings, id, manifest, wanted.private)?;
     let target = &wanted.target;
-    if fs::symlink_metadata(target).is_ok() {
-        let message = format!("{} already exists", target.display());
-        return Err(Error::request(message).help("name a directory or file that does not exist"));
-    }
+    require_new(target)?;
     let mut found = CopyInputs::default();
     for section in ["public", "private"] {
         if section == "public" || wanted.private {
@@ -179,10 +178,7 @@ pub fn export(
             list(&home.join(&name), &name, Some(&published), &mut found)?;
         }
     }
-    let parent = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let parent = parent_of(target);
     let failed = |error: io::Error| match cancel.is_cancelled() {
         true => interrupted(),
         false => Error::writing("write", target, &error),
@@ -247,6 +243,21 @@ pub fn export(
     copier.finish().map_err(failed)?;
     fs::rename(&made, target).map_err(failed)?;
     Ok(exported)
+}
+
+fn require_new(target: &Path) -> Result<(), Error> {
+    if fs::symlink_metadata(target).is_err() {
+        return Ok(());
+    }
+    let message = format!("{} already exists", target.display());
+    Err(Error::request(message).help("name a directory or file that does not exist"))
+}
+
+fn parent_of(target: &Path) -> &Path {
+    match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 fn interrupted() -> Error {
@@ -335,6 +346,21 @@ fn list(
         found.empty.push(name.to_owned());
     }
     Ok(())
+}
+
+/// Returns the paths of all files in a directory of `root`, relative to `root`.
+pub(crate) fn files_below(root: &Path, directory: &str) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root.join(directory))? {
+        let entry = entry?;
+        let name = format!("{directory}/{}", entry.file_name().to_string_lossy());
+        let name = name.trim_start_matches('/').to_owned();
+        match entry.path().is_dir() {
+            true => names.extend(files_below(root, &name)?),
+            false => names.push(name),
+        }
+    }
+    Ok(names)
 }
 
 /// Reads a file once, and computes its checksum. If the file is a table, also infers its columns.

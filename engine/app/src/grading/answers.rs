@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::grading::comparable::{Answers, Comparability, has_published_checksum};
 use crate::grading::rules::grader;
 use crate::settings::Settings;
-use crate::{digests, prepared};
+use crate::{digests, prepared, sealed};
 
 /// The prepared directory of a competition, and the record of its publication.
 pub(super) struct PreparedDirectory<'a> {
@@ -113,9 +113,13 @@ impl<'a> PreparedDirectory<'a> {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {
             (Some(_), Some(Ok(file))) => self.modified_answers(&file),
+            (Some(_), Some(Err(error))) if error.help.is_some() => error,
             (Some(_), Some(Err(error))) => error.help(Remedy::Prepare { id: id.clone() }),
             (Some(_), None) => prepared::incomplete(id),
-            (None, _) if !read.place.exists() => prepared::not_prepared(id),
+            (None, _) if !read.place.exists() && read.file.is_err() => match read.file {
+                Err(error) if sealed::is_sealed(&self.settings.data_dir, id) => error,
+                _ => prepared::not_prepared(id),
+            },
             (None, _) => match read.file {
                 Ok(_) => prepared::unverified_foreign_data(id, &self.directory),
                 Err(error) => error,
@@ -128,14 +132,20 @@ impl<'a> PreparedDirectory<'a> {
         let (grader, name) = grader(self.entry, &pipeline)?;
         let place = self.directory.join(&name);
         files.record(&place);
-        let file = match std::fs::read(&place) {
-            Ok(bytes) => Ok(AnswersFile {
-                name,
-                place: place.clone(),
-                bytes,
-            }),
-            Err(error) => Err(Error::reading("read the answers", &place, &error)),
+        let (data_dir, id) = (&self.settings.data_dir, &self.entry.id);
+        let bytes = match sealed::is_sealed(data_dir, id) && !place.exists() {
+            true => {
+                files.record(&sealed::path(data_dir, id));
+                sealed::read(self.settings, id, &name)
+            }
+            false => std::fs::read(&place)
+                .map_err(|error| Error::reading("read the answers", &place, &error)),
         };
+        let file = bytes.map(|bytes| AnswersFile {
+            name,
+            place: place.clone(),
+            bytes,
+        });
         Ok(ReadAnswers {
             variant: variant.to_owned(),
             pipeline,

@@ -98,6 +98,14 @@ impl fmt::Display for Obstacle {
     }
 }
 
+/// The name of data of a custom pipeline in reports.
+pub(crate) const OWN_VARIANT: &str = "own";
+const DIFFERS: &str = "-differs";
+const CHANGED: &str = "-changed";
+const UNVERIFIED: &str = "-unverified";
+/// The suffixes of names of variants in reports.
+pub(crate) const MARKS: [&str; 3] = [DIFFERS, CHANGED, UNVERIFIED];
+
 /// Joins names with the verb, for example `a, b are` or `a is`.
 fn is_or_are(names: &[impl AsRef<str>]) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
@@ -270,10 +278,10 @@ impl Comparability {
     /// for example `v1`. Other names have a suffix, or are `own`.
     pub(crate) fn variant(&self, prepared: &str) -> GradedData {
         let name = match self {
-            _ if self.is_own() => "own".to_owned(),
-            _ if self.differs() => format!("{prepared}-differs"),
-            _ if self.has_changed_public_files() => format!("{prepared}-changed"),
-            _ if self.is_unverified() => format!("{prepared}-unverified"),
+            _ if self.is_own() => OWN_VARIANT.to_owned(),
+            _ if self.differs() => format!("{prepared}{DIFFERS}"),
+            _ if self.has_changed_public_files() => format!("{prepared}{CHANGED}"),
+            _ if self.is_unverified() => format!("{prepared}{UNVERIFIED}"),
             _ => prepared.to_owned(),
         };
         GradedData {

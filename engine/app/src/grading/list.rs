@@ -1,4 +1,5 @@
-//! Grades a list of submissions in parallel, and writes one report. Each grading is a line of `DATA/grades.jsonl`.
+//! Grades a list of submissions in parallel, and writes one report. Each grading is a line of `DATA/grades.jsonl`. If there
+//! is a key, the report and each of its entries are signed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{ErrorKind, Write};
@@ -12,6 +13,7 @@ use prep_core::Failure;
 use prep_formats::json::JsonValue;
 use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, pretty};
 use prep_grade::report::{ListedSubmission, parse_list};
+use prep_remote::SigningKey;
 use tempfile::NamedTempFile;
 
 use crate::catalog::Catalog;
@@ -31,7 +33,8 @@ pub struct GradedList {
     pub warnings: BTreeSet<String>,
 }
 
-/// Grades the submissions of the list in the file `list` and writes the report into the directory `output_dir`.
+/// Grades the submissions of the list in the file `list` and writes the report into the directory `output_dir`, signed with
+/// `key`.
 ///
 /// # Errors
 /// Returns an error if the list cannot be used or the report cannot be written. Errors of single entries are in the
@@ -42,16 +45,14 @@ pub fn grade_list(
     list: &Path,
     output_dir: &Path,
     log: &GradingLog,
+    key: Option<&SigningKey>,
 ) -> Result<GradedList, Error> {
     let text = std::fs::read_to_string(list)
         .map_err(|error| Error::reading("read the list", list, &error))?;
     let entries = parse_list(&text)
         .map_err(|error| Error::request(format!("{}: {error}", list.display())))?;
     // The directory and the file are created first. If that fails, no time is lost with grading.
-    std::fs::create_dir_all(output_dir)
-        .map_err(|error| Error::writing("create the directory", output_dir, &error))?;
-    let cannot_write = |error| Error::writing("write a report into", output_dir, &error);
-    let file = create_report_file(output_dir).map_err(cannot_write)?;
+    let file = ReportFile::create(output_dir)?;
     let (results, warnings) = grade_all(settings, catalog, &entries, log);
     let results: Vec<_> = entries.into_iter().zip(results).collect();
     let mut reports = Vec::new();
@@ -62,8 +63,7 @@ pub fn grade_list(
             Err(error) => errors.push((entry, error)),
         }
     }
-    let text = pretty(list_report(&reports, &errors));
-    let path = save(file, output_dir, &text, Timestamp::now()).map_err(cannot_write)?;
+    let (text, path) = file.write(list_report(&reports, &errors), key)?;
     Ok(GradedList {
         results,
         text,
@@ -121,12 +121,64 @@ fn list_report(
     report
 }
 
-/// Creates the temporary file of a report.
-fn create_report_file(directory: &Path) -> std::io::Result<NamedTempFile> {
-    tempfile::Builder::new()
-        .prefix(".report-")
-        .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(directory)
+/// Writes the report of a single submission into the directory `output_dir`, in the form of a list. Returns its path.
+///
+/// # Errors
+/// Returns an error if the report cannot be written.
+pub fn write_report(
+    report: &CompetitionReport,
+    output_dir: &Path,
+    key: Option<&SigningKey>,
+) -> Result<PathBuf, Error> {
+    let file = ReportFile::create(output_dir)?;
+    let (_, path) = file.write(aggregate(std::slice::from_ref(report)), key)?;
+    Ok(path)
+}
+
+/// A report that is being created.
+struct ReportFile<'a> {
+    directory: &'a Path,
+    file: NamedTempFile,
+}
+
+impl ReportFile<'_> {
+    fn create(directory: &Path) -> Result<ReportFile<'_>, Error> {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| Error::writing("create the directory", directory, &error))?;
+        let file = tempfile::Builder::new()
+            .prefix(".report-")
+            .permissions(std::fs::Permissions::from_mode(0o666))
+            .tempfile_in(directory)
+            .map_err(|error| Error::writing("write a report into", directory, &error))?;
+        Ok(ReportFile { directory, file })
+    }
+
+    /// Signs and writes the report. Returns its text and path.
+    fn write(
+        self,
+        report: JsonObject,
+        key: Option<&SigningKey>,
+    ) -> Result<(String, PathBuf), Error> {
+        let text = pretty(match key {
+            Some(key) => signed_list(key, report),
+            None => report,
+        });
+        let path = save(self.file, self.directory, &text, Timestamp::now())
+            .map_err(|error| Error::writing("write a report into", self.directory, &error))?;
+        Ok((text, path))
+    }
+}
+
+/// Signs each entry of a report, and then the report, so that no entry can be left out.
+fn signed_list(key: &SigningKey, mut report: JsonObject) -> JsonObject {
+    if let Some(JsonValue::List(entries)) = report.get_mut("competition_reports") {
+        for entry in entries {
+            if let JsonValue::Object(entry) = entry {
+                *entry = prep_trust::sign(key, std::mem::take(entry));
+            }
+        }
+    }
+    prep_trust::sign(key, report)
 }
 
 /// Writes a report under a unique name, even if other processes write reports into the same directory in the same
@@ -212,7 +264,7 @@ mod tests {
             for number in 0..6 {
                 let directory = dir.path();
                 scope.spawn(move || {
-                    let file = create_report_file(directory).unwrap();
+                    let file = ReportFile::create(directory).unwrap().file;
                     save(file, directory, &number.to_string(), now).unwrap()
                 });
             }

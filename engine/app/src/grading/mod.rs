@@ -4,9 +4,11 @@
 //! answers      verified answers                             comparable   whether scores are comparable with upstream's
 //! list         many submissions, one report                 rules        graders and leaderboards
 //! submission   opens submissions                            trial        grades the sample while a competition is prepared
+//! claim        what a signed report proves
 //! ```
 
 mod answers;
+pub(crate) mod claim;
 pub(crate) mod comparable;
 pub(crate) mod list;
 pub(crate) mod metric_query;
@@ -14,8 +16,6 @@ mod rules;
 mod submission;
 pub(crate) mod trial;
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,12 +24,13 @@ use prep_core::chain;
 use prep_digests::Sha256;
 use prep_formats::pandas::Frame;
 use prep_grade::report::medals::Leaderboard;
-use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission};
+use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission, LogPlace};
 use prep_grade::table::typed;
 use prep_grade::{GradeOutcome, Grader};
 use prep_spec::BASE_VARIANT;
-use prep_steps::MANIFEST_FILE;
-use serde_json::json;
+use prep_steps::{MANIFEST_FILE, Manifest};
+use prep_trust::LogWriter;
+use serde_json::{Map, Value, json};
 
 use self::answers::{AnswersFile, PreparedDirectory, ReadFiles};
 use self::comparable::Answers;
@@ -38,6 +39,7 @@ use self::submission::{SubmissionContent, SubmissionFormat};
 use crate::catalog::Catalog;
 use crate::digests;
 use crate::error::Error;
+use crate::sealed;
 use crate::settings::Settings;
 
 pub use self::comparable::Comparability;
@@ -57,8 +59,8 @@ pub struct Grading {
     /// Digest of the file with the answers.
     answers_digest: Sha256,
     digests: Digests,
-    /// The data directory and the options of the log. `None` if gradings are not logged.
-    log: Option<(PathBuf, GradingLog)>,
+    /// The log of the data directory, and a function that receives its errors. `None` if gradings are not logged.
+    log: Option<(LogWriter, Arc<LogErrorHandler>)>,
     /// The prepared files, with their metadata when they were read.
     read: ReadFiles,
     warnings: Vec<String>,
@@ -117,8 +119,12 @@ impl Grading {
     /// Enables logging: every grading is logged in the data directory of `settings`.
     #[must_use]
     pub fn logged(self, settings: &Settings, log: &GradingLog) -> Grading {
+        let GradingLog(Some(on_error)) = log else {
+            return self;
+        };
+        let writer = LogWriter::new(settings.data_dir.join(LOG_FILE), &self.id);
         Grading {
-            log: Some((settings.data_dir.clone(), log.clone())),
+            log: Some((writer, Arc::clone(on_error))),
             ..self
         }
     }
@@ -155,6 +161,7 @@ impl Grading {
             answers_digest: Sha256::of_bytes(&bytes),
             digests: Digests {
                 answers: Some(digests::text(Sha256::of_bytes(&bytes))),
+                pipeline: digests::pipeline(entry).map(digests::text),
                 ..Digests::default()
             },
             log: None,
@@ -178,6 +185,9 @@ impl Grading {
         }
         let entry = catalog.get(id)?;
         let (_, answers) = grader(entry, &entry.load(BASE_VARIANT)?)?;
+        if sealed::is_sealed(&settings.data_dir, id) {
+            return Grading::open(catalog, settings, id);
+        }
         let directory = settings.prepared_dir(id);
         let answers = directory.join(answers);
         if !answers.is_file() {
@@ -225,6 +235,17 @@ impl Grading {
                 submission.require_unchanged()?;
                 Ok(outcome)
             }
+        }
+    }
+
+    /// Returns a reward from 0 to 1 for training and benchmarks: the fraction of the leaderboard's scores that are worse. It is 0
+    /// for an invalid submission and for a copy of the answers. Without a leaderboard, it is 1 for any other submission.
+    pub fn reward(&self, report: &CompetitionReport) -> f64 {
+        match (report.score, &self.leaderboard) {
+            (None, _) => 0.0,
+            _ if report.is_answers => 0.0,
+            (Some(score), Some(leaderboard)) => leaderboard.fraction_worse(score),
+            (Some(_), None) => 1.0,
         }
     }
 
@@ -284,21 +305,38 @@ impl Grading {
             },
             ..report
         };
-        self.log(&report, digest);
-        report
+        let log = self.log(&report);
+        CompetitionReport { log, ..report }
     }
 
     /// Logs a grading, if logging is enabled.
-    fn log(&self, report: &CompetitionReport, submission: Option<Sha256>) {
-        let Some((data_dir, GradingLog(Some(on_error)))) = &self.log else {
-            return;
-        };
-        let appended = append(data_dir, report, submission, self.answers_digest);
-        if let Err(error) = appended {
-            let place = data_dir.join(FILE_NAME);
-            on_error(&Error::writing("log the grading in", &place, &error));
-        }
+    fn log(&self, report: &CompetitionReport) -> Option<LogPlace> {
+        let (writer, on_error) = self.log.as_ref()?;
+        let appended = writer.append(logged_fields(report, self.answers_digest));
+        let failed = |error| on_error(&Error::writing("log the grading in", writer.path(), &error));
+        appended.map_err(failed).ok()
     }
+}
+
+/// Verifies the plain answers of a prepared competition, and returns the record of their publication.
+///
+/// # Errors
+/// Same as [`Grading::open`]. Also returns an error if another program prepared them.
+pub(crate) fn require_answers(
+    catalog: &Catalog,
+    settings: &Settings,
+    id: &str,
+) -> Result<Manifest, Error> {
+    let prepared = PreparedDirectory::open(settings, catalog.get(id)?)?;
+    prepared.answers(&mut ReadFiles::default())?;
+    let manifest = crate::prepared::manifest(&settings.data_dir, id)?;
+    manifest.ok_or_else(|| crate::prepared::not_prepared(id))
+}
+
+/// Returns the path of the answers in the pipeline, for example `private/test.csv`.
+pub(crate) fn answers_path(catalog: &Catalog, id: &str, variant: &str) -> Result<String, Error> {
+    let entry = catalog.get(id)?;
+    Ok(grader(entry, &entry.load(variant)?)?.1)
 }
 
 /// Answers and a leaderboard that replace those of the data directory and the competition.
@@ -309,39 +347,31 @@ pub struct GradeOverrides {
 }
 
 /// The name of the log in the data directory.
-pub(crate) const FILE_NAME: &str = "grades.jsonl";
+pub const LOG_FILE: &str = "grades.jsonl";
 
-/// Appends the line of a graded submission.
-///
-/// # Errors
-/// Returns an error if the data directory cannot be written.
-pub(crate) fn append(
-    data_dir: &Path,
-    report: &CompetitionReport,
-    submission: Option<Sha256>,
-    answers: Sha256,
-) -> io::Result<()> {
+/// Returns the fields of the line of a graded submission, without those of the chain.
+fn logged_fields(report: &CompetitionReport, answers: Sha256) -> Map<String, Value> {
     // JSON cannot represent NaN and infinity as numbers, so they are written as strings.
     let score = report.score.map(|score| match score.is_finite() {
         true => json!(score),
         false => json!(score.to_string()),
     });
-    let line = json!({
-        "time": Timestamp::now().to_string(),
-        "competition": report.competition_id,
-        "variant": report.variant.name,
-        "submission": submission.map(digests::text),
-        "answers": digests::text(answers),
-        "submission_is_answers": report.is_answers,
-        "score": score,
-        "reason": report.reason.as_ref().map(ToString::to_string),
-        "program": crate::VERSION,
-    });
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(data_dir.join(FILE_NAME))?;
-    file.write_all(format!("{line}\n").as_bytes())
+    let fields = [
+        ("time", json!(Timestamp::now().to_string())),
+        ("competition", json!(report.competition_id)),
+        ("variant", json!(report.variant.name)),
+        ("submission", json!(report.digests.submission)),
+        ("answers", json!(digests::text(answers))),
+        ("submission_is_answers", json!(report.is_answers)),
+        ("score", json!(score)),
+        (
+            "reason",
+            json!(report.reason.as_ref().map(ToString::to_string)),
+        ),
+        ("program", json!(crate::VERSION)),
+    ];
+    let fields = fields.into_iter();
+    fields.map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// Whether a submission is valid, with a message.

@@ -6,6 +6,7 @@ use prep_core::units;
 use prep_grade::report::ListedSubmission;
 use prep_grade::report::medals::{Medals, Thresholds};
 use prep_grade::report::{CompetitionReport, JsonObject, JsonValue, pretty};
+use prep_remote::SigningKey;
 
 use crate::error::CliError;
 use crate::output::printer::Printer;
@@ -33,6 +34,14 @@ pub fn entry(report: &CompetitionReport) -> JsonObject {
     entry
 }
 
+/// Signs an element of `competitions`, if there is a key.
+pub fn signed(entry: JsonObject, key: Option<&SigningKey>) -> JsonObject {
+    match key {
+        Some(key) => prep_app::sign(key, entry),
+        None => entry,
+    }
+}
+
 /// Returns the element of `competitions` for a submission that could not be graded.
 pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
     let error = JsonObject::from_iter([
@@ -46,6 +55,24 @@ pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
         ("submission_path", entry.submission_path.as_str().into()),
         ("error", error.into()),
     ])
+}
+
+/// Returns Harbor's reward.json, whose values must be finite numbers.
+pub fn reward(report: &CompetitionReport, reward: f64) -> String {
+    let medals = ["-", "bronze", "silver", "gold"].iter();
+    let medal = medals
+        .zip(0_i64..)
+        .find(|(name, _)| **name == medal_of(report.medals));
+    let medal = medal.map_or(0, |(_, rank)| rank);
+    let mut numbers = JsonObject::from_iter([
+        ("reward", reward.into()),
+        ("medal", medal.into()),
+        ("valid", i64::from(report.valid_submission()).into()),
+    ]);
+    if let Some(score) = report.score.filter(|score| score.is_finite()) {
+        numbers.insert("score".into(), score.into());
+    }
+    pretty(numbers) + "\n"
 }
 
 /// Prints remarks on competitions without medals, on copies of the answers, and on scores that cannot be compared with

@@ -92,6 +92,7 @@ impl DemoArgs {
             &list,
             &dir.join("reports"),
             &GradingLog::disabled(),
+            None,
         )?;
         let rows = rows(&graded)?;
         let json = || {

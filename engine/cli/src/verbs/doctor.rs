@@ -95,6 +95,9 @@ impl DoctorArgs {
         for finding in doctor::file_systems(&session.settings) {
             findings.add(finding, Exit::Machine);
         }
+        if let Some(finding) = doctor::answers(&session.settings, &session.catalog()?)? {
+            findings.add(finding, Exit::Success);
+        }
         if !ids.is_empty() {
             let task = session.task(
                 session.options_with(RememberedOptions::default()),

@@ -15,7 +15,7 @@ use prep_grade::report::{CompetitionReport, JsonObject};
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
-use crate::options::{GivenArgs, LogArgs, VariantArg};
+use crate::options::{GivenArgs, IdentityArg, LogArgs, SignArgs, VariantArg};
 use crate::output::grading;
 use crate::output::printer::write_atomically;
 use crate::session::{CliSession, VerbResult};
@@ -30,6 +30,12 @@ pub struct GradeArgs {
     /// Directory for the report; with --list, the file for the list
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Write score, medal and a reward from 0 to 1 to FILE, as Harbor's reward.json
+    ///
+    /// The reward is the fraction of the leaderboard's scores that are worse than the score. It is 0 for an invalid submission
+    /// and for a copy of the answers. Without a leaderboard, it is 1 for any valid submission.
+    #[arg(long, value_name = "FILE")]
+    reward: Option<PathBuf>,
     /// Show the medal of a score instead of grading a submission
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     score: Option<f64>,
@@ -44,10 +50,14 @@ pub struct GradeArgs {
     variant: VariantArg,
     #[command(flatten)]
     log: LogArgs,
+    #[command(flatten)]
+    sign: SignArgs,
+    #[command(flatten)]
+    identity: IdentityArg,
 }
 
 const USAGE: &str = "\
-prep grade [OPTIONS] ID SUBMISSION.csv
+prep grade [OPTIONS] ID SUBMISSION.csv [--output DIR]
        prep grade [OPTIONS] SUBMISSIONS.jsonl --output DIR
        prep grade [OPTIONS] RUNS_DIR... (--output DIR | --list)
        prep grade [OPTIONS] ID [--score SCORE]";
@@ -59,6 +69,7 @@ macro_rules! examples {
   prep grade spaceship-titanic submission.csv
   prep grade submissions.jsonl -o reports
   prep grade runs/2026-01-01T00-00-00-GMT_run-group_my-agent -o reports
+  prep grade spaceship-titanic submission.csv -o reports --sign laptop
   prep grade spaceship-titanic                  the scores that earn medals
   prep grade spaceship-titanic --score 0.81     the medal of a score"
     };
@@ -76,11 +87,14 @@ entries are graded.
 A run is a directory ID_anything with submission/submission.csv. The metadata.json of a group names its runs. Without \
 that file, the runs are its directories ID_anything. The list is written to DIR/submissions.jsonl.
 
+A signed report (--sign) contains its place in DATA/grades.jsonl. `prep verify-report` checks it.
+
 The exit code is 1 if a single submission is not valid. In a list, an invalid submission is a result with the score null."
 );
 
 impl GradeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
+        let session = &self.identity.session(session)?;
         let catalog = session.catalog()?;
         let is_known = |path: &PathBuf| catalog.find(&path.to_string_lossy()).is_some();
         match self.operands.as_slice() {
@@ -134,6 +148,11 @@ fn grade_one(
         return Err(CliError::usage("--leaderboard needs --answers")
             .help("prepared data are ranked on the leaderboard of the competition"));
     }
+    let key = args.sign.key(session)?;
+    if key.is_some() && args.output.is_none() && !session.printer.json {
+        return Err(CliError::usage("there is no report to sign")
+            .help("write one with --output DIR, or print it with --json"));
+    }
     let settings = args.variant.settings(session);
     let grader = match args.given.overrides() {
         Some(given) => Grading::with_answers(catalog, id, &given)?,
@@ -143,6 +162,7 @@ fn grade_one(
     if session.printer.json {
         let mut entry = grading::entry(&report);
         entry.insert("unrounded_score".into(), unrounded.into());
+        let entry = grading::signed(entry, key.as_ref());
         let text = grading::envelope(vec![entry], JsonObject::new());
         session.printer.result(&text)?;
     } else {
@@ -157,6 +177,16 @@ fn grade_one(
         session.printer.warning(warning);
     }
     grading::remarks(&session.printer, &[&report]);
+    if let Some(path) = &args.reward {
+        let text = grading::reward(&report, grader.reward(&report));
+        write_atomically(path, |out| out.write_all(text.as_bytes()))?;
+    }
+    if let Some(directory) = &args.output {
+        let path = prep_app::write_report(&report, directory, key.as_ref())?;
+        session
+            .printer
+            .message(format!("report: {}", path.display()));
+    }
     Ok(match report.valid_submission() {
         true => Exit::Success,
         false => Exit::No,
@@ -190,12 +220,17 @@ fn grade_list(
     args: &GradeArgs,
 ) -> VerbResult {
     let (settings, log) = (&args.variant.settings(session), args.log.log(session));
-    let graded = prep_app::grade_list(settings, catalog, list, args.output_dir()?, &log)?;
+    if args.reward.is_some() {
+        return Err(CliError::usage("--reward needs a single submission"));
+    }
+    let key = args.sign.key(session)?;
+    let key = key.as_ref();
+    let graded = prep_app::grade_list(settings, catalog, list, args.output_dir()?, &log, key)?;
     let reports = graded.results.iter();
     let reports: Vec<_> = reports.filter_map(|(_, one)| one.as_ref().ok()).collect();
     if session.printer.json {
         let competitions = graded.results.iter().map(|(entry, result)| match result {
-            Ok(report) => grading::entry(report),
+            Ok(report) => grading::signed(grading::entry(report), key),
             Err(error) => grading::not_graded(entry, &error.clone().into()),
         });
         let competitions = competitions.collect();
@@ -371,6 +406,8 @@ Examples:
   prep validate spaceship-titanic submission.csv
   prep validate spaceship-titanic submission.csv --json
 
+A validation shows no score, so it is not logged in DATA/grades.jsonl and is not one of the gradings that reports count.
+
 The exit code is 0 if the submission is valid, and 1 if it is not.")]
 pub struct ValidateArgs {
     /// The competition
@@ -383,10 +420,13 @@ pub struct ValidateArgs {
     given: GivenArgs,
     #[command(flatten)]
     variant: VariantArg,
+    #[command(flatten)]
+    identity: IdentityArg,
 }
 
 impl ValidateArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
+        let session = &self.identity.session(session)?;
         let catalog = session.catalog()?;
         let is_known = |name: &str| catalog.find(name).is_some();
         if !is_known(&self.id) && is_known(&self.submission.to_string_lossy()) {

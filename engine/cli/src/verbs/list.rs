@@ -1,7 +1,7 @@
 //! `prep list`: lists competitions and their state.
 
 use clap::Args;
-use prep_app::{CatalogEntry, Comparability, PreparedData};
+use prep_app::{AnswersState, CatalogEntry, Comparability, PreparedData};
 use prep_core::units;
 use prep_spec::Day;
 use serde::Serialize;
@@ -39,6 +39,8 @@ struct Row {
     variant: Option<String>,
     /// All prepared variants.
     variants: Vec<String>,
+    /// Whether the answers of the first variant are plain, sealed, or both.
+    answers: Option<AnswersState>,
     /// The corrections that a variant can name.
     corrections: Vec<String>,
     /// Whether scores on `variant` can be compared with those of the benchmark.
@@ -75,7 +77,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     // A pipeline with mistakes is still listed; `prep plan` shows its mistakes.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
     let (mut variants, mut shown, mut problem) = (Vec::new(), Vec::new(), None);
-    let mut reasons = Vec::new();
+    let (mut reasons, mut sealed) = (Vec::new(), None);
     let mut first: Option<(String, Option<Comparability>)> = None;
     for variant in session.settings.variants() {
         let data_dir = session.settings.data_dir_of(&variant);
@@ -90,12 +92,15 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         };
         let data = PreparedData::new(Some(&manifest), &data_dir, &session.settings)?;
         reasons.extend(data.reason());
+        let answers = AnswersState::of(&data_dir, &entry.id);
+        sealed.get_or_insert(answers);
         match data.state.problem() {
             None => {
                 variants.push(manifest.variant.clone());
-                shown.push(match mark {
-                    Some(mark) => format!("{} ({mark})", manifest.variant),
-                    None => manifest.variant.clone(),
+                let marks: Vec<&str> = mark.into_iter().chain(answers.mark()).collect();
+                shown.push(match marks.is_empty() {
+                    true => manifest.variant.clone(),
+                    false => format!("{} ({})", manifest.variant, marks.join(", ")),
                 });
             }
             found => problem = found,
@@ -127,6 +132,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
         variant,
         variants,
+        answers: sealed,
         corrections: text
             .and_then(|text| prep_spec::corrections(text).ok())
             .unwrap_or_default(),
@@ -181,6 +187,7 @@ mod tests {
             launched: None,
             closed: None,
             variants: Vec::new(),
+            answers: None,
             corrections: Vec::new(),
             comparable_with_v1: None,
             not_comparable_because: Vec::new(),

@@ -18,8 +18,10 @@ mod remote;
 mod remove;
 mod report;
 mod run;
+mod seal;
 mod serve;
 mod summarize;
+mod verify_report;
 
 use clap::Subcommand;
 
@@ -41,7 +43,8 @@ macro_rules! verbs {
             }
         }
 
-        /// The groups of verbs in the help: a heading, and the names of its verbs in CamelCase.
+        /// The groups of verbs in the help: a heading, and the names of its verbs in CamelCase,
+        /// which are written with hyphens on the command line.
         pub const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),*])),*];
     };
 }
@@ -69,8 +72,10 @@ verbs! {
         Diff(diff::DiffArgs),
         Leaks(audit::LeaksArgs),
         Digest(digest::DigestArgs),
+        VerifyReport(verify_report::VerifyReportArgs),
         Report(report::ReportArgs),
         Export(export::ExportArgs),
+        Seal(seal::SealArgs),
     }
     "Authors" {
         Pipeline(pipeline::PipelineArgs),

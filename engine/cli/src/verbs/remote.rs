@@ -223,7 +223,7 @@ impl PullArgs {
     }
 }
 
-/// Create and list keys that sign results
+/// Create and list keys that sign results and reports
 #[derive(Debug, Args)]
 pub struct KeyArgs {
     #[command(subcommand)]
@@ -237,7 +237,8 @@ enum KeyVerb {
 Examples:
   prep remote key new laptop
 
-Users who trust your results add the public part to `trusted` in `[remote]` of their prep.toml.")]
+Users who trust your results add the public part to `trusted` in `[remote]` of their prep.toml. The key also signs \
+grading reports (`prep grade --sign`).")]
     New {
         /// Name of the key: letters, digits, - and _
         name: String,
@@ -252,10 +253,7 @@ Examples:
 
 impl KeyArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let directory = session.places.keys().ok_or_else(|| {
-            CliError::usage("keys are stored in the home directory, but no home directory is set")
-                .help("set XDG_CONFIG_HOME to a directory")
-        })?;
+        let directory = session.keys()?;
         match &self.verb {
             KeyVerb::New { name } => {
                 let made = SigningKey::generate(name)?;

@@ -12,7 +12,7 @@ use prep_serve::{ServeError, Server, ServerEvent, ServerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::{CliError, Exit};
-use crate::options::{LogArgs, VariantArg};
+use crate::options::{IdentityArg, LogArgs, VariantArg};
 use crate::remedy;
 use crate::session::{CliSession, VerbResult};
 
@@ -55,10 +55,13 @@ pub struct ServeArgs {
     variant: VariantArg,
     #[command(flatten)]
     log: LogArgs,
+    #[command(flatten)]
+    identity: IdentityArg,
 }
 
 impl ServeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
+        let session = &self.identity.session(session)?;
         let settings = &self.variant.settings(session);
         let catalog = session.catalog()?;
         if let Some(id) = &self.id {
@@ -154,10 +157,13 @@ pub struct McpArgs {
     variant: VariantArg,
     #[command(flatten)]
     log: LogArgs,
+    #[command(flatten)]
+    identity: IdentityArg,
 }
 
 impl McpArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
+        let session = &self.identity.session(session)?;
         let settings = &session.settings;
         let forbidden = vec![settings.data_dir.clone(), settings.store_dir.clone()];
         let submissions = SubmissionDirectory::new(&self.submissions, forbidden)?;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use prep_core::units;
 use prep_experiments::{
-    Choice, Experiment, Group, LeftOut, METRICS, OWN, Set, SetSummary, read_report, reports_in,
-    summarise,
+    Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, Set, SetSummary,
+    read_report, reports_in, summarise,
 };
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
@@ -62,6 +62,12 @@ pub struct SummarizeArgs {
     /// Count missing runs as failed, instead of dropping incomplete seeds
     #[arg(long)]
     pad_missing: bool,
+    /// YAML file with hours, hardware, model and cutoff of each experiment
+    ///
+    /// The fields are agent, model, cutoff, hours, hardware, date, leakage, source and reports. Fields below the name of an
+    /// experiment apply to it, others to all.
+    #[arg(long, value_name = "FILE.yaml")]
+    budget: Option<PathBuf>,
     /// Show figures per competition instead of per set
     #[arg(long)]
     per_competition: bool,
@@ -97,6 +103,10 @@ enum Format {
 impl SummarizeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let sets = self.sets()?;
+        let budgets = self.budget.as_deref().map(Budgets::read).transpose();
+        let budgets = budgets
+            .map_err(CliError::of_experiments)?
+            .unwrap_or_default();
         let choice = Choice {
             last: self.take == TakeArg::Last,
             number: self.seeds,
@@ -123,13 +133,14 @@ impl SummarizeArgs {
         }
         let printer = &session.printer;
         match (printer.json, self.format, self.per_competition) {
-            (true, _, _) => printer.json(&json(&found))?,
+            (true, _, _) => printer.json(&json(&found, &budgets))?,
             (_, Format::Text, false) => printer.table(&by_set(&found))?,
             (_, Format::Text, true) => printer.table(&by_competition(&found))?,
             (_, Format::Csv, false) => printer.result(&csv_by_set(&found))?,
             (_, Format::Csv, true) => printer.result(&csv_by_competition(&found))?,
-            (_, Format::Markdown, _) => printer.result(&markdown(&found))?,
+            (_, Format::Markdown, _) => printer.result(&markdown(&found, &budgets))?,
         }
+        remarks(session, &found);
         Ok(self.complete(session, &found))
     }
 
@@ -297,8 +308,8 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
 
 /// Returns a CSV with a row per experiment and competition.
 pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
-    let header = "competition  set  experiment  >runs  >valid  >above median  >gold  >silver  >bronze  >score";
-    let mut table = PrintedTable::with_header(header).optional(&["set", "experiment"]);
+    let header = "competition  set  experiment  >runs  >best of looks  >copies  >valid  >above median  >gold  >silver  >bronze  >score";
+    let mut table = PrintedTable::with_header(header).optional(&["set", "experiment", "copies"]);
     for (experiment, competition) in competitions(experiments) {
         let score = match (competition.mean_score, competition.score_standard_error) {
             (Some(mean), Some(error)) => format!("{mean:.5} ± {error:.5}"),
@@ -310,8 +321,11 @@ pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
             competition.complexity.unwrap_or("").to_owned(),
             experiment.to_owned(),
         ];
+        let looks = competition.looks.map(|looks| looks.to_string());
+        cells.push(competition.runs.to_string());
+        cells.push(looks.unwrap_or_else(|| "-".to_owned()));
         let counts = [
-            competition.runs,
+            competition.copies,
             competition.valid,
             competition.above_median,
             competition.gold,
@@ -354,13 +368,13 @@ pub fn csv_by_set(experiments: &[Experiment]) -> String {
 /// Returns a table with a row per experiment and competition.
 pub fn csv_by_competition(experiments: &[Experiment]) -> String {
     let mut text = "experiment,competition,complexity,runs,submissions,valid,above_median,gold,silver,bronze,any_medal,\
-                    mean_score,score_standard_error\n"
+                    mean_score,score_standard_error,copies,looks\n"
         .to_owned();
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     for (experiment, competition) in competitions(experiments) {
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             cell(experiment),
             cell(&competition.competition),
             competition.complexity.unwrap_or(""),
@@ -373,21 +387,27 @@ pub fn csv_by_competition(experiments: &[Experiment]) -> String {
             competition.bronze,
             competition.any_medal,
             number(competition.mean_score),
-            number(competition.score_standard_error)
+            number(competition.score_standard_error),
+            competition.copies,
+            competition
+                .looks
+                .map(|looks| looks.to_string())
+                .unwrap_or_default()
         );
     }
     text
 }
 
 /// Returns rows for the leaderboard in the benchmark's README. Cells that only the authors of an experiment can fill in
-/// are empty.
-pub fn markdown(experiments: &[Experiment]) -> String {
+/// come from its budget.
+pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
     let mut text = "| Agent | LLM(s) used | Low == Lite (%) | Medium (%) | High (%) | All (%) | Running Time (hours) | \
                     Date | Known Leakage[^1] | Source Code Available | Grading Reports Available |\n\
                     |-------|-------------|-----------------|------------|----------|---------|----------------------|\
                     ------|---------------|----------------------|---------------------------|\n"
         .to_owned();
     for experiment in experiments {
+        let budget = budgets.of(&experiment.name);
         let cell = |names: &[&str]| {
             let mut sets = experiment.sets.iter();
             let figures = sets.find(|(set, _)| names.contains(&set.as_str()));
@@ -399,21 +419,66 @@ pub fn markdown(experiments: &[Experiment]) -> String {
                 _ => "-".to_owned(),
             }
         };
-        let _ = writeln!(
-            text,
-            "| {} | | {} | {} | {} | {} | | | | | |",
-            experiment.name.replace('|', "\\|"),
+        let cells = [
+            budget.get("agent").unwrap_or(&experiment.name).clone(),
+            with_detail(&budget, "model", "cutoff", "cut-off "),
             cell(&["low", "lite"]),
             cell(&["medium"]),
             cell(&["high"]),
-            cell(&["all", "split75"])
-        );
+            cell(&["all", "split75"]),
+            with_detail(&budget, "hours", "hardware", ""),
+            with_detail(&budget, "date", "", ""),
+            with_detail(&budget, "leakage", "", ""),
+            with_detail(&budget, "source", "", ""),
+            with_detail(&budget, "reports", "", ""),
+        ];
+        text.push('|');
+        for cell in cells {
+            let space = if cell.is_empty() { "" } else { " " };
+            let _ = write!(text, "{space}{} |", cell.replace('|', "\\|"));
+        }
+        text.push('\n');
     }
     text
 }
 
+/// Returns a field with a second one in parentheses, for example `24 (1x A10)`.
+fn with_detail(budget: &Budget, field: &str, detail: &str, prefix: &str) -> String {
+    let value = budget.get(field).cloned().unwrap_or_default();
+    let detail = budget
+        .get(detail)
+        .map(|detail| format!(" ({prefix}{detail})"));
+    (value + &detail.unwrap_or_default())
+        .trim_start()
+        .to_owned()
+}
+
+/// Prints how many gradings the runs were chosen from, and warns about copies of the answers.
+fn remarks(session: &CliSession, experiments: &[Experiment]) {
+    for experiment in experiments {
+        let name = &experiment.name;
+        let competitions = &experiment.competitions;
+        let counted = competitions.iter().filter(|one| one.looks.is_some());
+        let runs: usize = counted.clone().map(|one| one.submissions).sum();
+        let looks: u64 = counted.filter_map(|one| one.looks).sum();
+        if looks > 0 {
+            session.printer.message(format!(
+                "{name}: best of {looks} looks (gradings of these competitions in the logs), {runs} of them summarized"
+            ));
+        }
+        let copies = competitions.iter().filter(|one| one.copies > 0);
+        let copies: Vec<&str> = copies.map(|one| one.competition.as_str()).collect();
+        if !copies.is_empty() {
+            session.printer.warning(format!(
+                "{name}: submissions are byte-identical to the answers: {}",
+                copies.join(", ")
+            ));
+        }
+    }
+}
+
 /// Returns all values as JSON.
-pub fn json(experiments: &[Experiment]) -> Value {
+pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
     let experiments = experiments.iter().map(|experiment| {
         let sets = experiment.sets.iter().map(|(set, figures)| match figures {
             Err(error) => json!({ "set": set, "error": error }),
@@ -432,6 +497,7 @@ pub fn json(experiments: &[Experiment]) -> Value {
         });
         json!({
             "experiment": experiment.name,
+            "budget": budgets.of(&experiment.name),
             "sets": sets.collect::<Vec<_>>(),
             "competitions": experiment.competitions,
         })

@@ -9,14 +9,17 @@
 //! report   reads grading reports of upstream and of `prep`, and the table that assigns run groups to experiments
 //! summary  sets of competitions; runs -> seeds; percentages, mean, standard error; one experiment, set by set
 //! list     lists the submissions in a directory of runs, for grading
+//! budget   hours, hardware and model of an experiment, from a file that a person fills in
 //! ```
 //!
 //! The values equal those of upstream's script, which uses the first seeds. [`Choice`] can choose the last ones.
 
+mod budget;
 mod list;
 mod report;
 mod summary;
 
+pub use budget::{BUDGET_FIELDS, Budget, Budgets};
 pub use list::{ListPlaces, Submission, list};
 pub use report::{ExperimentsError, GradedRun, parse, read_report};
 pub use report::{Group, GroupReport, experiments, reports_in, reports_of_groups};

@@ -26,6 +26,10 @@ pub struct GradedRun {
     pub created_at: Option<String>,
     /// Variant of the answers, if the report names it.
     pub variant: Option<String>,
+    /// Whether the submission was byte-identical to the answers, if the report states it.
+    pub is_answers: bool,
+    /// Id of the log, and the number of gradings of the competition in it up to this one, if the report names them.
+    pub looks: Option<(String, u64)>,
 }
 
 impl GradedRun {
@@ -130,7 +134,17 @@ fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
         submission: text("submission_path"),
         created_at: text("created_at"),
         variant: text("variant"),
+        is_answers: entry.get("submission_is_answers") == Some(&JsonValue::Bool(true)),
+        looks: entry.get("log").and_then(looks),
     })
+}
+
+fn looks(log: &JsonValue) -> Option<(String, u64)> {
+    let JsonValue::Int(earlier) = log.get("earlier")? else {
+        return None;
+    };
+    let id = log.get("id")?.as_str()?.to_owned();
+    Some((id, u64::try_from(*earlier).ok()? + 1))
 }
 
 fn flag(entry: &JsonObject, key: &str) -> Result<bool, String> {
@@ -301,7 +315,7 @@ impl ExperimentsError {
         }
     }
 
-    fn in_line(path: &Path, line: usize, problem: &str) -> ExperimentsError {
+    pub(crate) fn in_line(path: &Path, line: usize, problem: &str) -> ExperimentsError {
         ExperimentsError {
             message: format!("{}:{line}: {problem}", path.display()),
             source: None,

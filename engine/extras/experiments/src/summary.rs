@@ -66,6 +66,11 @@ pub struct CompetitionSummary {
     pub silver: usize,
     pub bronze: usize,
     pub any_medal: usize,
+    /// Runs whose submission was byte-identical to the answers.
+    pub copies: usize,
+    /// Number of gradings of the competition in the logs of these runs, up to the last of these runs. `None` if a run was not
+    /// logged.
+    pub looks: Option<u64>,
     /// Mean score of the runs with a score.
     pub mean_score: Option<f64>,
     /// Standard error of the mean score. `None` for a single score.
@@ -148,11 +153,24 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
         silver: count(|run| run.silver),
         bronze: count(|run| run.bronze),
         any_medal: count(GradedRun::any_medal),
+        copies: count(|run| run.is_answers),
+        looks: looks(runs),
         mean_score: score.map(|score| score.mean),
         score_standard_error: score
             .filter(|_| scores.len() > 1)
             .map(|score| score.standard_error),
     }
+}
+
+/// Returns the number of gradings in the logs of runs: the highest number in each log.
+fn looks(runs: &[&GradedRun]) -> Option<u64> {
+    let mut by_log: HashMap<&str, u64> = HashMap::new();
+    for run in runs.iter().filter(|run| run.exists) {
+        let (log, number) = run.looks.as_ref()?;
+        let highest = by_log.entry(log).or_default();
+        *highest = (*highest).max(*number);
+    }
+    (!by_log.is_empty()).then(|| by_log.values().sum())
 }
 
 /// Options for combining runs into seeds.

@@ -76,7 +76,8 @@ impl KeyError {
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    pub(crate) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
+    /// Returns whether `signature` is this key's signature of a message.
+    pub fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
         let key = UnparsedPublicKey::new(&ED25519, &self.0);
         key.verify(message, signature).is_ok()
     }
@@ -155,7 +156,8 @@ impl SigningKey {
         PublicKey(bytes)
     }
 
-    pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
+    /// Returns the signature of a message. Each kind of message must begin with a different word.
+    pub fn sign(&self, message: &[u8]) -> Vec<u8> {
         self.pair.sign(message).as_ref().to_vec()
     }
 

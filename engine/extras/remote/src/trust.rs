@@ -37,11 +37,11 @@ impl From<PublicKey> for TrustedSigner {
     }
 }
 
-/// Checks that a signature by `key` on a record of `competition` is trusted now. If a key is listed several times, it is
-/// sufficient that one of the entries allows it.
+/// Returns an error unless a signature by `key` on a record of `competition` is trusted now. If a key is listed several
+/// times, it is sufficient that one of the entries allows it.
 ///
 /// # Errors
-/// Returns the reason why it is not trusted.
+/// Returns the reason why the key is not trusted.
 pub fn check(
     trusted: &[TrustedSigner],
     key: PublicKey,

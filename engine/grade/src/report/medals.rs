@@ -124,6 +124,16 @@ impl Leaderboard {
         }
     }
 
+    /// Returns the fraction of the scores that are worse than a score, from 0 to 1. NaN is better than none.
+    pub fn fraction_worse(&self, score: f64) -> f64 {
+        let is_worse = |one: &&f64| match self.is_lower_better() {
+            true => **one > score,
+            false => **one < score,
+        };
+        let worse = self.scores.iter().filter(is_worse).count();
+        worse as f64 / self.scores.len() as f64
+    }
+
     /// Checks that the scores are in rank order, for a metric with this direction.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! Writes the benchmark's reports about a single submission and about several submissions.
 //!
 //! Reports have the benchmark's keys in the benchmark's order, followed by additional keys (`variant`, `reason`,
-//! `comparable_with_v1`, `not_comparable_because`, `submission_is_answers`, `own_metric`, `digests`). The caller passes the time of
-//! grading.
+//! `comparable_with_v1`, `not_comparable_because`, `submission_is_answers`, `own_metric`, `digests`, `program`, `log`). The caller
+//! passes the time of grading.
 //!
 //! # Lists
 //!
@@ -54,6 +54,48 @@ pub struct CompetitionReport {
     pub has_own_metric: bool,
     /// Digests of everything that the score depends on.
     pub digests: Digests,
+    /// The place of the grading in a log. `None` if it was not logged.
+    pub log: Option<LogPlace>,
+}
+
+/// The place of a grading in a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogPlace {
+    /// Identifies the log: the first digits of the hash after its first line.
+    pub id: String,
+    /// Number of the line, from 1.
+    pub position: u64,
+    /// Hash after the line, `blake3:` and 64 hex digits.
+    pub head: String,
+    /// Number of earlier gradings of the same competition in the log.
+    pub earlier: u64,
+}
+
+impl LogPlace {
+    fn to_json(&self) -> JsonObject {
+        let number = |number: u64| i64::try_from(number).ok().into();
+        JsonObject::from_iter([
+            ("id", self.id.as_str().into()),
+            ("position", number(self.position)),
+            ("head", self.head.as_str().into()),
+            ("earlier", number(self.earlier)),
+        ])
+    }
+
+    /// Reads the place from the member `log` of a report.
+    pub fn from_json(value: &JsonValue) -> Option<LogPlace> {
+        let text = |key| value.get(key)?.as_str().map(str::to_owned);
+        let number = |key| match value.get(key)? {
+            JsonValue::Int(number) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        Some(LogPlace {
+            id: text("id")?,
+            position: number("position")?,
+            head: text("head")?,
+            earlier: number("earlier")?,
+        })
+    }
 }
 
 /// The data that a submission was graded on.
@@ -68,7 +110,7 @@ pub struct GradedData {
 /// Digests of everything that a score depends on, as `sha256:...`; `None` if unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digests {
-    /// Digest of all digests below except the submission's.
+    /// Digest of the public data, answers, leaderboard and rules.
     pub all: Option<String>,
     /// Digest of the public data.
     pub public: Option<String>,
@@ -81,6 +123,8 @@ pub struct Digests {
     pub leaderboard: Option<String>,
     /// Digest of the grading rules.
     pub rules: Option<String>,
+    /// Digest of the file `pipeline.yaml` that contains the rules.
+    pub pipeline: Option<String>,
     /// Digest of the submission.
     pub submission: Option<String>,
 }
@@ -95,6 +139,7 @@ impl Digests {
             ("answers", text(&self.answers)),
             ("leaderboard", text(&self.leaderboard)),
             ("rules", text(&self.rules)),
+            ("pipeline", text(&self.pipeline)),
             ("submission", text(&self.submission)),
         ])
     }
@@ -144,6 +189,7 @@ impl CompetitionReport {
             is_answers: false,
             has_own_metric: false,
             digests: Digests::default(),
+            log: None,
         }
     }
 
@@ -201,6 +247,8 @@ impl CompetitionReport {
             ("submission_is_answers", self.is_answers.into()),
             ("own_metric", self.has_own_metric.into()),
             ("digests", self.digests.to_json().into()),
+            ("program", env!("CARGO_PKG_VERSION").into()),
+            ("log", self.log.as_ref().map(LogPlace::to_json).into()),
         ])
     }
 }

@@ -1,0 +1,243 @@
+//! Seals the private files of prepared competitions: `DATA/ID/private.age` in place of `DATA/ID/prepared/private`.
+//!
+//! A machine where agents run can then have the data directory and cannot grade. The record of the publication stays, so
+//! that a grader verifies decrypted answers as it verifies plain ones. The next run that prepares the competition writes the
+//! plain files again.
+
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use prep_core::{Failure, Remedy, chain};
+use prep_steps::{Manifest, PublishedPaths};
+use prep_trust::{Recipient, SealError, SealNote};
+use serde::Serialize;
+
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::export::files_below;
+use crate::grading::{answers_path, require_answers};
+use crate::prepared;
+use crate::settings::Settings;
+
+/// The name of the encrypted file in the directory of a competition.
+pub(crate) const SEALED_FILE: &str = "private.age";
+
+/// Returns the path of the encrypted file.
+pub(crate) fn path(data_dir: &Path, id: &str) -> PathBuf {
+    data_dir.join(id).join(SEALED_FILE)
+}
+
+/// Returns whether the private files are only encrypted.
+pub(crate) fn is_sealed(data_dir: &Path, id: &str) -> bool {
+    AnswersState::of(data_dir, id) == AnswersState::Sealed
+}
+
+/// Whether the answers of a prepared competition are encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum AnswersState {
+    #[serde(rename = "plain")]
+    Plain,
+    #[serde(rename = "sealed")]
+    Sealed,
+    /// There are plain files next to the encrypted ones.
+    #[serde(rename = "plain and sealed")]
+    Both,
+}
+
+impl AnswersState {
+    /// Examines the directory of a competition.
+    pub fn of(data_dir: &Path, id: &str) -> AnswersState {
+        match (path(data_dir, id).is_file(), plain(data_dir, id).exists()) {
+            (false, _) => AnswersState::Plain,
+            (true, false) => AnswersState::Sealed,
+            (true, true) => AnswersState::Both,
+        }
+    }
+
+    /// Returns the mark that listings show. `None` if nothing is encrypted.
+    pub fn mark(self) -> Option<&'static str> {
+        match self {
+            AnswersState::Plain => None,
+            AnswersState::Sealed => Some("sealed"),
+            AnswersState::Both => Some("plain and sealed"),
+        }
+    }
+}
+
+fn plain(data_dir: &Path, id: &str) -> PathBuf {
+    data_dir.join(id).join("prepared/private")
+}
+
+/// Decrypts a private file, for example `private/test.csv`, into memory.
+///
+/// # Errors
+/// Returns an error if no identity is known, or if it does not open the file.
+pub(crate) fn read(settings: &Settings, id: &str, name: &str) -> Result<Vec<u8>, Error> {
+    let path = path(&settings.data_dir, id);
+    let identity = settings.identity.as_ref().ok_or_else(|| {
+        let message = format!("the answers of `{id}` are sealed");
+        Error::new(Failure::Input, message).help("name the identity of a grader, which opens them")
+    })?;
+    let file = File::open(&path).map_err(|error| Error::reading("open", &path, &error))?;
+    let limits = settings.content_limits(1);
+    let opened = prep_trust::unseal(BufReader::new(file), identity, name, &limits);
+    let (note, bytes) = opened.map_err(|error| {
+        let help = match error {
+            SealError::OtherIdentity => "use the identity whose public key it was sealed for",
+            _ => "copy the file again, or prepare the competition and seal it again",
+        };
+        let message = format!("cannot open {}: {}", path.display(), chain(&error));
+        Error::new(Failure::Input, message).help(help)
+    })?;
+    if note.competition != id {
+        let message = format!(
+            "{} contains the answers of `{}`",
+            path.display(),
+            note.competition
+        );
+        return Err(Error::new(Failure::Input, message).help("copy the file of this competition"));
+    }
+    Ok(bytes)
+}
+
+/// The private files of a competition that were sealed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SealedAnswers {
+    pub id: String,
+    pub variant: String,
+    /// The encrypted file.
+    pub path: PathBuf,
+    /// Number of private files.
+    pub files: u64,
+    pub bytes: u64,
+    /// Whether the plain files stayed.
+    pub plain: bool,
+    /// Other places of this machine that contain answers: the cache and bundles.
+    pub left: Vec<PathBuf>,
+}
+
+/// Seals the private files of a competition for graders, and removes the plain ones unless `keeps_plain` is set. The files are
+/// verified first. Each identity of a recipient opens the sealed file.
+///
+/// # Errors
+/// Returns an error if:
+/// - the competition is not prepared or already sealed, or its private files changed;
+/// - another process publishes the competition;
+/// - a file cannot be written or removed.
+pub fn seal(
+    catalog: &Catalog,
+    settings: &Settings,
+    id: &str,
+    recipients: &[Recipient],
+    keeps_plain: bool,
+) -> Result<SealedAnswers, Error> {
+    catalog.get(id)?;
+    let (data_dir, target) = (&settings.data_dir, path(&settings.data_dir, id));
+    prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
+    if is_sealed(data_dir, id) {
+        let message = format!("the private files of `{id}` are already sealed");
+        return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
+    }
+    let lock = prep_cache::try_lock_file(&data_dir.join(id).join("prepared.lock"))?;
+    let Some(_lock) = lock else {
+        let message = format!("cannot seal `{id}`: a run is publishing it");
+        return Err(Error::new(Failure::Machine, message).help("try again when the run has ended"));
+    };
+    let (variant, files) = seal_into(catalog, settings, id, recipients, &target)?;
+    let bytes = files.iter().filter_map(|(_, path)| path.metadata().ok());
+    let sealed = SealedAnswers {
+        id: id.to_owned(),
+        variant,
+        path: target,
+        files: files.len() as u64,
+        bytes: bytes.map(|metadata| metadata.len()).sum(),
+        plain: keeps_plain,
+        left: left(settings, id),
+    };
+    if !keeps_plain {
+        let private = plain(data_dir, id);
+        fs::remove_dir_all(&private).map_err(|error| Error::writing("remove", &private, &error))?;
+    }
+    Ok(sealed)
+}
+
+/// Writes the sealed private files of a competition to `target`, completely or not at all. The plain files stay. Returns the
+/// variant, and the files with their names.
+///
+/// # Errors
+/// Same as [`seal`].
+pub(crate) fn seal_into(
+    catalog: &Catalog,
+    settings: &Settings,
+    id: &str,
+    recipients: &[Recipient],
+    target: &Path,
+) -> Result<(String, Vec<(String, PathBuf)>), Error> {
+    let manifest = require_answers(catalog, settings, id)?;
+    let files = private_files(settings, catalog, id, &manifest)?;
+    let note = SealNote {
+        competition: id.to_owned(),
+        variant: manifest.variant.clone(),
+    };
+    let write = || {
+        let file = tempfile::Builder::new()
+            .prefix(".private-")
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(target.parent().unwrap_or(Path::new(".")))
+            .map_err(SealError::Write)?;
+        let out = BufWriter::with_capacity(1 << 18, file);
+        let out = prep_trust::seal(out, recipients, &note, &files)?;
+        let file = out.into_inner();
+        let file = file.map_err(|error| SealError::Write(error.into_error()))?;
+        file.as_file().sync_all().map_err(SealError::Write)?;
+        let written = file.persist(target);
+        written.map_err(|error| SealError::Write(error.error))
+    };
+    write().map_err(|error| {
+        let message = format!("cannot write {}: {}", target.display(), chain(&error));
+        Error::new(Failure::Machine, message)
+    })?;
+    Ok((manifest.variant, files))
+}
+
+/// Returns the private files with their names, the answers first.
+fn private_files(
+    settings: &Settings,
+    catalog: &Catalog,
+    id: &str,
+    manifest: &Manifest,
+) -> Result<Vec<(String, PathBuf)>, Error> {
+    let tree = prepared::examine(manifest, &settings.data_dir, settings)?;
+    let published = PublishedPaths::new(&settings.data_dir, manifest.clone());
+    let root = settings.prepared_dir(id);
+    let names = files_below(&root, "private");
+    let names = names.map_err(|error| Error::reading("read", &root, &error))?;
+    let (names, foreign): (Vec<String>, Vec<String>) =
+        names.into_iter().partition(|name| published.has_file(name));
+    if !tree.private.is_empty() || tree.is_list_damaged || !foreign.is_empty() {
+        let message = format!(
+            "private files of `{id}` changed, are missing, or were not published by a run: {} {}",
+            tree.private,
+            foreign.join(", ")
+        );
+        let prepare = Remedy::Prepare { id: id.to_owned() };
+        let help = Remedy::InOrder(vec!["move files of your own".into(), prepare]);
+        return Err(Error::new(Failure::Input, message).help(help));
+    }
+    let mut files: Vec<(String, PathBuf)> = names
+        .into_iter()
+        .map(|name| (name.clone(), root.join(name)))
+        .collect();
+    let answers = answers_path(catalog, id, &manifest.variant)?;
+    files.sort_by_key(|(name, _)| (*name != answers, name.clone()));
+    Ok(files)
+}
+
+/// Returns the cache and the bundles of this competition, which contain answers, too.
+fn left(settings: &Settings, id: &str) -> Vec<PathBuf> {
+    let bundles = prep_fetch::bundle_files(&settings.data_dir, id).unwrap_or_default();
+    let cache = Some(settings.store_dir.clone()).filter(|cache| cache.exists());
+    cache.into_iter().chain(bundles).collect()
+}

@@ -1,0 +1,439 @@
+//! The log of gradings as a hash chain.
+//!
+//! The log is a text file with one JSON object per line. Each line has its `position`, counted from 1, and `previous`,
+//! the hash of all lines before it. The hash after a line is the BLAKE3 of the hash before the line (32 bytes, zeros before
+//! the first line) and the bytes of the line without its line feed. So each line determines all lines before it, also
+//! those that an earlier version wrote without a hash.
+//!
+//! The log has no secret: everybody who can write the file can write a different, consistent log. A signed report contains the
+//! position of its line and the hash after that line, so a log that was rewritten or cut contradicts the report. A log
+//! that was cut after its last published report looks complete.
+//!
+//! Writers of several processes take turns with a lock on the file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use prep_grade::report::LogPlace;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// Number of hex digits of a log's id.
+const ID_DIGITS: usize = 16;
+
+/// The hash after a number of lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct ChainHash([u8; 32]);
+
+impl ChainHash {
+    /// Returns the hash after a further line, which is passed without its line feed.
+    fn after(self, line: &[u8]) -> ChainHash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.0);
+        hasher.update(line);
+        ChainHash(hasher.finalize().into())
+    }
+
+    fn text(self) -> String {
+        format!("blake3:{}", blake3::Hash::from_bytes(self.0).to_hex())
+    }
+
+    /// Returns the id of a log whose first line has this hash.
+    fn id(self) -> String {
+        let hex = blake3::Hash::from_bytes(self.0).to_hex();
+        hex.chars().take(ID_DIGITS).collect()
+    }
+
+    fn parse(text: &str) -> Option<ChainHash> {
+        let hash = blake3::Hash::from_hex(text.strip_prefix("blake3:")?).ok()?;
+        Some(ChainHash(hash.into()))
+    }
+}
+
+/// The fields of a line that the chain uses.
+#[derive(Debug, Default, Deserialize)]
+struct Link {
+    #[serde(default)]
+    competition: Option<String>,
+    #[serde(default)]
+    position: Option<u64>,
+    #[serde(default)]
+    previous: Option<String>,
+}
+
+/// Appends gradings of one competition to a log.
+#[derive(Debug)]
+pub struct LogWriter {
+    path: PathBuf,
+    competition: String,
+    /// The part of the log that was read.
+    read: Mutex<Prefix>,
+}
+
+/// The beginning of a log.
+#[derive(Debug, Default, Clone)]
+struct Prefix {
+    bytes: u64,
+    lines: u64,
+    hash: ChainHash,
+    id: Option<String>,
+    /// Gradings of the writer's competition.
+    gradings: u64,
+}
+
+impl Prefix {
+    fn add(&mut self, line: &[u8], competition: &str) {
+        self.lines += 1;
+        self.hash = self.hash.after(line);
+        self.id.get_or_insert_with(|| self.hash.id());
+        let link: Link = serde_json::from_slice(line).unwrap_or_default();
+        self.gradings += u64::from(link.competition.as_deref() == Some(competition));
+    }
+
+    /// Reads the lines that other writers added. A last line without its line feed is read, too.
+    fn extend(&mut self, file: &mut File, competition: &str) -> io::Result<bool> {
+        if file.metadata()?.len() < self.bytes {
+            *self = Prefix::default();
+        }
+        file.seek(SeekFrom::Start(self.bytes))?;
+        let mut added = Vec::new();
+        file.read_to_end(&mut added)?;
+        for line in lines(&added) {
+            self.add(line, competition);
+        }
+        self.bytes += added.len() as u64;
+        Ok(added.last().is_some_and(|byte| *byte != b'\n'))
+    }
+}
+
+/// Splits a text at line feeds. The last line may have none.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = text.split_inclusive(|byte| *byte == b'\n');
+    lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+}
+
+impl LogWriter {
+    /// Creates a writer. The file is opened for each line.
+    pub fn new(path: PathBuf, competition: &str) -> LogWriter {
+        LogWriter {
+            path,
+            competition: competition.to_owned(),
+            read: Mutex::default(),
+        }
+    }
+
+    /// Returns the path of the log.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a line with these fields, and returns its place. The fields of the chain are added.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, locked or written.
+    pub fn append(&self, mut fields: Map<String, Value>) -> io::Result<LogPlace> {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(&self.path)?;
+        // The lock is released when the file is closed. Some file systems have no locks. A line is written at once, so only its
+        // place can be wrong there, which readers find.
+        match file.lock() {
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+            _ => {}
+        }
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        // A process that was killed may have left a part of a line. It stays, as a line of its own.
+        let is_partial = read.extend(&mut file, &self.competition)?;
+        fields.insert("competition".to_owned(), json!(self.competition));
+        fields.insert("position".to_owned(), json!(read.lines + 1));
+        fields.insert("previous".to_owned(), json!(read.hash.text()));
+        let line = Value::Object(fields).to_string();
+        let start = if is_partial { "\n" } else { "" };
+        file.write_all(format!("{start}{line}\n").as_bytes())?;
+        let earlier = read.gradings;
+        read.add(line.as_bytes(), &self.competition);
+        read.bytes += (start.len() + line.len() + 1) as u64;
+        Ok(LogPlace {
+            id: read.id.clone().unwrap_or_default(),
+            position: read.lines,
+            head: read.hash.text(),
+            earlier,
+        })
+    }
+}
+
+/// A log that was read, with all contradictions.
+#[derive(Debug, Clone, Default)]
+pub struct ReadLog {
+    /// Identifies the log. Empty for a log without lines.
+    pub id: String,
+    /// All lines in the order of the file.
+    pub lines: Vec<LoggedLine>,
+    /// Number of lines at the beginning that have no hash, because an earlier version wrote them.
+    pub unchained: usize,
+    /// Contradictions between lines.
+    pub faults: Vec<LogFault>,
+}
+
+/// A line of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedLine {
+    /// Id of the competition. `None` if the line is damaged.
+    pub competition: Option<String>,
+    /// Hash after the line.
+    pub head: String,
+}
+
+/// A contradiction in a log. Lines are counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages describe the fields")]
+pub enum LogFault {
+    /// A line does not have the hash that the next line names.
+    #[error("line {line} was changed or replaced: line {next} names a different hash", next = .line + 1)]
+    Changed { line: usize },
+    /// Positions are missing.
+    #[error("lines before line {line} were removed ({count}): it has position {position}")]
+    Removed {
+        line: usize,
+        position: u64,
+        count: u64,
+    },
+    /// A position occurs where a higher one is expected.
+    #[error("line {line} was moved or inserted: it has position {position}")]
+    Moved { line: usize, position: u64 },
+    /// A line after the beginning of the chain has no hash.
+    #[error("line {line} is not part of the chain: it has no hash, or is damaged")]
+    Unchained { line: usize },
+}
+
+impl ReadLog {
+    /// Checks a log.
+    pub fn parse(text: &[u8]) -> ReadLog {
+        let mut log = ReadLog::default();
+        let (mut hash, mut expected, mut is_chained) = (ChainHash::default(), 1, false);
+        for (line, number) in lines(text).zip(1usize..) {
+            let link: Link = serde_json::from_slice(line).unwrap_or_default();
+            let previous = link.previous.as_deref().and_then(ChainHash::parse);
+            match (previous, link.position) {
+                (Some(previous), Some(position)) => {
+                    is_chained = true;
+                    log.check(number, (expected, position), previous == hash);
+                    // The next line is compared with what this line states, so that each contradiction is reported once.
+                    (hash, expected) = (previous, position);
+                }
+                _ if is_chained => log.faults.push(LogFault::Unchained { line: number }),
+                _ => log.unchained += 1,
+            }
+            hash = hash.after(line);
+            expected += 1;
+            if number == 1 {
+                log.id = hash.id();
+            }
+            log.lines.push(LoggedLine {
+                competition: link.competition,
+                head: hash.text(),
+            });
+        }
+        log
+    }
+
+    fn check(&mut self, line: usize, (expected, position): (u64, u64), has_hash: bool) {
+        let fault = match position.checked_sub(expected) {
+            Some(0) if has_hash => return,
+            Some(0) => LogFault::Changed { line: line - 1 },
+            Some(count) => LogFault::Removed {
+                line,
+                position,
+                count,
+            },
+            None => LogFault::Moved { line, position },
+        };
+        self.faults.push(fault);
+    }
+
+    /// Returns the number of gradings of a competition in the first `lines` lines.
+    pub fn gradings(&self, competition: &str, lines: usize) -> usize {
+        let lines = self.lines.iter().take(lines);
+        lines
+            .filter(|line| line.competition.as_deref() == Some(competition))
+            .count()
+    }
+
+    /// Checks that the log contains the line of a report.
+    ///
+    /// # Errors
+    /// Returns the contradiction.
+    pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
+        if place.id != self.id {
+            return Err(format!("the report belongs to the log {}", place.id));
+        }
+        let position = place.position;
+        let before = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
+        let Some(line) = self.lines.get(before) else {
+            let count = self.lines.len();
+            return Err(format!(
+                "the log was cut: it has {count} lines, and the report is about line {position}"
+            ));
+        };
+        if line.head != place.head {
+            return Err(format!(
+                "line {position} of the log, or a line before it, is not the one of the report"
+            ));
+        }
+        match self.gradings(competition, before) as u64 == place.earlier {
+            true => Ok(()),
+            false => Err(format!(
+                "the log has another number of earlier gradings than the report, {}",
+                place.earlier
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(score: u32) -> Map<String, Value> {
+        Map::from_iter([("score".to_owned(), json!(score))])
+    }
+
+    /// Returns the text of a log with gradings of these competitions, and their places.
+    fn log_of(competitions: &[&str]) -> (String, Vec<LogPlace>) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("grades.jsonl");
+        let places = competitions.iter().zip(0..).map(|(id, score)| {
+            let writer = LogWriter::new(path.clone(), id);
+            writer.append(fields(score)).unwrap()
+        });
+        let places = places.collect();
+        (std::fs::read_to_string(&path).unwrap(), places)
+    }
+
+    #[test]
+    fn places_are_confirmed_by_their_log_alone() {
+        let (text, places) = log_of(&["a", "b", "a", "a"]);
+        let log = ReadLog::parse(text.as_bytes());
+        assert_eq!((log.faults.as_slice(), log.unchained), ([].as_slice(), 0));
+        assert_eq!((log.gradings("a", 9), log.gradings("b", 9)), (3, 1));
+        let earlier: Vec<u64> = places.iter().map(|place| place.earlier).collect();
+        assert_eq!(earlier, [0, 0, 1, 2]);
+        for (place, id) in places.iter().zip(["a", "b", "a", "a"]) {
+            assert_eq!(log.confirm(place, id), Ok(()));
+        }
+        let (other, _) = log_of(&["b", "b", "a", "a"]);
+        let other = ReadLog::parse(other.as_bytes());
+        assert!(
+            other
+                .confirm(&places[2], "a")
+                .unwrap_err()
+                .contains("belongs to the log")
+        );
+        let cut: String = text.split_inclusive('\n').take(2).collect();
+        let cut = ReadLog::parse(cut.as_bytes());
+        assert!(
+            cut.faults.is_empty(),
+            "a cut is not visible in the log itself"
+        );
+        assert!(cut.confirm(&places[3], "a").unwrap_err().contains("cut"));
+    }
+
+    /// How lines are edited, and the message that names the place.
+    #[test]
+    fn edits_are_found_and_named() {
+        let (text, places) = log_of(&["a", "a", "a", "a", "a"]);
+        let lines: Vec<&str> = text.lines().collect();
+        let changed = lines[1].replace("\"score\":1", "\"score\":9");
+        let moved = lines[2].replace("\"position\":3", "\"position\":1");
+        for (edited, message) in [
+            (
+                vec![lines[0], lines[2], lines[3]],
+                "lines before line 2 were removed (1)",
+            ),
+            (
+                vec![lines[2], lines[3]],
+                "lines before line 1 were removed (2)",
+            ),
+            (
+                vec![lines[0], &changed, lines[2]],
+                "line 2 was changed or replaced",
+            ),
+            (
+                vec![lines[0], lines[2], lines[1], lines[3]],
+                "line 3 was moved",
+            ),
+            (
+                vec![lines[0], lines[1], lines[1], lines[2]],
+                "line 3 was moved",
+            ),
+            (vec![lines[0], lines[1], &moved], "line 3 was moved"),
+            (
+                vec![lines[0], "{\"competition\":\"a\"}", lines[2]],
+                "line 2 is not part of the chain",
+            ),
+            (
+                vec![lines[0], &lines[1][..20], lines[2]],
+                "line 2 is not part",
+            ),
+        ] {
+            let log = ReadLog::parse(edited.join("\n").as_bytes());
+            let faults: Vec<String> = log.faults.iter().map(ToString::to_string).collect();
+            assert!(
+                faults.iter().any(|fault| fault.contains(message)),
+                "{message}: {faults:?}"
+            );
+        }
+        // The last line is only held by a report.
+        let last = text.replace("\"score\":4", "\"score\":9");
+        let log = ReadLog::parse(last.as_bytes());
+        assert!(log.faults.is_empty());
+        assert!(
+            log.confirm(&places[4], "a")
+                .unwrap_err()
+                .contains("is not the one")
+        );
+    }
+
+    #[test]
+    fn lines_of_earlier_versions_stay_and_are_covered_from_then_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("grades.jsonl");
+        let old = "{\"competition\":\"a\",\"score\":1}\n{\"competition\":\"b\"}\n";
+        // The second line has lost its line feed, and a further one is only a part.
+        std::fs::write(&path, format!("{old}{{\"compet")).unwrap();
+        let writer = LogWriter::new(path.clone(), "a");
+        let place = writer.append(fields(2)).unwrap();
+        assert_eq!((place.position, place.earlier), (4, 1));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let log = ReadLog::parse(text.as_bytes());
+        assert_eq!((log.unchained, log.faults.len()), (3, 0));
+        let edited = text.replace("\"score\":1", "\"score\":3");
+        assert_eq!(ReadLog::parse(edited.as_bytes()).faults.len(), 1);
+    }
+
+    #[test]
+    fn writers_take_turns() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("grades.jsonl");
+        let writers: Vec<LogWriter> = ["a", "b", "a", "b"]
+            .map(|id| LogWriter::new(path.clone(), id))
+            .into();
+        std::thread::scope(|scope| {
+            for writer in writers.iter().chain(&writers) {
+                scope.spawn(|| {
+                    (0..25).for_each(|score| drop(writer.append(fields(score)).unwrap()))
+                });
+            }
+        });
+        let log = ReadLog::parse(&std::fs::read(&path).unwrap());
+        assert_eq!(
+            (log.lines.len(), log.faults.as_slice()),
+            (200, [].as_slice())
+        );
+        assert_eq!(log.gradings("a", 999), 100);
+    }
+}

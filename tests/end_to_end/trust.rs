@@ -1,0 +1,729 @@
+//! Signed reports, the log of gradings and sealed answers against a table of attacks.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::serve::{Serving, multipart, post};
+use crate::support::{Ended, Harbour, Sandbox};
+
+const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
+const ANSWERS: &str = "data/harbour/prepared/private/test.csv";
+const LOG: &str = "data/grades.jsonl";
+
+/// A prepared competition, the keys `grader` and `other`, and three signed reports.
+struct World {
+    sandbox: Sandbox,
+    /// The public key of the grader.
+    grader: String,
+    /// The text of each report, in the order of the gradings.
+    reports: Vec<String>,
+}
+
+impl World {
+    fn new() -> World {
+        let sandbox = Harbour::prepared();
+        let key = |name| sandbox.prep(&["remote", "key", "new", name]).code(0).stdout;
+        let grader = key("grader").trim().to_owned();
+        key("other");
+        let mut world = World {
+            sandbox,
+            grader,
+            reports: Vec::new(),
+        };
+        for _ in 0..3 {
+            let report = world.grade("grader", SAMPLE);
+            world.reports.push(report);
+        }
+        world
+    }
+
+    /// Returns the signed report of a grading.
+    fn grade(&self, key: &str, submission: &str) -> String {
+        let arguments = ["grade", Harbour::ID, submission, "--json", "--sign", key];
+        self.sandbox.prep(&arguments).code(0).stdout
+    }
+
+    fn verify(&self, report: &str, further: &[&str]) -> Ended {
+        self.sandbox.write("report.json", report);
+        let arguments = ["verify-report", "report.json", "--key", &self.grader];
+        self.sandbox.prep(&[&arguments, further].concat())
+    }
+
+    /// Verifies a report of which one value was changed.
+    fn changed(&self, pointer: &str, value: Value) -> Ended {
+        let mut report: Value = serde_json::from_str(&self.reports[0]).expect("JSON");
+        let place = report.pointer_mut(&format!("/competitions/0{pointer}"));
+        *place.expect(pointer) = value;
+        self.verify(&report.to_string(), &[])
+    }
+
+    /// Verifies a report with a log whose lines `edit` changed.
+    fn edited(&self, report: usize, edit: impl Fn(&mut Vec<String>)) -> Ended {
+        let log = fs::read_to_string(self.sandbox.path(LOG)).expect("a log");
+        let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+        edit(&mut lines);
+        self.sandbox.write("edited.jsonl", lines.join("\n") + "\n");
+        self.verify(&self.reports[report], &["--log", "edited.jsonl"])
+    }
+}
+
+/// A name, the attack, the exit code, and a part of the output.
+struct Attack(&'static str, fn(&World) -> Ended, i32, &'static str);
+
+/// Attacks on reports and on the log. The honest ones have the exit code 1, because scores of an own competition are not
+/// comparable.
+const ATTACKS: &[Attack] = &[
+    Attack(
+        "none",
+        |w| w.verify(&w.reports[2], &["--log", LOG]),
+        1,
+        "grading 3 of this competition",
+    ),
+    Attack(
+        "score",
+        |w| w.changed("/score", json!(0.99)),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "medal",
+        |w| w.changed("/gold_medal", json!(true)),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "variant",
+        |w| w.changed("/variant", json!("v1")),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "comparable",
+        |w| w.changed("/not_comparable_because", json!([])),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "number of gradings",
+        |w| w.changed("/log/earlier", json!(7)),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "unlogged",
+        |w| w.changed("/log", Value::Null),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "time",
+        |w| w.changed("/created_at", json!("2020-01-01")),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "program",
+        |w| w.changed("/program", json!("9.9")),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "digest of the submission",
+        |w| w.changed("/digests/submission", json!("sha256:0")),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "digest of the answers",
+        |w| w.changed("/digests/answers", json!("sha256:0")),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "digest of the pipeline",
+        |w| w.changed("/digests/pipeline", json!("sha256:0")),
+        5,
+        "was changed",
+    ),
+    Attack(
+        "no signature",
+        |w| w.changed("/signature", Value::Null),
+        5,
+        "malformed",
+    ),
+    Attack(
+        "replayed signature",
+        |w| {
+            let other: Value = serde_json::from_str(&w.reports[1]).expect("JSON");
+            w.changed("/signature", other["competitions"][0]["signature"].clone())
+        },
+        5,
+        "was changed",
+    ),
+    Attack(
+        "key of another",
+        |w| w.verify(&w.grade("other", SAMPLE), &[]),
+        5,
+        "not trusted",
+    ),
+    Attack(
+        "key of the grader in the signature of another",
+        |w| {
+            let report: Value = serde_json::from_str(&w.grade("other", SAMPLE)).expect("JSON");
+            let mut signature = report["competitions"][0]["signature"].clone();
+            signature["key"] = json!(w.grader);
+            let mut report = report;
+            report["competitions"][0]["signature"] = signature;
+            w.verify(&report.to_string(), &[])
+        },
+        5,
+        "was changed",
+    ),
+    Attack(
+        "repeated key",
+        |w| {
+            let report =
+                w.reports[0].replace("\"score\":", "\"score\": 0.99, \"_\": 0, \"score\":");
+            w.verify(&report, &[])
+        },
+        5,
+        "was changed",
+    ),
+    Attack(
+        "entry left out of a list",
+        |w| {
+            let id = "{\"competition_id\": \"harbour\", \"submission_path\": \"";
+            w.sandbox
+                .write("list.jsonl", format!("{id}{SAMPLE}\"}}\n").repeat(2));
+            let arguments = ["grade", "list.jsonl", "-o", "reports", "--sign", "grader"];
+            w.sandbox.prep(&arguments).code(0);
+            let path = fs::read_dir(w.sandbox.path("reports"))
+                .expect("reports")
+                .next();
+            let text = fs::read_to_string(path.expect("a report").expect("a report").path());
+            let mut list: Value = serde_json::from_str(&text.expect("text")).expect("JSON");
+            w.verify(&list.to_string(), &[]).code(1);
+            list["competition_reports"]
+                .as_array_mut()
+                .expect("a list")
+                .pop();
+            w.verify(&list.to_string(), &[])
+        },
+        5,
+        "the list of reports",
+    ),
+    Attack(
+        "other answers",
+        |w| {
+            let published =
+                fs::read_to_string(w.sandbox.data().join("prep.lock")).expect("a lock file");
+            w.sandbox.write("published.lock", published);
+            let text = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
+            w.sandbox.pipeline(Harbour::ID, &text);
+            w.sandbox.run_well(Harbour::ID);
+            w.verify(&w.grade("grader", SAMPLE), &["--lock", "published.lock"])
+        },
+        5,
+        "answers: graded with",
+    ),
+    Attack(
+        "other rules",
+        |w| {
+            w.sandbox.write(
+                "published.lock",
+                fs::read(w.sandbox.data().join("prep.lock")).expect("a lock file"),
+            );
+            let text = Harbour::PIPELINE.replace("    - same_rows\n", "");
+            w.sandbox.pipeline(Harbour::ID, &text);
+            w.verify(&w.grade("grader", SAMPLE), &["--lock", "published.lock"])
+        },
+        5,
+        "rules: graded with",
+    ),
+    Attack(
+        "answers as submission",
+        |w| w.verify(&w.grade("grader", ANSWERS), &[]),
+        1,
+        "byte-identical to the answers",
+    ),
+    Attack(
+        "removed line",
+        |w| w.edited(2, |lines| drop(lines.remove(1))),
+        5,
+        "lines before line 2 were removed (1)",
+    ),
+    Attack(
+        "changed line",
+        |w| w.edited(2, |lines| lines[0] = lines[0].replace("harbour", "other")),
+        5,
+        "line 1 was changed",
+    ),
+    Attack(
+        "changed last line",
+        |w| w.edited(2, |lines| lines[2] = lines[2].replace("harbour", "other")),
+        5,
+        "is not the one",
+    ),
+    Attack(
+        "moved lines",
+        |w| w.edited(2, |lines| lines.swap(0, 1)),
+        5,
+        "was moved or inserted",
+    ),
+    Attack(
+        "inserted line",
+        |w| w.edited(2, |lines| lines.insert(1, "{}".to_owned())),
+        5,
+        "line 2 is not part of the chain",
+    ),
+    Attack(
+        "cut log",
+        |w| w.edited(2, |lines| lines.truncate(2)),
+        5,
+        "the log was cut",
+    ),
+    Attack(
+        "log that was cut after the report",
+        |w| w.edited(0, |lines| lines.truncate(1)),
+        1,
+        "grading 1 of",
+    ),
+    Attack(
+        "another log",
+        |w| {
+            fs::remove_file(w.sandbox.path(LOG)).expect("removed");
+            w.grade("grader", SAMPLE);
+            w.verify(&w.reports[0], &["--log", LOG])
+        },
+        5,
+        "belongs to the log",
+    ),
+    Attack(
+        "two logs",
+        |w| {
+            fs::remove_file(w.sandbox.path(LOG)).expect("removed");
+            w.sandbox.write("second.json", w.grade("grader", SAMPLE));
+            w.verify(&w.reports[2], &["second.json"])
+        },
+        1,
+        "belong to 2 logs",
+    ),
+    Attack(
+        "log that an earlier version began",
+        |w| {
+            let old = "{\"competition\":\"harbour\",\"score\":0.5}\n";
+            w.sandbox.write(LOG, old.repeat(2));
+            w.verify(&w.grade("grader", SAMPLE), &["--log", LOG])
+        },
+        1,
+        "the log is not chained in its first 2 lines",
+    ),
+    Attack(
+        "log whose old lines were changed",
+        |w| {
+            let old = "{\"competition\":\"harbour\",\"score\":0.5}\n";
+            w.sandbox.write(LOG, old.repeat(2));
+            let report = w.grade("grader", SAMPLE);
+            let log = fs::read_to_string(w.sandbox.path(LOG)).expect("a log");
+            w.sandbox.write(LOG, log.replacen("0.5", "0.1", 1));
+            w.verify(&report, &["--log", LOG])
+        },
+        5,
+        "line 2 was changed",
+    ),
+    Attack(
+        "not logged",
+        |w| {
+            let arguments = [
+                "grade",
+                Harbour::ID,
+                SAMPLE,
+                "--json",
+                "--no-log",
+                "--sign",
+                "grader",
+            ];
+            let report = w.sandbox.prep(&arguments).code(0).stdout;
+            w.verify(&report, &[])
+        },
+        1,
+        "the number of gradings is unknown",
+    ),
+];
+
+#[test]
+fn attacks_on_reports_and_logs_are_found_or_visible() {
+    let mut world = World::new();
+    let mut wrong = Vec::new();
+    for Attack(name, attack, code, message) in ATTACKS {
+        if name.starts_with("other ") || name.contains("log") {
+            world = World::new();
+        }
+        let ended = attack(&world);
+        let output = format!("{}{}", ended.stdout, ended.stderr);
+        if ended.code != Some(*code) || !output.contains(message) {
+            wrong.push(format!("{name}: {ended:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn validation_is_not_a_grading() {
+    let world = World::new();
+    let before = fs::read(world.sandbox.path(LOG)).expect("a log");
+    world
+        .sandbox
+        .prep(&["validate", Harbour::ID, SAMPLE])
+        .code(0);
+    assert_eq!(fs::read(world.sandbox.path(LOG)).expect("a log"), before);
+}
+
+/// Without --output and --json, a signature would be lost.
+#[test]
+fn a_signature_needs_a_report() {
+    let world = World::new();
+    let grade = ["grade", Harbour::ID, SAMPLE, "--sign", "grader"];
+    let said = world.sandbox.prep(&grade).code(2);
+    said.says(&["there is no report to sign", "--output DIR"]);
+    let grade = [&grade[..], &["-o", "reports"]].concat();
+    world
+        .sandbox
+        .prep(&grade)
+        .code(0)
+        .says(&["report: reports/"]);
+    let name = fs::read_dir(world.sandbox.path("reports"))
+        .expect("reports")
+        .next();
+    let path = name.expect("a report").expect("a report").path();
+    let path = path.to_str().expect("UTF-8");
+    let verify = ["verify-report", path, "--key", "grader"];
+    world
+        .sandbox
+        .prep(&verify)
+        .code(1)
+        .shows(&["signed by ed25519:"]);
+    world
+        .sandbox
+        .prep(&["verify-report", path])
+        .code(2)
+        .says(&["no key to check signatures with"]);
+    world
+        .sandbox
+        .prep(&["verify-report", SAMPLE, "--key", "grader"])
+        .code(4);
+}
+
+/// The header of the answers and of the sample submission.
+const KNOWN: &str = "id,quay\n";
+
+/// A sealed competition whose answers have the column `quay`, on a machine without the cache and the bundle.
+struct SealedWorld {
+    sandbox: Sandbox,
+    /// The public key of `grader.txt`.
+    grader: String,
+    /// The rows of the answers.
+    answers: String,
+}
+
+impl SealedWorld {
+    fn new(further: &[&str]) -> SealedWorld {
+        let sandbox = Sandbox::new();
+        Harbour::install(&sandbox);
+        let text = Harbour::PIPELINE
+            .replace(
+                "SELECT id, docked FROM test",
+                "SELECT id, docked AS quay FROM test",
+            )
+            .replace("0 AS docked", "0 AS quay")
+            .replace("[id, docked]", "[id, quay]")
+            .replace("accuracy: docked", "accuracy: quay");
+        sandbox.pipeline(Harbour::ID, &text);
+        sandbox.run_well(Harbour::ID);
+        let key = |name| {
+            let arguments = ["seal", "--new-identity", name];
+            sandbox.prep(&arguments).code(0).stdout.trim().to_owned()
+        };
+        let (grader, _) = (key("grader.txt"), key("stranger.txt"));
+        let answers = fs::read_to_string(sandbox.path(ANSWERS)).expect("answers");
+        let answers = answers.strip_prefix(KNOWN).expect("a header").to_owned();
+        let arguments = ["seal", Harbour::ID, "--for", &grader];
+        let ended = sandbox.prep(&[&arguments, further].concat()).code(0);
+        ended.says(&["these also contain answers", "store"]);
+        fs::remove_dir_all(sandbox.store()).expect("removed");
+        fs::remove_dir_all(sandbox.source()).expect("removed");
+        SealedWorld {
+            sandbox,
+            grader,
+            answers,
+        }
+    }
+
+    fn sealed(&self) -> PathBuf {
+        self.sandbox.data().join(Harbour::ID).join("private.age")
+    }
+
+    fn grade(&self, identity: &str) -> Ended {
+        let arguments = ["grade", Harbour::ID, SAMPLE, "--identity", identity];
+        self.sandbox.prep(&arguments)
+    }
+
+    /// Grades with a sealed file that `edit` changed.
+    fn edited(&self, edit: impl Fn(&mut Vec<u8>)) -> Ended {
+        let mut bytes = fs::read(self.sealed()).expect("a sealed file");
+        edit(&mut bytes);
+        fs::write(self.sealed(), bytes).expect("a sealed file");
+        self.grade("grader.txt")
+    }
+
+    /// Grades with answers of one's own that are sealed for the grader.
+    fn foreign(&self, id: &str) -> Ended {
+        let other = Harbour::prepared();
+        other.sandbox_seal(id, &self.grader);
+        fs::copy(other.data().join(id).join("private.age"), self.sealed()).expect("a copy");
+        self.grade("grader.txt")
+    }
+}
+
+impl Sandbox {
+    fn sandbox_seal(&self, id: &str, key: &str) {
+        if id != Harbour::ID {
+            self.bundle(id, &Harbour::bundle(&Harbour::table()));
+            self.pipeline(
+                id,
+                &Harbour::PIPELINE.replace("kaggle: harbour", &format!("kaggle: {id}")),
+            );
+            self.run_well(id);
+        }
+        self.prep(&["seal", id, "--for", key]).code(0);
+    }
+}
+
+/// A name, the attack, the exit code, and a part of the output.
+struct SealAttack(&'static str, fn(&SealedWorld) -> Ended, i32, &'static str);
+
+const SEAL_ATTACKS: &[SealAttack] = &[
+    SealAttack("none", |w| w.grade("grader.txt"), 0, "valid"),
+    SealAttack(
+        "no identity",
+        |w| w.sandbox.prep(&["grade", Harbour::ID, SAMPLE]),
+        4,
+        "are sealed",
+    ),
+    SealAttack(
+        "validation without identity",
+        |w| w.sandbox.prep(&["validate", Harbour::ID, SAMPLE]),
+        4,
+        "are sealed",
+    ),
+    SealAttack(
+        "identity of another",
+        |w| w.grade("stranger.txt"),
+        4,
+        "sealed for another identity",
+    ),
+    SealAttack(
+        "public key as identity",
+        |w| {
+            w.sandbox.write("public.txt", &w.grader);
+            w.grade("public.txt")
+        },
+        4,
+        "not a file of secret keys",
+    ),
+    SealAttack(
+        "changed header",
+        |w| w.edited(|bytes| bytes[60] ^= 1),
+        4,
+        "cannot open",
+    ),
+    SealAttack(
+        "changed content",
+        |w| w.edited(|bytes| *bytes.last_mut().expect("a byte") ^= 1),
+        4,
+        "damaged or was modified",
+    ),
+    SealAttack(
+        "truncated file",
+        |w| w.edited(|bytes| bytes.truncate(bytes.len() - 20)),
+        4,
+        "damaged or was modified",
+    ),
+    SealAttack(
+        "appended bytes",
+        |w| w.edited(|bytes| bytes.push(0)),
+        4,
+        "damaged or was modified",
+    ),
+    SealAttack(
+        "answers of another competition",
+        |w| w.foreign("other"),
+        4,
+        "contains the answers of `other`",
+    ),
+    SealAttack(
+        "other answers for the same competition",
+        |w| w.foreign(Harbour::ID),
+        4,
+        "answers of `harbour` changed",
+    ),
+    SealAttack(
+        "plain file left behind",
+        |w| {
+            w.sandbox.write(ANSWERS, "id,quay\n1,1\n");
+            w.grade("grader.txt")
+        },
+        4,
+        "answers of `harbour` changed",
+    ),
+];
+
+#[test]
+fn attacks_on_sealed_answers_are_found() {
+    let mut wrong = Vec::new();
+    for SealAttack(name, attack, code, message) in SEAL_ATTACKS {
+        let ended = attack(&SealedWorld::new(&[]));
+        let output = format!("{}{}", ended.stdout, ended.stderr);
+        if ended.code != Some(*code) || !output.contains(message) {
+            wrong.push(format!("{name}: {ended:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the files below a directory that contain a text.
+fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => found.extend(files_with(&path, text)),
+            false => {
+                let bytes = fs::read(&path).unwrap_or_default();
+                let mut windows = bytes.windows(text.len());
+                found.extend(windows.any(|part| part == text.as_bytes()).then_some(path));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn plain_answers_are_in_memory_only() {
+    let world = SealedWorld::new(&[]);
+    let sandbox = &world.sandbox;
+    let temporary = sandbox.path("tmp");
+    fs::create_dir(&temporary).expect("a directory");
+    sandbox.write(
+        "list.jsonl",
+        format!("{{\"competition_id\": \"harbour\", \"submission_path\": \"{SAMPLE}\"}}\n"),
+    );
+    let identity = ["--identity", "grader.txt"];
+    for words in [
+        "grade harbour data/harbour/prepared/public/sample_submission.csv",
+        "grade list.jsonl -o reports",
+        "validate harbour data/harbour/prepared/public/sample_submission.csv",
+    ] {
+        let arguments: Vec<&str> = words.split(' ').chain(identity).collect();
+        let mut command = sandbox.command(&arguments);
+        Ended::of(command.env("TMPDIR", &temporary)).code(0);
+    }
+    let sample = fs::read(sandbox.path(SAMPLE)).expect("a sample");
+    let upload = post("/validate", &multipart(&sample));
+    let serving = Serving::start(sandbox, "data", &[Harbour::ID, identity[0], identity[1]]);
+    assert_eq!(serving.ask(&upload).0, 200);
+    drop(serving);
+    let serving = Serving::start(sandbox, "data", &[Harbour::ID]);
+    assert_eq!(serving.ask(&upload).0, 500, "a server without the identity");
+    drop(serving);
+    let bytes = |path: &Path| fs::read(path).expect("a file");
+    let before = bytes(&world.sealed());
+    sandbox
+        .prep(&["list", Harbour::ID])
+        .code(0)
+        .shows(&["sealed"]);
+    sandbox.prep(&["doctor", "--offline"]).shows(&["sealed: 1"]);
+    assert_eq!(bytes(&world.sealed()), before);
+    let root = sandbox.path("");
+    assert_eq!(files_with(&root, &world.answers), Vec::<PathBuf>::new());
+    assert!(
+        !files_with(&root, KNOWN).is_empty(),
+        "the search finds headers of the sample"
+    );
+}
+
+#[test]
+fn the_identity_can_come_from_stdin() {
+    let world = SealedWorld::new(&[]);
+    let mut command = world
+        .sandbox
+        .command(&["grade", Harbour::ID, SAMPLE, "--identity", "-"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("a process");
+    let text = fs::read(world.sandbox.path("grader.txt")).expect("an identity");
+    child
+        .stdin
+        .take()
+        .expect("stdin")
+        .write_all(&text)
+        .expect("written");
+    Ended::from(child.wait_with_output().expect("output")).code(0);
+}
+
+#[test]
+fn a_run_makes_plain_answers_again() {
+    let sandbox = Harbour::prepared();
+    let key = sandbox
+        .prep(&["seal", "--new-identity", "grader.txt"])
+        .code(0)
+        .stdout;
+    let seal = ["seal", Harbour::ID, "--for", key.trim()];
+    let before = fs::read(sandbox.path(ANSWERS)).expect("answers");
+    let digest = sandbox
+        .prep(&["digest", Harbour::ID, "--json"])
+        .code(0)
+        .competition();
+    sandbox
+        .prep(&seal)
+        .code(0)
+        .shows(&["1 file", "private.age"]);
+    assert!(!sandbox.prepared(Harbour::ID).join("private").exists());
+    assert_eq!(
+        sandbox.state(Harbour::ID),
+        "prepared v1 (own pipeline, sealed)"
+    );
+    let sealed = sandbox
+        .prep(&["digest", Harbour::ID, "--json"])
+        .code(0)
+        .competition();
+    assert_eq!(sealed, digest);
+    sandbox.prep(&seal).code(4).says(&["already sealed"]);
+    sandbox.run_well(Harbour::ID);
+    assert_eq!(fs::read(sandbox.path(ANSWERS)).expect("answers"), before);
+    assert_eq!(
+        sandbox.state(Harbour::ID),
+        "prepared v1 (own pipeline, plain and sealed)"
+    );
+    sandbox
+        .prep(&["doctor", "--offline"])
+        .shows(&["plain answers are next to sealed ones"]);
+    sandbox
+        .prep(&[&seal[..], &["--keep-plain"]].concat())
+        .code(0)
+        .shows(&["the plain files stay"]);
+    // Changed answers are not sealed.
+    fs::remove_file(sandbox.path(ANSWERS)).expect("removed");
+    sandbox.write(ANSWERS, "id,docked\n1,1\n");
+    sandbox.prep(&seal).code(4).says(&["changed"]);
+    sandbox.run_well(Harbour::ID);
+    sandbox.write("data/harbour/prepared/private/notes.txt", "mine");
+    sandbox
+        .prep(&seal)
+        .code(4)
+        .says(&["were not published by a run: "]);
+    sandbox.prep(&["remove", Harbour::ID, "--yes"]);
+    assert!(!sandbox.data().join("harbour/private.age").exists());
+}
