@@ -28,6 +28,7 @@
 //! foreign       malicious files, also in prepared trees, for inspecting commands; systems that lack resources
 //! freshness     only changed steps run, and only changed files are written
 //! held          long tables in memory in place of the cache
+//! hints         frequent mistakes of new users, and the commands that are printed
 //! hostile       small files that declare or unpack to huge ones, of every format: bundles
 //! kinds         pipelines for each kind, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
@@ -109,6 +110,7 @@ mod foreign;
 mod freshness;
 mod handover;
 mod held;
+mod hints;
 mod hostile;
 mod kill;
 mod kinds;
