@@ -59,8 +59,8 @@ fn mistakes_are_reported_with_path_and_suggestion() {
             "grade.rules[0].range.min: expected a number, found `0`",
         ),
         (
-            json!({ "metric": { "map_at_k": { "column": "y", "k": -1 } } }),
-            "grade.metric.map_at_k.k: expected an integer that is not negative, found `-1`",
+            json!({ "metric": { "top_k_accuracy": { "columns": ["y", "z"], "k": -1 } } }),
+            "grade.metric.top_k_accuracy.k: expected an integer that is not negative, found `-1`",
         ),
         (
             json!({ "metric": { "accuracy": ["y", "z"] } }),
