@@ -3,7 +3,11 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::system::permissions::obstacle;
 use crate::{Digest, free_space};
+
+/// Actions that write nothing, so that advice about sharing a directory does not apply.
+const READING: [&str; 4] = ["read", "open", "examine", "find"];
 
 /// An error of the cache.
 #[derive(Debug, thiserror::Error)]
@@ -32,14 +36,21 @@ pub enum StoreError {
 
     /// The user lacks the permission for this action.
     #[error(
-        "no permission to {action} {path}; change its owner or mode, or choose another directory. If several users share the \
-         directory, each needs the setting `shared` or the umask 002, and the directory needs their group and its setgid bit"
+        "no permission to {action} {path}{}; change its owner or mode, or choose another directory{}",
+        .obstacle.as_ref().map_or_else(String::new, |obstacle| format!(": {obstacle}")),
+        match READING.contains(action) {
+            true => "",
+            false => ". If several users share the directory, each needs the setting `shared` or the umask 002, and the directory \
+                      needs their group and its setgid bit",
+        }
     )]
     Permission {
         /// The action that failed.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
+        /// The owner of the file or directory that prevents the action, if it is known.
+        obstacle: Option<String>,
         /// The operating system's error.
         source: io::Error,
     },
@@ -149,6 +160,7 @@ impl StoreError {
             }
             ErrorKind::PermissionDenied => Self::Permission {
                 action,
+                obstacle: obstacle(&path),
                 path,
                 source,
             },

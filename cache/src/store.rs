@@ -39,7 +39,7 @@ use tempfile::NamedTempFile;
 use crate::layout::Bucket;
 use crate::system::machine::{Stamp, create_directory, is_shared};
 use crate::upkeep::stat;
-use crate::{Digest, LedgerEntry, Permit, StoreError, Threads, free_space};
+use crate::{Digest, LedgerEntry, Permit, StoreError, Threads, Unwritable, free_space};
 
 /// The content of `CACHEDIR.TAG`. Backup and search programs skip a directory that contains this file.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -159,6 +159,23 @@ impl Store {
     /// Returns the directory for logs of runs in the store `root`. The directory may be missing.
     pub fn run_logs(root: &Path) -> PathBuf {
         Bucket::Runs.dir(root)
+    }
+
+    /// Examines the directories of the store `root` in which a run creates files, and its locks. If several users share the
+    /// store, this user may be unable to write directories that another user created.
+    pub fn unwritable(root: &Path) -> Unwritable {
+        let mut found = Unwritable::default();
+        found.examine(root);
+        for bucket in Bucket::ALL {
+            // Directories in these belong to one process.
+            let is_private = matches!(bucket, Bucket::Tmp | Bucket::Quarantine);
+            found.examine_directories(&bucket.dir(root), usize::from(!is_private));
+        }
+        let locks = fs::read_dir(Bucket::Locks.dir(root));
+        for lock in locks.into_iter().flatten().flatten() {
+            found.examine(&lock.path());
+        }
+        found
     }
 
     /// Returns the same store, whose writers take their additional threads from `threads`.

@@ -29,6 +29,7 @@
 //! freshness     only changed steps run, and only changed files are written
 //! harbor        tasks of Harbor
 //! held          long tables in memory in place of the cache
+//! hints         frequent mistakes of new users, and the commands that are printed
 //! hostile       small files that declare or unpack to huge ones, of every format: bundles
 //! kinds         pipelines for each kind, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
@@ -113,6 +114,7 @@ mod freshness;
 mod handover;
 mod harbor;
 mod held;
+mod hints;
 mod hostile;
 mod kill;
 mod kinds;

@@ -173,10 +173,13 @@ fn machine_without_results_prepares_from_the_mirror() {
 #[test]
 fn untrusted_and_unsigned_results_are_not_used() {
     let lab = Lab::new();
-    let (_, _) = lab.first();
+    let (_, key) = lab.first();
     let (two, _) = lab.machine(&[], "");
     let ended = pull(&two);
     assert_ne!(ended.code, Some(0));
+    // The warning has the line to add.
+    let line = format!("trusted = [{key:?}]");
+    assert!(ended.stderr.contains(&line), "{}", ended.stderr);
     assert_eq!(
         ended.stderr.matches("which is not trusted").count(),
         1,
@@ -402,7 +405,11 @@ fn scripts_and_manifests_contain_no_secrets() {
         command
             .args(kind)
             .args(BOTH)
-            .args(["--remote", "https://user:verysecret@host/p?sig=verysecret"])
+            .args([
+                "--no-check",
+                "--remote",
+                "https://user:verysecret@host/p?sig=verysecret",
+            ])
             .env("AWS_SECRET_ACCESS_KEY", "verysecret");
         let ended = Ended::of(&mut command).code(0);
         assert!(ended.stdout.contains(Harbour::ID) && ended.stdout.contains("https://host/p"));
@@ -437,6 +444,43 @@ fn jobs_need_a_mirror_and_a_key() {
     two.prep(&jobs)
         .code(2)
         .says(&["no key", "prep remote key new"]);
+}
+
+/// Jobs start in another directory, and perhaps without the variables of this shell, so the script names the directories of
+/// pipelines and bundles. Pods see no directory of this machine.
+#[test]
+fn jobs_get_the_directories_of_pipelines_and_bundles() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "mirror = true\n");
+    let given = ["--pipelines", "pipelines", "--source", "it's $(here)"];
+    let jobs = |kind: &[&str], more: &[&str]| {
+        let mut command = one.command(&["remote", "jobs"]);
+        command.args(kind).args(["--set", "own"]).args(more);
+        Ended::of(command.args(given).env_remove("PREP_PIPELINES"))
+    };
+    let script = jobs(&["slurm"], &["--data-dir", "data"]).code(0).stdout;
+    // `sbatch` is replaced by a command that prints the script of the job.
+    let stub = one.write("bin/sbatch", "#!/bin/sh\ncat >&2\necho 7\n");
+    fs::set_permissions(&stub, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", one.path("bin").display());
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", &script]).env_clear().env("PATH", path);
+    let submitted = String::from_utf8(shell.output().expect("bash").stderr).unwrap();
+    let root = one.path("").canonicalize().unwrap();
+    let root = root.display();
+    let expected = format!(
+        "--data-dir {root}/data --pipelines {root}/pipelines --source '{root}/it'\\''s $(here)' --cache-dir"
+    );
+    assert_eq!(submitted.matches(&expected).count(), 2, "{submitted}");
+    for line in submitted.lines().filter(|line| line.contains(" --unit 2 ")) {
+        let verb = line.split(' ').nth(1);
+        assert!(matches!(verb, Some("fetch" | "run")), "{line}");
+    }
+    let k8s = ["k8s", "--image", "prep:1"];
+    jobs(&k8s, &[])
+        .code(2)
+        .says(&["pods cannot read", "`pipelines = ", "--no-check"]);
+    jobs(&k8s, &["--no-check"]).code(0);
 }
 
 #[test]

@@ -179,7 +179,9 @@ fn without_widths(text: &str, sandbox: &Sandbox) -> String {
 /// Replaces texts that differ between machines and runs.
 fn filter(text: &str, sandbox: &Sandbox) -> String {
     let directory = sandbox.path("");
-    let text = text.replace(directory.to_string_lossy().as_ref(), "[DIR]/");
+    let directory = directory.to_string_lossy();
+    let text = text.replace(&*directory, "[DIR]/");
+    let text = text.replace(directory.trim_end_matches('/'), "[DIR]");
     let mut lines = String::new();
     for line in text.lines() {
         let line = match line.split_once("\"created_at\":") {

@@ -20,13 +20,24 @@ fn share(directory: &Path) {
 
 /// Creates a command that runs `prep` as a user with the usual umask.
 fn as_user(sandbox: &Sandbox, user: u32, arguments: &[&str]) -> Command {
-    let inner = sandbox.command(arguments);
+    with_umask(sandbox, user, "022", arguments)
+}
+
+/// Creates a command that runs a program as a user.
+fn setpriv(user: u32, group: u32) -> Command {
     let mut command = Command::new("setpriv");
-    let ids = [format!("--reuid={user}"), format!("--regid={GROUP}")];
-    let script = "umask 022; exec \"$0\" \"$@\"";
     command
-        .args(ids)
-        .args(["--clear-groups", "sh", "-c", script]);
+        .args([format!("--reuid={user}"), format!("--regid={group}")])
+        .arg("--clear-groups");
+    command
+}
+
+/// Creates a command that runs `prep` as a user with this umask.
+fn with_umask(sandbox: &Sandbox, user: u32, umask: &str, arguments: &[&str]) -> Command {
+    let inner = sandbox.command(arguments);
+    let mut command = setpriv(user, GROUP);
+    let script = format!("umask {umask}; exec \"$0\" \"$@\"");
+    command.args(["sh", "-c", &script]);
     command.arg(inner.get_program()).args(inner.get_args());
     command.current_dir(sandbox.path("")).env_clear();
     let variables = inner
@@ -131,4 +142,162 @@ fn doctor_reports_copies_of_other_users_objects() {
     elsewhere(&run).code(0);
     let published = data.join(Harbour::ID).join("prepared/public/train.csv");
     assert_eq!(fs::metadata(published).expect("a file").nlink(), 1);
+}
+
+/// Runs the commands by which the page on clusters repairs directories.
+fn repair(sandbox: &Sandbox) {
+    let page = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/clusters.md"
+    ));
+    let page = page.expect("the page");
+    let mut blocks = page
+        .split("```sh\n")
+        .filter_map(|block| block.split("```").next());
+    let commands = blocks
+        .find(|block| block.contains("chmod -R"))
+        .expect("the repair");
+    let group = GROUP.to_string();
+    let commands = commands.replace("bench", &group);
+    let directories = format!("{} {}", sandbox.store().display(), sandbox.data().display());
+    let commands = commands.replace("/srv/prep", &directories);
+    let ended = Command::new("sh").args(["-ec", &commands]).status();
+    assert!(ended.expect("a shell").success(), "{commands}");
+}
+
+/// A user who ran once without the setting creates directories that others cannot write. The check names them, and the documented
+/// repair works.
+#[test]
+fn doctor_names_directories_of_other_users() {
+    let Some(sandbox) = sandbox("doctor_names_directories_of_other_users") else {
+        return;
+    };
+    let run = ["run", Harbour::ID, "--source", "source"];
+    let doctor = ["doctor", "--offline"];
+    let [one, two] = USERS;
+    // Nothing is wrong yet, but user one is about to create directories that only this user can write.
+    let before = Ended::of(&mut as_user(&sandbox, one, &doctor));
+    before.shows(&[
+        "directories that you create in it cannot",
+        "PREP_SHARED=yes",
+    ]);
+    Ended::of(&mut as_user(&sandbox, one, &run)).code(0);
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
+    );
+    let owner = format!("belongs to user {one} and group {GROUP}");
+    let found = shared(&sandbox, two, &doctor);
+    found.shows(&["directories or files cannot be written", &owner, "chgrp -R"]);
+    shared(&sandbox, two, &run).code(6).says(&[&owner]);
+    repair(&sandbox);
+    let found = shared(&sandbox, two, &doctor);
+    assert!(
+        !found.stdout.contains("cannot be written"),
+        "{}",
+        found.stdout
+    );
+    shared(&sandbox, two, &run).code(0);
+    shared(&sandbox, one, &["cache", "verify"]).code(0);
+}
+
+/// A directory without setgid bit gives new directories the group of their creator.
+#[test]
+fn doctor_reports_a_missing_setgid_bit() {
+    let Some(sandbox) = sandbox("doctor_reports_a_missing_setgid_bit") else {
+        return;
+    };
+    for directory in [sandbox.store(), sandbox.data()] {
+        chown(&directory, None, Some(GROUP + 1)).expect("a group");
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).expect("a mode");
+    }
+    let found = shared(&sandbox, USERS[0], &["doctor", "--offline"]);
+    found.shows(&["new directories in it belong to another group", "chmod g+s"]);
+}
+
+/// With the modes that the page on clusters gives for private answers, only the group reads them.
+#[test]
+fn other_users_cannot_read_a_private_directory() {
+    let Some(sandbox) = sandbox("other_users_cannot_read_a_private_directory") else {
+        return;
+    };
+    for directory in [sandbox.store(), sandbox.data()] {
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o2770)).expect("a mode");
+    }
+    let [one, two] = USERS;
+    let run = ["run", Harbour::ID, "--source", "source"];
+    let private = |user| {
+        let mut command = with_umask(&sandbox, user, "007", &run);
+        Ended::of(command.env("PREP_SHARED", "yes")).code(0)
+    };
+    private(one);
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
+    );
+    private(two).shows(&["prepared"]);
+    let answers = sandbox.prepared(Harbour::ID).join("private/test.csv");
+    let reads = |user, group, path: &Path| {
+        let mut command = setpriv(user, group);
+        let ended = command.arg("cat").arg(path).output().expect("cat");
+        ended.status.success()
+    };
+    assert!(reads(one, GROUP, &answers) && reads(two, GROUP, &answers));
+    assert!(!reads(one + 9, one + 9, &answers));
+    // The files themselves are closed, too, if somebody opens the directories.
+    for entry in fs::read_dir(answers.parent().expect("a parent")).expect("private") {
+        let mode = entry
+            .expect("an entry")
+            .metadata()
+            .expect("metadata")
+            .mode();
+        assert_eq!(mode & 0o007, 0, "{mode:o}");
+    }
+}
+
+/// A remote in a directory is shared like the cache, and the message to a user who cannot write it names the owner.
+#[test]
+fn a_remote_in_a_directory_is_shared_by_a_group() {
+    let Some(sandbox) = sandbox("a_remote_in_a_directory_is_shared_by_a_group") else {
+        return;
+    };
+    let [one, two] = USERS;
+    let remote = sandbox.path("remote");
+    share(&remote);
+    let url = format!("file://{}", remote.display());
+    let run = ["run", Harbour::ID, "--source", "source", "--remote", &url];
+    let machine = |user: u32, is_shared: &str, seed: &str, arguments: &[&str]| {
+        let own = sandbox.path(&format!("home-{user}"));
+        fs::create_dir_all(&own).expect("a home directory");
+        chown(&own, Some(user), Some(GROUP)).expect("an owner");
+        sandbox.pipeline(Harbour::ID, &Harbour::PIPELINE.replace("seed: 0", seed));
+        let mut command = as_user(&sandbox, user, arguments);
+        command
+            .env("HOME", &own)
+            .env("PREP_CACHE_DIR", own.join("cache"))
+            .env("MLE_BENCH_DATA_DIR", own.join("data"))
+            .env("PREP_SHARED", is_shared);
+        Ended::of(&mut command)
+    };
+    for user in USERS {
+        machine(user, "yes", "seed: 0", &["remote", "key", "new", "own"]).code(0);
+    }
+    machine(one, "yes", "seed: 0", &run).code(0);
+    let ended = machine(two, "yes", "seed: 1", &run).code(0);
+    assert!(
+        !ended.stderr.contains("cannot be written"),
+        "{}",
+        ended.stderr
+    );
+    fs::remove_dir_all(&remote).expect("the remote");
+    share(&remote);
+    machine(one, "no", "seed: 2", &run).code(0);
+    let owner = format!("belongs to user {one} and group {GROUP}, and has mode");
+    machine(two, "yes", "seed: 3", &run).code(0).says(&[
+        "cannot be written",
+        &owner,
+        "`shared` or the umask 002",
+    ]);
+    let found = machine(two, "yes", "seed: 3", &["doctor", "--remote", &url]);
+    found.shows(&["cannot be written", &owner, "chgrp -R"]);
 }

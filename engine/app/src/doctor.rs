@@ -1,9 +1,10 @@
 //! Checks the environment without using the network: directories, links, locks and disk space. The command line prints
 //! the results.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use prep_cache::{LinkMode, Store};
+use prep_cache::{LinkMode, Store, Unwritable};
 use prep_core::{Remedy, units};
 use serde::Serialize;
 
@@ -73,7 +74,10 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (check, dir) in [("cache", &settings.store_dir), ("data", &settings.data_dir)] {
         findings.push(match writable(dir) {
-            Ok(()) => locks(check, dir),
+            Ok(()) => match find_unwritable(check, dir) {
+                Some(finding) => finding,
+                None => sharing(check, dir).unwrap_or_else(|| locks(check, dir)),
+            },
             Err(error) => CheckResult::new(
                 check,
                 Health::Error,
@@ -93,6 +97,68 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
         findings.push(links(settings));
     }
     findings
+}
+
+/// Depth of the directories in the data directory to which a run writes: `ID/prepared/public`.
+const DATA_DEPTH: usize = 3;
+
+/// Reports directories in the cache or the data directory that another user created, and that this user cannot write.
+fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
+    let found = match check {
+        "cache" => Store::unwritable(dir),
+        _ => {
+            let mut found = Unwritable::default();
+            found.examine_directories(dir, DATA_DEPTH);
+            found.examine(&dir.join(crate::grading::FILE_NAME));
+            found
+        }
+    };
+    unwritable(check, &found)
+}
+
+/// Reports directories and files that this user cannot write, with their owner and the repair. `None` if there are none.
+pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult> {
+    let first = found.first.as_ref()?;
+    let described = prep_cache::ownership(first);
+    let described = described.unwrap_or_else(|| first.display().to_string());
+    let text = match found.count {
+        1 => format!("cannot be written: {described}"),
+        count => format!("{count} directories or files cannot be written, for example {described}"),
+    };
+    let help = "change its owner or mode. If a group shares the directory DIR, run as root `chgrp -R GROUP DIR`, `chmod -R g=u DIR` and \
+                `find DIR -type d -exec chmod g+s {} +`, and set PREP_SHARED=yes for each user";
+    Some(CheckResult::new(check, Health::Error, text).help(help))
+}
+
+/// Reports that other users of a directory that its group may write cannot use what this user creates in it.
+fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
+    const GROUP_MAY_WRITE: u32 = 0o020;
+    let metadata = dir.metadata().ok()?;
+    let probe = tempfile::tempdir_in(dir).ok()?;
+    let created = probe.path().join("probe");
+    std::fs::create_dir(&created).ok()?;
+    let created = created.metadata().ok()?;
+    if metadata.mode() & GROUP_MAY_WRITE == 0 {
+        return None;
+    }
+    let shown = dir.display();
+    let warning = |text: String, help: String| {
+        Some(CheckResult::new(check, Health::Warning, text).help(help))
+    };
+    if created.gid() != metadata.gid() {
+        let text = format!(
+            "{shown} can be written by its group, but new directories in it belong to another group"
+        );
+        return warning(text, format!("run `chmod g+s {shown}`"));
+    }
+    if created.mode() & GROUP_MAY_WRITE == 0 {
+        let text = format!(
+            "{shown} can be written by its group, but directories that you create in it cannot"
+        );
+        let help = "if other users share it, set PREP_SHARED=yes, or `shared = true` in ~/.config/prep/prep.toml";
+        return warning(text, help.to_owned());
+    }
+    None
 }
 
 fn writable(dir: &Path) -> std::io::Result<()> {

@@ -19,8 +19,12 @@ pub struct JobPlan {
     pub ids: Vec<String>,
     /// The remote's address, without secrets.
     pub remote: String,
-    /// A directory that all workers see.
+    /// A directory that all workers see. Absolute, like the other paths, because jobs may start in another directory.
     pub data_dir: PathBuf,
+    /// A directory of additional pipelines that all workers see.
+    pub pipelines: Option<PathBuf>,
+    /// A directory of bundles that all workers see.
+    pub source: Option<PathBuf>,
     pub downloads: usize,
     pub workers: usize,
     pub processors: usize,
@@ -79,11 +83,27 @@ impl JobPlan {
     }
 
     fn summary(&self) -> String {
-        format!(
-            "{}, the largest bundle has {}",
-            units::count(self.ids.len() as u64, "competition"),
-            units::bytes(self.disk)
-        )
+        let count = units::count(self.ids.len() as u64, "competition");
+        match self.disk {
+            0 => format!("{count}, sizes of bundles unknown"),
+            bytes => format!("{count}, the largest bundle has {}", units::bytes(bytes)),
+        }
+    }
+
+    /// Returns the options of both job arrays of Slurm as one line for the shell.
+    fn shared_options(&self) -> String {
+        let path = |path: &PathBuf| Some(path.display().to_string());
+        let options = [
+            ("--unit", Some(self.ids.len().to_string())),
+            ("--remote", Some(self.remote.clone())),
+            ("--data-dir", path(&self.data_dir)),
+            ("--pipelines", self.pipelines.as_ref().and_then(path)),
+            ("--source", self.source.as_ref().and_then(path)),
+        ];
+        let given = options
+            .iter()
+            .filter_map(|(name, value)| Some(format!("{name} {}", quoted(value.as_ref()?))));
+        given.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -142,10 +162,9 @@ pub fn slurm(plan: &JobPlan, slurm: &Slurm) -> String {
         ),
         ("ATTEMPTS", MAX_ATTEMPTS.to_string()),
         ("IDS", quoted(&plan.ids())),
-        ("COUNT", count.to_string()),
+        // Quoted twice: once as a word of a job's command, and once as the value of a variable.
+        ("SHARED", quoted(&plan.shared_options())),
         ("LAST", count.saturating_sub(1).to_string()),
-        ("REMOTE", quoted(&plan.remote)),
-        ("DATA", quoted(&plan.data_dir.display().to_string())),
         ("HOURS", plan.hours.to_string()),
         ("SBATCH", slurm.options()),
         ("DOWNLOADS", plan.downloads.to_string()),
@@ -330,6 +349,8 @@ mod tests {
             ids: vec!["a".into(), "b-c".into()],
             remote: "s3://bucket/team x".into(),
             data_dir: "/shared/it's here".into(),
+            pipelines: None,
+            source: None,
             downloads: 2,
             workers: 8,
             processors: 4,
@@ -388,6 +409,16 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+    }
+
+    #[test]
+    fn the_size_of_bundles_is_not_stated_if_it_is_unknown() {
+        assert!(plan().summary().ends_with("the largest bundle has 10 GB"));
+        let unknown = JobPlan { disk: 0, ..plan() };
+        assert_eq!(
+            unknown.summary(),
+            "2 competitions, sizes of bundles unknown"
+        );
     }
 
     #[test]

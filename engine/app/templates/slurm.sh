@@ -22,13 +22,14 @@ JOB
 }
 
 ids=@IDS@
+shared=@SHARED@
 common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00@SBATCH@ --array)
 
 # If the script is submitted twice, the second submission waits for the first and finds nothing left to do.
-fetch=$(job "$PREP fetch --unit @COUNT@ --remote @REMOTE@ --data-dir @DATA@ --cache-dir $PREP_SCRATCH/store --discard-bundle $ids" |
+fetch=$(job "$PREP fetch $shared --cache-dir $PREP_SCRATCH/store --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@DOWNLOADS@ --job-name=prep-fetch --dependency=singleton \
         --cpus-per-task=2 --mem=4096M --output=prep-fetch-%a.log)
-prepare=$(job "$PREP run --unit @COUNT@ --remote @REMOTE@ --data-dir @DATA@ --cache-dir $PREP_SCRATCH/store --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
+prepare=$(job "$PREP run $shared --cache-dir $PREP_SCRATCH/store --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@WORKERS@ --job-name=prep-prepare --dependency="aftercorr:$fetch,singleton" \
         --cpus-per-task=@PROCESSORS@ --mem=@MEMORY@M --tmp=@DISK@M --output=prep-prepare-%a.log)
 echo "submitted: downloads $fetch, preparation $prepare"

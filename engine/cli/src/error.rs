@@ -178,7 +178,7 @@ pub enum Exit {
     Machine = 6,
     /// A server cannot be reached or asks to wait. The command may succeed later.
     Away = 7,
-    /// Several competitions failed with different exit codes.
+    /// Several failures with different exit codes, of one or several competitions.
     Several = 8,
     /// A bug in this program.
     Defect = 101,
@@ -198,7 +198,7 @@ macro_rules! exit_codes {
   5    a check fails, or a published checksum differs
   6    the system: disk full, permission denied, damaged cache
   7    a server cannot be reached or asks to wait: try again later
-  8    several competitions failed in different ways
+  8    several failures that have different codes
   101  a bug in prep
   130  stopped by Ctrl-C or SIGTERM"
     };

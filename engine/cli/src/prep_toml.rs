@@ -270,8 +270,8 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
                 place.display()
             );
             return Err(CliError::new(Exit::Usage, message).help(format!(
-                "run `chmod go-w` on the file and its directory, or add the directory to `safe_data_dirs` in `[remote]` of \
-                 ~/.config/prep/{FILE}"
+                "if you trust the users who share the directory, add it to `safe_data_dirs` in `[remote]` of ~/.config/prep/{FILE}; \
+                 otherwise run `chmod go-w` on the file and its directory"
             )));
         }
     }

@@ -142,7 +142,12 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
                 .to_owned()
         }
         Remedy::ListKeys => "`prep remote key list` prints public keys".to_owned(),
-        Remedy::TrustKey => "`[remote] trusted` in prep.toml lists the trusted keys".to_owned(),
+        Remedy::TrustKey { key: None } => {
+            "`[remote] trusted` in prep.toml lists the trusted keys".to_owned()
+        }
+        Remedy::TrustKey { key: Some(key) } => format!(
+            "if you trust the owner of this key, add it to `[remote]` in ~/.config/prep/prep.toml: trusted = [\"{key}\"]"
+        ),
         Remedy::NameSameRemote => {
             "if it is the same remote, add that address to `[remote] same_as` in prep.toml".to_owned()
         }

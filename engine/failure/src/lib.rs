@@ -265,7 +265,10 @@ pub enum Remedy {
     /// Show the public keys of this machine.
     ListKeys,
     /// Add a key to the trusted keys.
-    TrustKey,
+    TrustKey {
+        /// The key, if it is not trusted at all.
+        key: Option<String>,
+    },
     /// Name a further address of the same remote.
     NameSameRemote,
     /// Send results to the remote after the run.

@@ -136,9 +136,11 @@ impl Grader {
             Ok(scanned) => scanned,
             Err(refusal) => return Ok(GradeOutcome::Invalid(refusal)),
         };
+        let shape = (scanned.names().count(), scanned.surplus_fields());
         let submission = LazySubmission::new(scanned);
         let pair = Pair::unread(answers, &submission);
         let outcome = pair.and_then(|pair| self.outcome(pair));
+        let outcome = outcome.map_err(|refusal| submission::with_cause(refusal, shape));
         match submission.failure() {
             Some(error) => Err(error),
             None => Ok(outcome.unwrap_or_else(GradeOutcome::Invalid)),

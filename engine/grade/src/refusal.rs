@@ -8,7 +8,9 @@ pub(crate) use prep_failure::units::count;
 /// The kind of a [`Refusal`], for programs; the message is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The file is missing, empty, too large, or not a CSV.
+    /// There is no file with this name, or its name does not end in `.csv`.
+    NoSubmission,
+    /// The file is empty, too large, or not a CSV.
     Unreadable,
     /// A required column is missing.
     MissingColumn,
@@ -36,6 +38,7 @@ impl RefusalKind {
     /// Returns the kind's name in JSON.
     pub fn name(self) -> &'static str {
         match self {
+            RefusalKind::NoSubmission => "no_submission",
             RefusalKind::Unreadable => "unreadable",
             RefusalKind::MissingColumn => "missing_column",
             RefusalKind::SurplusColumn => "surplus_column",

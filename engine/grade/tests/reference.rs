@@ -83,7 +83,8 @@ fn describe(text: &mut String, definition: &Definition, direction: Option<Direct
         parameters,
     } = definition;
     let _ = write!(text, "\n## `{name}`\n\n{summary}");
-    match direction {
+    // The author of a query states its direction.
+    match direction.filter(|_| *name != "sql") {
         Some(Direction::HigherIsBetter) => text.push_str(" Higher is better."),
         Some(Direction::LowerIsBetter) => text.push_str(" Lower is better."),
         None => {}

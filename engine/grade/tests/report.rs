@@ -10,7 +10,12 @@ use prep_grade::report::{ListedSubmission, parse_list};
 use prep_grade::{GradeOutcome, Refusal, RefusalKind};
 use serde_json::Value;
 
-fn report(outcome: Option<GradeOutcome>) -> CompetitionReport {
+fn missing() -> GradeOutcome {
+    let cause = "Submission file dir/ä.csv does not exist";
+    GradeOutcome::Invalid(Refusal::new(RefusalKind::NoSubmission, cause))
+}
+
+fn report(outcome: GradeOutcome) -> CompetitionReport {
     let board = Leaderboard::parse("score\n0.9\n0.8\n0.7\n").unwrap();
     let at = date(2026, 11, 21).at(12, 5, 6, 7_000);
     let variant = GradedData {
@@ -30,10 +35,10 @@ fn report(outcome: Option<GradeOutcome>) -> CompetitionReport {
 
 #[test]
 fn keys_have_the_order_of_the_benchmark() {
-    let text = pretty(aggregate(&[report(Some(GradeOutcome::Score {
+    let text = pretty(aggregate(&[report(GradeOutcome::Score {
         value: 0.850_001,
         rounded: 0.85,
-    }))]));
+    })]));
     let value: Value = serde_json::from_str(&text).unwrap();
     let keys: Vec<&str> = value
         .as_object()
@@ -71,20 +76,22 @@ fn report_of_an_invalid_submission_has_the_reason() {
     let refusal = Refusal::new(RefusalKind::Type, "found `x`, expected a number")
         .in_column("y")
         .in_row(3);
-    let value: Value = serde_json::from_str(&pretty(
-        report(Some(GradeOutcome::Invalid(refusal))).to_json(),
-    ))
-    .unwrap();
+    let value: Value =
+        serde_json::from_str(&pretty(report(GradeOutcome::Invalid(refusal)).to_json())).unwrap();
     assert_eq!(value["score"], Value::Null);
     assert_eq!(value["submission_exists"], true);
     assert_eq!(
         value["reason"]["message"],
         "column `y`, row 3: found `x`, expected a number"
     );
-    let value: Value = serde_json::from_str(&pretty(report(None).to_json())).unwrap();
+    let value: Value = serde_json::from_str(&pretty(report(missing()).to_json())).unwrap();
     assert_eq!(value["submission_exists"], false);
     assert_eq!(value["gold_threshold"], 0.9);
     assert_eq!(value["reason"]["kind"], "no_submission");
+    assert_eq!(
+        value["reason"]["message"],
+        "Submission file dir/ä.csv does not exist"
+    );
 }
 
 #[test]
@@ -95,7 +102,7 @@ fn incomparable_score_is_reported_with_reasons() {
     };
     let report = CompetitionReport {
         variant,
-        ..report(None)
+        ..report(missing())
     };
     let value: Value = serde_json::from_str(&pretty(report.to_json())).unwrap();
     assert_eq!(value["variant"], "own");
@@ -111,7 +118,7 @@ fn copy_of_the_answers_is_not_comparable() {
     };
     let report = CompetitionReport {
         is_answers: true,
-        ..report(Some(score))
+        ..report(score)
     };
     let value: Value = serde_json::from_str(&pretty(report.to_json())).unwrap();
     assert_eq!(value["submission_is_answers"], true);
@@ -122,10 +129,10 @@ fn copy_of_the_answers_is_not_comparable() {
 
 #[test]
 fn nan_is_reported_as_a_score() {
-    let report = report(Some(GradeOutcome::Score {
+    let report = report(GradeOutcome::Score {
         value: f64::NAN,
         rounded: f64::NAN,
-    }));
+    });
     assert!(report.valid_submission() && !report.medals.any());
     assert!(pretty(report.to_json()).contains("\"score\": NaN,"));
 }

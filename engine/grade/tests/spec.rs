@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 fn mistakes_are_reported_with_path_and_suggestion() {
     let metric = json!({ "roc_auc": "y" });
     let table: Vec<(Value, &str)> = vec![
-        (json!([]), "grade.: expected a map, found a list"),
+        (json!([]), "grade.: expected a mapping, found a list"),
         (json!({}), "grade.: `metric` is missing"),
         (
             json!({ "metrik": 1 }),
@@ -53,6 +53,22 @@ fn mistakes_are_reported_with_path_and_suggestion() {
         (
             json!({ "metric": metric, "rules": [3] }),
             "grade.rules[0]: expected a name, or a name with its parameters, found `3`",
+        ),
+        (
+            json!({ "metric": { "f1": { "column": "y", "average": "makro" } } }),
+            "grade.metric.f1.average: expected one of `micro`, `macro`",
+        ),
+        (
+            json!({ "metric": metric, "rules": [{ "range": { "columns": "y", "min": "0" } }] }),
+            "grade.rules[0].range.min: expected a number, found `0`",
+        ),
+        (
+            json!({ "metric": { "top_k_accuracy": { "columns": ["y", "z"], "k": -1 } } }),
+            "grade.metric.top_k_accuracy.k: expected an integer that is not negative, found `-1`",
+        ),
+        (
+            json!({ "metric": { "accuracy": ["y", "z"] } }),
+            "grade.metric.accuracy: expected the name of a column, found a list",
         ),
     ];
     for (section, message) in table {
@@ -104,11 +120,33 @@ fn wrong_types_are_reported() {
     let section = json!({ "metric": { "f1": { "column": "y", "average": "mean" } } });
     let error = Grader::parse(&section).unwrap_err();
     assert_eq!(error.0.len(), 1, "{error}");
-    assert_eq!(error.0[0].path.to_string(), "metric.f1");
+    assert_eq!(error.0[0].path.to_string(), "metric.f1.average");
     assert!(
         error.to_string().contains("mean") && error.to_string().contains("macro"),
         "{error}"
     );
+}
+
+#[test]
+fn mistakes_without_a_similar_name_have_an_example() {
+    for (section, help) in [
+        (json!({}), "for example `metric: { accuracy: label }`"),
+        (
+            json!({ "metric": { "sql": "SELECT 1.5" } }),
+            "for example `direction: higher_is_better`, or `lower_is_better`",
+        ),
+        (
+            json!({ "metric": { "f1": { "column": "y" } } }),
+            "for example `average: micro`",
+        ),
+        (
+            json!({ "metric": { "f1": "y" } }),
+            "for example `f1: { average: micro, column: y }`",
+        ),
+    ] {
+        let found = Grader::parse(&section).unwrap_err();
+        assert_eq!(found.0[0].help().as_deref(), Some(help), "{section}");
+    }
 }
 
 #[test]

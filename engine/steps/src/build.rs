@@ -569,10 +569,19 @@ impl Builder<'_> {
             .filter(|(name, _)| described.contains(name))
             .cloned()
             .collect();
+        let is_complete = !self.options.complete_description;
+        let prose = match self.options.description.trim().is_empty() && !is_complete {
+            true => format!("# {}", self.pipeline.name),
+            false => self.options.description.to_owned(),
+        };
+        let metric = self.options.metric.clone();
         let step = Description {
-            prose: self.options.description.to_owned(),
-            is_complete: !self.options.complete_description,
-            metric: self.options.metric.clone(),
+            prose,
+            is_complete,
+            metric: metric.map(|metric| match metric_parameters(self.pipeline) {
+                Some(parameters) => format!("{metric} Parameters: {parameters}."),
+                None => metric,
+            }),
             outputs: public,
             sample,
         };
@@ -701,6 +710,22 @@ fn containing_archive(path: &str) -> &str {
 /// because the names of inputs must be unique.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
+}
+
+/// Returns the parameters of the metric as in the pipeline, for example "`column: label`, `k: 3`". `None` for a metric without
+/// named parameters, and for queries, which are their author's.
+fn metric_parameters(pipeline: &Pipeline) -> Option<String> {
+    let metric = pipeline.grade.as_ref()?.value.rules.get("metric")?;
+    let (name, parameters) = metric.as_object()?.iter().next()?;
+    let parameters = parameters.as_object().filter(|_| name != "sql")?;
+    let shown = |value: &serde_json::Value| match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => value.to_string(),
+    };
+    let parameters = parameters.iter();
+    let parameters = parameters.map(|(key, value)| format!("`{key}: {}`", shown(value)));
+    let parameters: Vec<String> = parameters.collect();
+    (!parameters.is_empty()).then(|| parameters.join(", "))
 }
 
 #[cfg(test)]

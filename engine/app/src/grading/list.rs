@@ -208,6 +208,7 @@ fn save(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prep_grade::GradeOutcome;
     use prep_grade::report::medals::Leaderboard;
     use prep_grade::report::{GradedData, GradedSubmission};
 
@@ -217,7 +218,10 @@ mod tests {
         let report = CompetitionReport::new(GradedSubmission {
             competition_id: "a",
             path: "a.csv",
-            outcome: None,
+            outcome: GradeOutcome::Score {
+                value: 1.0,
+                rounded: 1.0,
+            },
             leaderboard: Some(&leaderboard),
             data: &GradedData {
                 name: "v1".to_owned(),

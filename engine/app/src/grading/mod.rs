@@ -26,7 +26,7 @@ use prep_formats::pandas::Frame;
 use prep_grade::report::medals::Leaderboard;
 use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission, LogPlace};
 use prep_grade::table::typed;
-use prep_grade::{GradeOutcome, Grader};
+use prep_grade::{GradeOutcome, Grader, RefusalKind};
 use prep_spec::BASE_VARIANT;
 use prep_steps::{MANIFEST_FILE, Manifest};
 use prep_trust::LogWriter;
@@ -268,7 +268,7 @@ impl Grading {
     ) -> CompetitionReport {
         let graded = outcome.and_then(|outcome| Ok((outcome, submission.digest()?)));
         match graded {
-            Ok((outcome, digest)) => self.report_of(submission.name(), Some(outcome), digest),
+            Ok((outcome, digest)) => self.report_of(submission.name(), outcome, digest),
             Err(error) => self.report_without_submission(submission.name(), &error),
         }
     }
@@ -279,13 +279,13 @@ impl Grading {
         name: &str,
         error: &SubmissionError,
     ) -> CompetitionReport {
-        self.report_of(name, error.outcome(), None)
+        self.report_of(name, error.outcome(name), None)
     }
 
     fn report_of(
         &self,
         name: &str,
-        outcome: Option<GradeOutcome>,
+        outcome: GradeOutcome,
         digest: Option<Sha256>,
     ) -> CompetitionReport {
         let report = CompetitionReport::new(GradedSubmission {
@@ -388,21 +388,9 @@ impl Validation {
     ///
     /// The result does not show whether the submission is a copy of the answers, because that is a score.
     pub fn of(name: &str, outcome: &Result<GradeOutcome, SubmissionError>) -> Validation {
-        let error = match outcome {
-            Ok(outcome) => return Validation::from_outcome(outcome),
-            Err(error) => error,
-        };
-        let message = match error {
-            SubmissionError::NotCsv => "Submission file must be a CSV file.".to_owned(),
-            error => match error.outcome() {
-                Some(outcome) => return Validation::from_outcome(&outcome),
-                None => format!("Submission file {name} does not exist."),
-            },
-        };
-        Validation {
-            valid: false,
-            message: format!("Submission invalid! {message}"),
-            reason: Some("no_submission"),
+        match outcome {
+            Ok(outcome) => Validation::from_outcome(outcome),
+            Err(error) => Validation::from_outcome(&error.outcome(name)),
         }
     }
 
@@ -416,10 +404,13 @@ impl Validation {
             },
             GradeOutcome::Invalid(refusal) => Validation {
                 valid: false,
-                message: format!(
-                    "Submission invalid! The attempt to grade the submission has resulted in the following error message:\n{}",
-                    one_line(&refusal.to_string())
-                ),
+                message: match refusal.kind {
+                    RefusalKind::NoSubmission => format!("Submission invalid! {refusal}."),
+                    _ => format!(
+                        "Submission invalid! The attempt to grade the submission has resulted in the following error message:\n{}",
+                        one_line(&refusal.to_string())
+                    ),
+                },
                 reason: Some(refusal.kind.name()),
             },
         }
@@ -442,17 +433,20 @@ fn one_line(message: &str) -> String {
 #[cfg(test)]
 mod validation_tests {
     use super::*;
-    use prep_grade::{Refusal, RefusalKind};
+    use prep_grade::Refusal;
 
     #[test]
     fn messages_equal_upstreams_messages() {
         let message = |name: &str, error| Validation::of(name, &Err(error)).message;
-        for error in [SubmissionError::Missing, SubmissionError::NotAFile] {
-            assert_eq!(
-                message("None", error),
-                "Submission invalid! Submission file None does not exist."
-            );
-        }
+        assert_eq!(
+            message("None", SubmissionError::Missing),
+            "Submission invalid! Submission file None does not exist."
+        );
+        // The benchmark's message is that it does not exist.
+        assert_eq!(
+            message("a", SubmissionError::NotAFile),
+            "Submission invalid! Submission file a is a directory or a device, not a file."
+        );
         assert_eq!(
             message("a.txt", SubmissionError::NotCsv),
             "Submission invalid! Submission file must be a CSV file."

@@ -95,16 +95,24 @@ pub enum SubmissionError {
 }
 
 impl SubmissionError {
-    /// Returns the outcome of grading a file that could not be opened or read. `None` if there is no submission.
-    pub fn outcome(&self) -> Option<GradeOutcome> {
-        match self {
-            SubmissionError::Missing | SubmissionError::NotAFile | SubmissionError::NotCsv => None,
-            other => {
-                let message = prep_core::chain(other);
-                let refusal = Refusal::new(RefusalKind::Unreadable, message);
-                Some(GradeOutcome::Invalid(refusal))
-            }
-        }
+    /// Returns the outcome of grading a file that could not be opened or read. `name` is the name of the file for people.
+    pub fn outcome(&self, name: &str) -> GradeOutcome {
+        GradeOutcome::Invalid(match self {
+            // The words of the benchmark, which harnesses know.
+            SubmissionError::Missing => Refusal::new(
+                RefusalKind::NoSubmission,
+                format!("Submission file {name} does not exist"),
+            ),
+            SubmissionError::NotCsv => Refusal::new(
+                RefusalKind::NoSubmission,
+                "Submission file must be a CSV file",
+            ),
+            SubmissionError::NotAFile => Refusal::new(
+                RefusalKind::NoSubmission,
+                format!("Submission file {name} is a directory or a device, not a file"),
+            ),
+            other => Refusal::new(RefusalKind::Unreadable, prep_core::chain(other)),
+        })
     }
 }
 

@@ -163,18 +163,18 @@ pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
         PrintedTable::with_header("competition  >score  medal  above median  submission");
     for report in reports {
         let submission = match &report.reason {
-            Some(refusal) => format!("invalid: {refusal}"),
-            None if report.submission_exists => "valid".to_owned(),
-            None => "missing".to_owned(),
+            Some(refusal) if report.submission_exists => format!("invalid: {refusal}"),
+            Some(cause) => cause.to_string(),
+            None => "valid".to_owned(),
         };
         table.row(vec![
             report.competition_id.clone(),
             score(report),
             medal(report).to_owned(),
-            if report.medals.above_median {
-                "yes"
-            } else {
-                "no"
+            match (report.thresholds, report.medals.above_median) {
+                (None, _) => "-",
+                (Some(_), true) => "yes",
+                (Some(_), false) => "no",
             }
             .to_owned(),
             submission,

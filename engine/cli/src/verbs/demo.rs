@@ -104,7 +104,7 @@ impl DemoArgs {
             })
         };
         session.printer.show(json, || table(&graded, &rows))?;
-        session.printer.message(next_commands(dir));
+        session.printer.message(next_commands(dir, &task.catalog)?);
         Ok(Exit::Success)
     }
 }
@@ -152,6 +152,8 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
             .into_iter()
             .chain(sample_submissions(sample, dir))
         {
+            // Relative paths would begin at the directory in which the list is graded.
+            let path = std::path::absolute(&path).unwrap_or(path);
             let line = json!({ "competition_id": sample.id, "submission_path": path });
             text.push_str(&format!("{line}\n"));
         }
@@ -196,16 +198,20 @@ fn table(graded: &GradedList, rows: &[Row]) -> String {
 }
 
 /// Returns the next commands to try. They run in the demo's directory, whose prep.toml names the other directories.
-fn next_commands(dir: &Path) -> String {
+fn next_commands(dir: &Path, catalog: &Catalog) -> Result<String, CliError> {
     let dir = dir.display();
     let id = SAMPLES.first().map_or("ID", |sample| sample.id);
-    format!(
+    let grade = catalog.get(id)?.load(BASE_VARIANT)?.grade;
+    let step = grade.map_or_else(String::new, |grade| grade.value.sample.value);
+    Ok(format!(
         "
 the prepared files    {dir}/data/ID/prepared: public for participants, private for the grader
-why the steps ran     cd {dir} && prep why {id} --skip-verification
+your own submission   cd {dir} && prep grade {id} FILE.csv
+these submissions     cd {dir} && prep grade submissions.jsonl -o reports
+why a step ran        cd {dir} && prep why {id} {step}
 a page with pictures  cd {dir} && prep report -o report.html
 with real bundles     prep run ID --source DIR      (DIR/ID.zip, as Kaggle serves it)"
-    )
+    ))
 }
 
 const MARKER_FILE: &str = "prep-demo.txt";

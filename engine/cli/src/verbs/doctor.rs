@@ -162,9 +162,8 @@ impl DoctorArgs {
             findings.add(CheckResult::ok(check, "not configured"), Exit::Success);
             return;
         }
-        let signing = match remote.signing(&session.places) {
-            Ok(Some(key)) => format!("results are signed with `{}`", key.name()),
-            Ok(None) => "no key, so results are not sent".to_owned(),
+        let key = match remote.signing(&session.places) {
+            Ok(key) => key,
             Err(error) => {
                 findings.add(
                     CheckResult::new("key", Health::Error, error.message),
@@ -172,6 +171,10 @@ impl DoctorArgs {
                 );
                 return;
             }
+        };
+        let signing = match &key {
+            Some(key) => format!("results are signed with `{}`", key.name()),
+            None => "no key, so results are not sent".to_owned(),
         };
         let trusted = units::count(remote.trusted.len() as u64, "trusted key");
         let link = match session.linked(&self.remote) {
@@ -185,6 +188,15 @@ impl DoctorArgs {
             }
             None => "not contacted",
         };
+        let address = remote.url.as_ref();
+        let address = address.and_then(|(url, _)| prep_remote::Address::parse(url).ok());
+        let found = address.map(|address| address.unwritable());
+        // Without a key, the remote is only read.
+        if let (Some(_), Some(found)) = (&key, &found)
+            && let Some(finding) = doctor::unwritable(check, found)
+        {
+            return findings.add(finding, Exit::Machine);
+        }
         let text = format!("{state}; {signing}, {trusted}");
         findings.add(CheckResult::ok(check, text), Exit::Success);
     }

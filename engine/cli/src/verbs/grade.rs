@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Error, Grading, Submission, SubmissionError, Validation};
+use prep_app::{Catalog, Error, GradedList, Grading, Submission, SubmissionError, Validation};
 use prep_core::{Failure, units};
 use prep_experiments::ListPlaces;
 use prep_grade::GradeOutcome;
@@ -80,8 +80,8 @@ const LONG_EXAMPLES: &str = concat!(
     examples!(),
     "
 
-A line of a list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"PATH\"}. If an entry cannot be \
-graded, for example because its competition is not prepared, the report lists it under `not_graded`, and the other \
+A line of a list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"PATH\"}. Relative paths begin at the \
+current directory, as in the benchmark. If an entry cannot be graded, for example because its competition is not prepared, the report lists it under `not_graded`, and the other \
 entries are graded.
 
 A run is a directory ID_anything with submission/submission.csv. The metadata.json of a group names its runs. Without \
@@ -89,7 +89,8 @@ that file, the runs are its directories ID_anything. The list is written to DIR/
 
 A signed report (--sign) contains its place in DATA/grades.jsonl. `prep verify-report` checks it.
 
-The exit code is 1 if a single submission is not valid. In a list, an invalid submission is a result with the score null."
+The exit code is 1 if a single submission is not valid. In a list, an invalid submission is a result with the score null. \
+The exit code is 4 if none of the files of a list exists."
 );
 
 impl GradeArgs {
@@ -102,6 +103,13 @@ impl GradeArgs {
             [id] if is_known(id) => show_thresholds(session, &catalog, Some(&name(id)), self),
             paths if paths.iter().all(|path| is_runs_directory(path)) => {
                 grade_runs(session, &catalog, paths, self)
+            }
+            [submission] if is_csv(submission) => {
+                let path = submission.display();
+                Err(
+                    CliError::usage(format!("the competition of `{path}` is missing"))
+                        .help(format!("the id comes first: prep grade ID {path}")),
+                )
             }
             [list] if list.is_file() => grade_list(session, &catalog, list, self),
             [id] => Err(unknown(&catalog, id)),
@@ -120,6 +128,12 @@ impl GradeArgs {
             CliError::usage("no directory for the report").help("name one with --output DIR")
         })
     }
+}
+
+/// Returns whether the name of a file is that of a submission, not of a list.
+fn is_csv(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|suffix| suffix.eq_ignore_ascii_case("csv"))
 }
 
 fn name(path: &Path) -> String {
@@ -254,8 +268,48 @@ fn grade_list(
         error.message = format!("{place}: {}", error.message);
         errors.push(error);
     }
+    errors.extend(missing_files(session, &graded));
     session.printer.errors(&errors);
     Ok(Exit::combine(errors.iter().map(|error| error.exit)))
+}
+
+/// The path that a list of runs has for a run without a submission.
+const NO_PATH: &str = "None";
+
+/// Reports files of a list that do not exist. If none exists, the list was probably written for another directory, which is an
+/// error.
+fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> {
+    let named = graded.results.iter();
+    let named = named.filter(|(entry, _)| entry.submission_path != NO_PATH);
+    let found: Vec<&CompetitionReport> = named.filter_map(|(_, one)| one.as_ref().ok()).collect();
+    let missing = found.iter().filter(|report| {
+        let path = Path::new(&report.submission_path);
+        !report.submission_exists && !path.exists()
+    });
+    let missing: Vec<_> = missing.collect();
+    let is_relative =
+        |report: &&&CompetitionReport| !Path::new(&report.submission_path).is_absolute();
+    let place = match (missing.iter().any(is_relative), &session.places.current_dir) {
+        (true, Some(directory)) => {
+            format!("; relative paths begin at {}", directory.display())
+        }
+        _ => String::new(),
+    };
+    let count = units::count(found.len() as u64, "file");
+    match missing.len() {
+        0 => None,
+        some if some < found.len() => {
+            let verb = if some == 1 { "does" } else { "do" };
+            let text = format!("{some} of {count} {verb} not exist{place}");
+            session.printer.message(text);
+            None
+        }
+        _ => {
+            let help = "run the command in the directory to which the paths are relative, or write absolute paths";
+            let error = CliError::new(Exit::Input, format!("none of {count} exists{place}"));
+            Some(error.help(help))
+        }
+    }
 }
 
 /// Paths of files, relative to the directory of a run.

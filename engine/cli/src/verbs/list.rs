@@ -26,6 +26,9 @@ pub struct ListArgs {
 
 #[derive(Debug, Serialize)]
 struct Row {
+    /// Not success if records of the competition cannot be read. The others are listed nevertheless.
+    #[serde(skip)]
+    exit: Exit,
     id: String,
     name: Option<String>,
     sets: Vec<String>,
@@ -68,7 +71,7 @@ impl ListArgs {
         } else {
             session.printer.table(&table(&rows))?;
         }
-        Ok(Exit::Success)
+        Ok(Exit::combine(rows.iter().map(|row| row.exit)))
     }
 }
 
@@ -78,11 +81,24 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
     let (mut variants, mut shown, mut problem) = (Vec::new(), Vec::new(), None);
     let (mut reasons, mut sealed) = (Vec::new(), None);
+    let mut exit = Exit::Success;
     let mut first: Option<(String, Option<Comparability>)> = None;
     for variant in session.settings.variants() {
         let data_dir = session.settings.data_dir_of(&variant);
-        let Some(manifest) = prep_app::manifest(&data_dir, &entry.id)? else {
-            continue;
+        let manifest = match prep_app::manifest(&data_dir, &entry.id) {
+            Ok(Some(manifest)) => manifest,
+            Ok(None) => continue,
+            Err(error) => {
+                exit = Exit::combine([exit, CliError::from(error.clone()).exit]);
+                problem = Some("unreadable");
+                let prefix = format!("{}: ", entry.id);
+                let message = error
+                    .message
+                    .strip_prefix(&prefix)
+                    .unwrap_or(&error.message);
+                reasons.push(message.to_owned());
+                continue;
+            }
         };
         // If the pipeline has mistakes, the comparability is unknown.
         let comparability = Comparability::of_prepared(entry, &manifest).ok();
@@ -116,11 +132,15 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         (None, Some(Err(_))) => "pipeline has mistakes".to_owned(),
         (None, None) => "no pipeline".to_owned(),
     };
+    if matches!(pipeline, Some(Err(_))) && !variants.is_empty() {
+        reasons.push("its pipeline has mistakes".to_owned());
+    }
     let pipeline = pipeline.and_then(Result::ok);
     let (variant, comparability) = first.unzip();
     let comparability = comparability.flatten();
     let dates = entry.dates();
     Ok(Row {
+        exit,
         id: entry.id.clone(),
         launched: dates.launched,
         closed: dates.closed,
@@ -176,6 +196,7 @@ mod tests {
     fn ids_and_states_fit_a_terminal_of_80_columns() {
         let catalog = prep_app::Catalog::embedded();
         let row = |entry: &CatalogEntry| Row {
+            exit: Exit::Success,
             id: entry.id.clone(),
             name: Some("A name that takes its room".into()),
             sets: entry.sets(),

@@ -1,5 +1,7 @@
 //! `prep remote push | pull | key | jobs`: shares results between machines.
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use prep_app::{JobPlan, PushResult, kubernetes, remote_of, slurm};
 use prep_core::units;
@@ -9,7 +11,7 @@ use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::global::at_least_one;
-use crate::options::{OutputArg, PreparationArgs};
+use crate::options::{OutputArg, PreparationArgs, SourceArg};
 use crate::output::progress::state::TransferDisplay;
 use crate::output::summary;
 use crate::output::table::PrintedTable;
@@ -355,6 +357,8 @@ struct Common {
     selection: Selection,
     #[command(flatten)]
     remote: RemoteArgs,
+    #[command(flatten)]
+    source: SourceArg,
     /// Number of simultaneous downloads; more are not faster on Kaggle
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     downloads: usize,
@@ -399,10 +403,13 @@ impl JobsArgs {
                 common,
                 image,
                 claim,
-            } => (
-                kubernetes(&common.plan(session)?, image, claim),
-                &common.output,
-            ),
+            } => {
+                let plan = common.plan(session)?;
+                if !common.no_check {
+                    require_no_local_files(session, &plan)?;
+                }
+                (kubernetes(&plan, image, claim), &common.output)
+            }
         };
         output.write(session, &text)?;
         Ok(Exit::Success)
@@ -427,12 +434,16 @@ impl Common {
         }
         let address = prep_remote::Address::parse(&url.0)?;
         let largest = ids.iter().filter_map(|id| catalog.find(id)?.size()).max();
+        let absolute =
+            |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let has_memory_setting = session.places.origin("memory") != "default";
         Ok(JobPlan {
             ids,
             // The address contains no secrets. The jobs find credentials on the machines on which they run.
             remote: address.without_secrets(),
-            data_dir: session.settings.data_dir.clone(),
+            data_dir: absolute(&session.settings.data_dir),
+            pipelines: session.settings.pipelines.as_deref().map(absolute),
+            source: self.source.or_setting(session).map(absolute),
             downloads: self.downloads,
             workers: self.workers,
             processors: self.processors,
@@ -444,6 +455,29 @@ impl Common {
             disk: largest.unwrap_or(0),
             hours: self.hours,
         })
+    }
+}
+
+/// Checks that the jobs need no files of this machine, because pods see only the volume of the data directory.
+fn require_no_local_files(session: &CliSession, plan: &JobPlan) -> Result<(), CliError> {
+    let catalog = session.catalog()?;
+    let is_own = |id: &String| {
+        catalog
+            .find(id)
+            .is_some_and(|entry| entry.directory.is_some())
+    };
+    let pipelines = plan
+        .pipelines
+        .as_ref()
+        .filter(|_| plan.ids.iter().any(is_own));
+    let needed = [("pipelines", pipelines), ("source", plan.source.as_ref())];
+    match needed.iter().find_map(|(key, dir)| Some((key, (*dir)?))) {
+        None => Ok(()),
+        Some((key, dir)) => Err(CliError::usage(format!("pods cannot read {}", dir.display()))
+            .help(format!(
+                "copy it into the volume of the data directory, set `{key} = \"/data/...\"` in the prep.toml of the secret \
+                 prep-config, and use --no-check"
+            ))),
     }
 }
 

@@ -39,7 +39,7 @@ pub struct SummarizeArgs {
     )]
     reports: Vec<PathBuf>,
     /// Name of the experiment
-    #[arg(long, value_name = "NAME", default_value = "experiment")]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
     /// A CSV of experiment_id,run_group, in place of reports
     #[arg(long, value_name = "TABLE.csv")]
@@ -81,6 +81,12 @@ pub struct SummarizeArgs {
     )]
     format: Format,
 }
+
+const DEFAULT_NAME: &str = "experiment";
+
+/// Options for reports that have fewer competitions than a set.
+const HELP_INCOMPLETE: &str = "--per-competition shows the figures of the competitions that have runs, --pad-missing counts missing runs as \
+                               failed, and --set FILE uses your own list of competitions";
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TakeArg {
@@ -225,22 +231,33 @@ impl SummarizeArgs {
     fn complete(&self, session: &CliSession, found: &[Experiment]) -> Exit {
         let mut exit = Exit::Success;
         for experiment in found {
+            // A default name means nothing to the user.
+            let label = match self.groups.is_none() && experiment.name == DEFAULT_NAME {
+                true => String::new(),
+                false => format!("{}: ", experiment.name),
+            };
             let has_no_figures = experiment.sets.iter().all(|(_, figures)| figures.is_err());
             for (set, figures) in &experiment.sets {
                 let error = match figures {
                     Ok(figures) => {
                         if let Some(left_out) = &figures.left_out {
                             let text = why_no_more(figures.seeds, left_out);
-                            let text = format!("{}: `{set}` has {text}", experiment.name);
+                            let text = format!("{label}`{set}` has {text}");
                             session.printer.warning(text);
                         }
                         continue;
                     }
                     Err(error) => error,
                 };
-                let text = format!("{}: no figures for `{set}`: {error}", experiment.name);
+                let text = format!("{label}no figures for `{set}`: {error}");
                 if has_no_figures || !self.set.is_empty() {
-                    session.printer.error(&CliError::new(Exit::Input, text));
+                    let error = CliError::new(Exit::Input, text);
+                    // One help for all sets.
+                    let error = match exit {
+                        Exit::Success => error.help(HELP_INCOMPLETE),
+                        _ => error,
+                    };
+                    session.printer.error(&error);
                     exit = Exit::Input;
                 } else {
                     session.printer.message(text);

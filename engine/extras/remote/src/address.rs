@@ -27,9 +27,11 @@ use object_store::path::Path;
 use object_store::{
     BackoffConfig, ClientOptions, CredentialProvider, ObjectStore, ObjectStoreScheme, RetryConfig,
 };
+use prep_cache::Unwritable;
 use url::Url;
 
 use crate::error::{NoCredentials, RemoteError};
+use crate::layout::MAX_DEPTH;
 
 /// Settings and credentials of cloud stores: environment variables by name, for example `AWS_SECRET_ACCESS_KEY`. The
 /// values are never printed.
@@ -82,13 +84,19 @@ impl Address {
     /// # Errors
     /// If the text is not a URL or its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
+        // Secrets may follow these characters, so the rest of the text is not shown.
+        let shown = text.split(['?', '@']).next().unwrap_or_default();
         let wrong = |cause: &str| RemoteError::Address {
-            // Secrets may follow these characters, so the rest of the text is not shown.
-            remote: text.split(['?', '@']).next().unwrap_or_default().to_owned(),
+            remote: shown.to_owned(),
             cause: cause.to_owned(),
         };
-        let url = Url::parse(text).map_err(|_| {
-            wrong("not an address; use one such as s3://bucket/prefix or file:///directory")
+        let url = Url::parse(text).map_err(|_| match text.starts_with('/') {
+            true => wrong(&format!(
+                "not an address; for a directory, write file://{shown}"
+            )),
+            false => {
+                wrong("not an address; use one such as s3://bucket/prefix or file:///directory")
+            }
         })?;
         if ObjectStoreScheme::parse(&url).is_err() || url.scheme() == "memory" {
             return Err(wrong(
@@ -107,6 +115,16 @@ impl Address {
         url.set_query(None);
         url.set_fragment(None);
         url.to_string()
+    }
+
+    /// Returns the directories of a remote in a directory that this user cannot write. Empty for other remotes.
+    pub fn unwritable(&self) -> Unwritable {
+        let mut found = Unwritable::default();
+        // Only addresses of directories have paths.
+        if let Ok(directory) = self.0.to_file_path() {
+            found.examine_directories(&directory, MAX_DEPTH);
+        }
+        found
     }
 
     /// Returns whether the remote can only be read.
@@ -259,6 +277,8 @@ mod tests {
             assert_eq!(address.without_secrets(), shown);
             assert_eq!(format!("{address:?}"), shown);
         }
+        let error = Address::parse("/mnt/prep").unwrap_err().to_string();
+        assert!(error.ends_with("write file:///mnt/prep"), "{error}");
         let error = Address::parse("ftp://host/x?password=pw").unwrap_err();
         assert!(!error.to_string().contains("pw"), "{error}");
         let named = CloudCredentials::new([("AWS_SECRET_ACCESS_KEY".to_owned(), "pw".to_owned())]);

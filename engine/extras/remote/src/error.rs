@@ -6,7 +6,10 @@
 use std::io::ErrorKind;
 
 use object_store::client::{HttpError, HttpErrorKind};
+use prep_cache::ownership;
 use prep_core::Remedy;
+
+use crate::address::Address;
 
 /// The reason why a remote operation failed. `remote` is the remote's address without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +34,14 @@ pub enum RemoteError {
     /// The credentials do not permit writing, or the remote cannot be written.
     #[error("the remote {remote} may only be read")]
     ReadOnly { remote: String },
+
+    /// The remote is a directory, and this user cannot write a part of it.
+    #[error("the remote {remote} cannot be written: {owner}")]
+    Unwritable {
+        remote: String,
+        /// The owner and the mode of a directory that cannot be written.
+        owner: String,
+    },
 
     /// A write needs a signing key.
     #[error("no result is sent to the remote {remote}, because there is no signing key")]
@@ -71,6 +82,10 @@ impl RemoteError {
             RemoteError::Unreachable { .. } => "check the network and the address",
             RemoteError::Full { .. } => "free space in the remote, or raise its quota",
             RemoteError::ReadOnly { .. } => "use credentials that may write",
+            RemoteError::Unwritable { .. } => {
+                "change its owner or mode. If several users write to the remote, each needs the setting `shared` or the umask 002, \
+                 and the directory needs their group and its setgid bit"
+            }
             RemoteError::NoKey { .. } => return Some(Remedy::ChooseKey),
             RemoteError::Clock { .. } => "set the clock (NTP)",
             RemoteError::NoBucket { .. } => "create it, or correct the address",
@@ -96,7 +111,10 @@ impl RemoteError {
     pub(crate) fn is_about_writing(&self) -> bool {
         matches!(
             self,
-            RemoteError::Full { .. } | RemoteError::ReadOnly { .. } | RemoteError::NoKey { .. }
+            RemoteError::Full { .. }
+                | RemoteError::ReadOnly { .. }
+                | RemoteError::Unwritable { .. }
+                | RemoteError::NoKey { .. }
         )
     }
 }
@@ -280,7 +298,7 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
             RemoteError::Full { remote }
         }
         (Some(ErrorKind::ReadOnlyFilesystem), _) => RemoteError::ReadOnly { remote },
-        (Some(ErrorKind::PermissionDenied), None) if writing => RemoteError::ReadOnly { remote },
+        (Some(ErrorKind::PermissionDenied), None) if writing => unwritable(remote),
         (Some(ErrorKind::PermissionDenied), None) => RemoteError::Refused { remote },
         (Some(ErrorKind::TimedOut), _) | (_, Some(HttpErrorKind::Timeout)) => {
             RemoteError::Overloaded { remote }
@@ -307,6 +325,17 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
             ),
         ) => RemoteError::Unreachable { remote },
         _ => RemoteError::failed(&remote, "unknown response"),
+    }
+}
+
+/// Returns the error for a write that the system denied. For a remote in a directory, it names the owner of what cannot be
+/// written.
+fn unwritable(remote: String) -> RemoteError {
+    let found = Address::parse(&remote).map(|address| address.unwritable());
+    let owner = found.ok().and_then(|found| ownership(&found.first?));
+    match owner {
+        Some(owner) => RemoteError::Unwritable { remote, owner },
+        None => RemoteError::ReadOnly { remote },
     }
 }
 

@@ -16,6 +16,9 @@ use std::ops::Range;
 
 use prep_cache::Digest;
 
+/// The depth of the directories in a remote: `private/v1/objects/ab`.
+pub const MAX_DEPTH: usize = 4;
+
 /// The users who may read an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Area {

@@ -269,8 +269,11 @@ impl Inner {
     /// Reports that a record is not trusted.
     pub(crate) fn report_rejection(&self, what: &str, rejected: &Rejection) {
         let remedy = match rejected {
-            Rejection::UntrustedKey(_) | Rejection::OutOfScope { .. } | Rejection::Expired(_) => {
-                Some(Remedy::TrustKey)
+            Rejection::UntrustedKey(key) => Some(Remedy::TrustKey {
+                key: Some(key.to_string()),
+            }),
+            Rejection::OutOfScope { .. } | Rejection::Expired(_) => {
+                Some(Remedy::TrustKey { key: None })
             }
             Rejection::OtherRemote(_) => Some(Remedy::NameSameRemote),
             Rejection::Outdated { .. } => Some(Remedy::SendAgain),

@@ -10,7 +10,7 @@ pub enum CsvError {
     /// A row has more fields than the previous rows.
     #[error(
         "row {row} (byte {offset}) has {found} fields, but the rows before it have {expected}; \
-         quote fields that contain the delimiter, or remove an extra line break"
+         quote fields that contain the delimiter (also numbers with a decimal comma), or remove an extra line break"
     )]
     TooManyFields {
         /// The row, counted from 1.

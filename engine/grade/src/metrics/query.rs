@@ -57,7 +57,7 @@ pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition 
     details: "The query reads the tables `answers` and `submission` after the rules have passed, with their rows in the \
               order that the rules gave them. Its result must be one row with one finite number. A column has the type \
               that pandas infers: boolean, integer, number or, for all others, text; a missing cell is NULL. The \
-              language is that of [queries](language.md), so the same tables always give the same number. With \
+              language is that of [queries](functions.md), so the same tables always give the same number. With \
               `metric: { sql: QUERY, direction: ... }`, the direction is part of the metric; outside of \
               `weighted_sum`, it must be given there or in `grade`. If the query fails for a submission, the \
               submission has no score, and the message names the query: rules must reject what the query cannot \

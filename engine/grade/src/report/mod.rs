@@ -19,7 +19,7 @@ use prep_formats::json::WriteOptions;
 use serde_json::Value;
 
 use crate::grader::GradeOutcome;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::report::medals::{Leaderboard, Medals, Thresholds};
 
 pub use prep_formats::json::{JsonObject, JsonValue};
@@ -152,8 +152,8 @@ pub struct GradedSubmission<'a> {
     pub competition_id: &'a str,
     /// The submission's path, as the caller passed it.
     pub path: &'a str,
-    /// `None` if there was no submission.
-    pub outcome: Option<GradeOutcome>,
+    /// The score, or why there is none. Without a file, the kind of the reason is [`RefusalKind::NoSubmission`].
+    pub outcome: GradeOutcome,
     /// The competition's leaderboard, if it has one.
     pub leaderboard: Option<&'a Leaderboard>,
     /// The data that the submission was graded on.
@@ -165,13 +165,12 @@ pub struct GradedSubmission<'a> {
 impl CompetitionReport {
     /// Creates the report about a graded submission, without digests.
     pub fn new(graded: GradedSubmission<'_>) -> Self {
-        let submission_exists = graded.outcome.is_some();
         let leaderboard = graded.leaderboard;
         let (score, reason) = match graded.outcome {
-            Some(GradeOutcome::Score { rounded, .. }) => (Some(rounded), None),
-            Some(GradeOutcome::Invalid(refusal)) => (None, Some(refusal)),
-            None => (None, None),
+            GradeOutcome::Score { rounded, .. } => (Some(rounded), None),
+            GradeOutcome::Invalid(refusal) => (None, Some(refusal)),
         };
+        let is_missing = |refusal: &Refusal| refusal.kind == RefusalKind::NoSubmission;
         CompetitionReport {
             competition_id: graded.competition_id.to_owned(),
             score,
@@ -180,7 +179,7 @@ impl CompetitionReport {
                 .zip(leaderboard)
                 .map(|(score, leaderboard)| leaderboard.medals(score))
                 .unwrap_or_default(),
-            submission_exists,
+            submission_exists: !reason.as_ref().is_some_and(is_missing),
             is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
             created_at: graded.graded_at,
             submission_path: graded.path.to_owned(),
@@ -209,18 +208,7 @@ impl CompetitionReport {
     /// Returns the report as JSON.
     pub fn to_json(&self) -> JsonObject {
         let threshold = |of: fn(Thresholds) -> f64| self.thresholds.map(of).into();
-        let reason: Option<JsonObject> = match (&self.reason, self.submission_exists) {
-            (Some(refusal), _) => Some(refusal_json(refusal)),
-            (None, true) => None,
-            (None, false) => {
-                let message = "the file does not exist, or its name does not end in .csv";
-                let pairs = [
-                    ("kind", "no_submission".into()),
-                    ("message", message.into()),
-                ];
-                Some(pairs.into_iter().collect())
-            }
-        };
+        let reason = self.reason.as_ref().map(refusal_json);
         let obstacles = self.not_comparable_because().into_iter();
         let obstacles: Vec<JsonValue> = obstacles.map(JsonValue::from).collect();
         JsonObject::from_iter([

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use prep_spec::words::{KeyType, SectionKey};
 use prep_spec::{joined, nearest};
 use serde_json::{Map, Value};
 
@@ -112,13 +113,26 @@ fn full(
                 .map(|parameter| parameter.name)
                 .collect();
             known_keys(given, path, "parameter", &names, faults);
+            for (name, value) in given {
+                let parameter = definition.parameters.iter().find(|one| one.name == name);
+                if let Some(fault) =
+                    parameter.and_then(|parameter| mismatch(parameter, value, &path.key(name)))
+                {
+                    faults.report(fault);
+                }
+            }
             map.clone_from(given);
         }
         (Some(value), Some(short)) => {
+            let parameter = definition.parameters.iter().find(|one| one.name == short);
+            if let Some(fault) = parameter.and_then(|parameter| mismatch(parameter, value, path)) {
+                faults.report(fault);
+            }
             map.insert(short.to_owned(), value.clone());
         }
         (Some(value), None) => {
-            faults.report(shape(path, "a map of parameters", value));
+            let example = format!("for example `{}`", all_required(definition, value));
+            faults.report(shape(path, "a mapping of parameters", value).example(example));
             return None;
         }
     }
@@ -129,10 +143,67 @@ fn full(
                 .iter()
                 .any(|fault| fault.suggests(parameter.name))
         {
-            faults.report(missing(path, parameter.name));
+            let example = format!("for example `{}: {}`", parameter.name, example(parameter));
+            faults.report(missing(path, parameter.name).example(example));
         }
     }
     (faults.0.len() == before).then_some(Value::Object(map))
+}
+
+/// Returns the error for a value that does not have the parameter's type. Types whose values have several forms are checked when
+/// the rule or metric reads them.
+fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<GradeSpecError> {
+    let word = |known: Vec<&'static str>| {
+        let found = value.as_str().unwrap_or_default();
+        let fault = || GradeSpecError {
+            suggestion: nearest(found, known.iter().copied()).map(str::to_owned),
+            ..shape(path, &format!("one of `{}`", known.join("`, `")), value)
+        };
+        (!known.contains(&found)).then(fault)
+    };
+    let expected = match &parameter.value {
+        _ if value.is_null() => return None,
+        KeyType::Choice(words) => return word(words.to_vec()),
+        KeyType::Word(words) => return word(words.iter().map(|word| word.name).collect()),
+        KeyType::Number if !value.is_number() => "a number",
+        KeyType::Natural if !value.is_u64() => "an integer that is not negative",
+        KeyType::Boolean if !value.is_boolean() => "`true` or `false`",
+        KeyType::Column if !value.is_string() => "the name of a column",
+        _ => return None,
+    };
+    Some(shape(path, expected, value))
+}
+
+/// Returns an example of a parameter's value.
+fn example(parameter: &SectionKey) -> String {
+    match &parameter.value {
+        _ if !parameter.example.is_empty() => parameter.example.to_owned(),
+        KeyType::Choice(words) => words.first().copied().unwrap_or_default().to_owned(),
+        KeyType::Word(words) => words.first().map_or("", |word| word.name).to_owned(),
+        KeyType::Number | KeyType::Operand => "0.5".to_owned(),
+        KeyType::Numbers => "[0.5, 1]".to_owned(),
+        KeyType::Natural => "3".to_owned(),
+        KeyType::Boolean => "true".to_owned(),
+        KeyType::Strings | KeyType::Texts | KeyType::Names => "[a, b]".to_owned(),
+        _ => "NAME".to_owned(),
+    }
+}
+
+/// Returns all required parameters as a mapping. A text that was written in place of the mapping is probably a column.
+fn all_required(definition: &Definition, written: &Value) -> String {
+    let is_column = |one: &&SectionKey| matches!(one.value, KeyType::Column | KeyType::Selection);
+    let column = definition.parameters.iter().find(is_column);
+    let column = column.filter(|one| !one.required && written.is_string());
+    let required = definition.parameters.iter().filter(|one| one.required);
+    let parameters = required.chain(column).map(|parameter| {
+        let value = match (&parameter.value, written) {
+            (KeyType::Column | KeyType::Selection, Value::String(column)) => column.clone(),
+            _ => example(parameter),
+        };
+        format!("{}: {value}", parameter.name)
+    });
+    let parameters: Vec<String> = parameters.collect();
+    format!("{}: {{ {} }}", definition.name, parameters.join(", "))
 }
 
 /// Whether the map is `{ all_except: ... }`, which is a value of the shorthand parameter and not a map of parameters.
@@ -182,7 +253,7 @@ pub(crate) fn shape(path: &KeyPath, expected: &str, found: &Value) -> GradeSpecE
         Value::Number(value) => format!("`{value}`"),
         Value::String(value) => format!("`{value}`"),
         Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "a map".to_owned(),
+        Value::Object(_) => "a mapping".to_owned(),
     };
     let problem = Problem::Shape {
         expected: expected.to_owned(),
@@ -247,6 +318,8 @@ pub struct GradeSpecError {
     pub problem: Problem,
     /// A known name with a similar spelling.
     pub suggestion: Option<String>,
+    /// How to write it, if there is no similar name.
+    pub example: Option<String>,
 }
 
 impl GradeSpecError {
@@ -255,6 +328,16 @@ impl GradeSpecError {
             path: path.clone(),
             problem,
             suggestion: None,
+            example: None,
+        }
+    }
+
+    /// Adds an example of a correct text.
+    #[must_use]
+    pub(crate) fn example(self, example: impl Into<String>) -> Self {
+        GradeSpecError {
+            example: Some(example.into()),
+            ..self
         }
     }
 
@@ -262,6 +345,9 @@ impl GradeSpecError {
     pub fn help(&self) -> Option<String> {
         if let Some(name) = &self.suggestion {
             return Some(format!("did you mean `{name}`?"));
+        }
+        if self.example.is_some() {
+            return self.example.clone();
         }
         match &self.problem {
             Problem::Unknown {

@@ -55,7 +55,7 @@ pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
     let mut faults = Faults::default();
     let map = section
         .as_object()
-        .ok_or_else(|| shape(&root, "a map", section));
+        .ok_or_else(|| shape(&root, "a mapping", section));
     let spec = faults
         .keep(map)
         .and_then(|map| read(map, &root, &mut faults));
@@ -93,7 +93,8 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
                 .map(|value| (value, path.key("direction")));
             direction = of_metric.or(direction);
             if direction.is_none() {
-                faults.report(missing(&path, "direction"));
+                let help = "for example `direction: higher_is_better`, or `lower_is_better`";
+                faults.report(missing(&path, "direction").example(help));
             }
             read_metric(&Value::Object(query), &path, faults)
         }
@@ -101,7 +102,8 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
         None => {
             // If a mistyped key was reported with the suggestion `metric`, do not also report `metric` as missing.
             if !faults.suggest("metric") {
-                faults.report(missing(root, "metric"));
+                let help = "for example `metric: { accuracy: label }`";
+                faults.report(missing(root, "metric").example(help));
             }
             None
         }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use prep_formats::pandas::{CsvError, FileContent, Frame, ReadOptions, ScannedFrame};
 
-use crate::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind, count};
 
 /// Maximum size of a file in bytes: 4 GiB, several times the largest real submission.
 pub const MAX_BYTES: u64 = 4 << 30;
@@ -35,6 +35,20 @@ pub(crate) fn invalid(error: &CsvError) -> Refusal {
         "the file is not a valid CSV: {}",
         prep_failure::chain(error)
     ))
+}
+
+/// Adds the cause if the rows of a rejected submission have more fields than its header. pandas then drops fields at the left,
+/// so the values are in wrong columns. `shape` has the number of columns and of additional fields.
+pub(crate) fn with_cause(mut refusal: Refusal, (columns, surplus): (usize, usize)) -> Refusal {
+    if surplus > 0 {
+        refusal.message = format!(
+            "{}. The rows have {}, but the header has {columns}: write numbers with a decimal point, not with a comma, and quote texts \
+             with commas",
+            refusal.message,
+            count(columns + surplus, "field"),
+        );
+    }
+    refusal
 }
 
 /// Makes a first pass over a submission.

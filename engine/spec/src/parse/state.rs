@@ -174,6 +174,16 @@ impl ParseState {
         node: &'n YamlNode,
         section: &'static Section,
     ) -> Option<Fields<'n>> {
+        if !matches!(node.kind, Kind::Mapping(_)) {
+            let message = format!(
+                "expected {} as a mapping, found {}",
+                section.name,
+                node.describe()
+            );
+            let found = Diagnostic::error("wrong-type", node.span, message);
+            self.report(found.help(format!("for example `{}`", example_of(section))));
+            return None;
+        }
         let entries = self.keys(node, section.name)?;
         let known = self.known_entries(&entries, node, &[section], section.name);
         Some(self.select(&known, node, section, section.name))
@@ -336,7 +346,12 @@ impl ParseState {
 
     fn wrong_text<T>(&mut self, text: &Spanned<String>, expected: &str) -> Option<T> {
         let message = format!("expected {expected}, found `{}`", text.value);
-        self.error("wrong-type", text.span, message);
+        let found = Diagnostic::error("wrong-type", text.span, message);
+        self.report(match expected {
+            "an integer" => found.help("write digits without quotes, for example `3`"),
+            "a number" => found.help("write it without quotes, for example `0.5`"),
+            _ => found,
+        });
         None
     }
 
@@ -352,6 +367,20 @@ impl ParseState {
             span,
         }
     }
+}
+
+/// Returns a mapping with the required keys of a section, or with its first key if none is required.
+fn example_of(section: &Section) -> String {
+    let required: Vec<&SectionKey> = section.keys.iter().filter(|key| key.required).collect();
+    let keys = match required.is_empty() {
+        true => section.keys.iter().take(1).collect(),
+        false => required,
+    };
+    let keys: Vec<String> = keys
+        .iter()
+        .map(|key| format!("{}: {}", key.name, key.example))
+        .collect();
+    format!("{{ {} }}", keys.join(", "))
 }
 
 /// Returns the span of a mapping's first key, or the span of a node that is not a mapping.

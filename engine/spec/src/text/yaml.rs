@@ -100,9 +100,10 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
                 _ => at,
             };
             let found = Diagnostic::error("yaml-syntax", Span::new(at, at), error.info());
-            match error.info().contains("mapping values") {
-                true => found.help("put a text that contains `: ` in quotes, or write it as a block: `|` and the text on the next lines"),
-                false => found,
+            let mut helps = YAML_HELP.iter();
+            match helps.find(|(words, _)| error.info().to_lowercase().contains(words)) {
+                Some((_, help)) => found.help(*help),
+                None => found,
             }
         })?;
         let span = Span::new(
@@ -164,6 +165,35 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
         kind: Kind::Mapping(Vec::new()),
     }))
 }
+
+/// Words in the messages of the YAML parser, in lower case, each with an action.
+const YAML_HELP: [(&str, &str); 7] = [
+    (
+        "mapping values",
+        "put a text that contains `: ` in quotes, or write it as a block: `|` and the text on the next lines",
+    ),
+    ("tab", "indent with spaces instead of tabs"),
+    (
+        "unexpected character",
+        "put the text in quotes, because no text without quotes begins with this character",
+    ),
+    (
+        "cannot start any token",
+        "put the text in quotes, because no text without quotes begins with this character",
+    ),
+    (
+        "simple key",
+        "write `key: value`, indented like the keys around it",
+    ),
+    (
+        "quoted scalar",
+        "close the quote; inside of single quotes, a quote is written twice",
+    ),
+    (
+        "did not find expected",
+        "indent all keys of a mapping equally, and close each bracket",
+    ),
+];
 
 fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span) -> YamlNode {
     let style = match style {

@@ -431,7 +431,8 @@ fn unknown(name: &str, at: Position) -> QueryError {
         .chain(["one_hot", "multi_hot", "constants"]);
     let near = nearest(name, candidates);
     let help = construct(name).or_else(|| near.map(|near| format!("did you mean `{near}`?")));
-    rejected(at, format!("there is no function `{name}`"), help)
+    let help = help.unwrap_or_else(|| "docs/reference/functions.md lists all functions".to_owned());
+    rejected(at, format!("there is no function `{name}`"), Some(help))
 }
 
 /// Returns the field that describes an argument.

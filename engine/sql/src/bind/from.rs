@@ -285,16 +285,24 @@ impl Binder<'_> {
         let mut conditions = Vec::with_capacity(names.len());
         for name in names {
             let mut sides = Vec::with_capacity(2);
+            let mut texts = Vec::with_capacity(2);
             for scope in &scopes {
                 let found = scope.own(None, name)?;
                 let id = found.ok_or_else(|| super::scope::missing_column(None, name))?;
+                let of_table = |table: &&ScopeTable| table.columns.iter().any(|one| one.id == id);
+                let table = scope.tables.iter().find(of_table);
+                let table = table.and_then(|table| table.name.as_ref());
+                texts.push(match table {
+                    Some(table) => format!("{table}.{}", name.text),
+                    None => name.text.clone(),
+                });
                 sides.push(self.reference(id, name.at));
             }
             let Ok([a, b]) = <[Expr; 2]>::try_from(sides) else {
                 continue;
             };
-            let text = || name.text.clone();
-            let (a, b) = compared((a, b), (&text, &text), "compared")?;
+            let text = |side: usize| texts.get(side).cloned().unwrap_or_default();
+            let (a, b) = compared((a, b), (&|| text(0), &|| text(1)), "compared")?;
             conditions.push(comparison(Operator::Eq, a, b));
         }
         Ok(conditions)

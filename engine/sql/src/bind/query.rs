@@ -53,21 +53,22 @@ impl Binder<'_> {
             Body::Select(select) => self.select(select, &[], parts, outer),
             Body::Query(query) => self.query(query, parts, outer),
             Body::Operation { op, branches, at } => {
+                let tables: Vec<&str> = branches.iter().map(only_table).collect();
                 let branches = branches
                     .iter()
                     .map(|branch| self.body(branch, parts, outer));
                 let mut branches = branches.collect::<Result<Vec<_>, _>>()?;
                 let kind = match op {
-                    SetOperator::UnionAll => return self.union(branches, *at),
+                    SetOperator::UnionAll => return self.union(branches, &tables, *at),
                     SetOperator::Union => {
-                        let (plan, columns) = self.union(branches, *at)?;
+                        let (plan, columns) = self.union(branches, &tables, *at)?;
                         return Ok(self.distinct(plan, columns));
                     }
                     SetOperator::Except => JoinKind::Anti,
                     SetOperator::Intersect => JoinKind::Semi,
                 };
                 match (branches.pop(), branches.pop()) {
-                    (Some(right), Some(left)) => self.matched((left, right), kind, *at),
+                    (Some(right), Some(left)) => self.matched((left, right), kind, &tables, *at),
                     _ => Err(refused(*at, "a set operation has two branches")),
                 }
             }
@@ -75,16 +76,22 @@ impl Binder<'_> {
         }
     }
 
-    fn union(&mut self, branches: Vec<Bound>, at: Position) -> Result<Bound, QueryError> {
+    fn union(
+        &mut self,
+        branches: Vec<Bound>,
+        tables: &[&str],
+        at: Position,
+    ) -> Result<Bound, QueryError> {
         let mut types: Vec<DataType> = Vec::new();
         let mut first: Vec<OutputColumn> = Vec::new();
-        for (_, columns) in &branches {
+        for ((_, columns), table) in branches.iter().zip(tables) {
             if types.is_empty() {
                 types = self.types(columns);
                 first.clone_from(columns);
                 continue;
             }
-            types = self.common_types(&types, &first, columns, at)?;
+            let tables = [tables.first().copied().unwrap_or_default(), *table];
+            types = self.common_types(&types, (&first, columns), tables, at)?;
         }
         let mut inputs = Vec::with_capacity(branches.len());
         let mut by_branch = Vec::with_capacity(branches.len());
@@ -114,12 +121,12 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Returns the types to which the columns of two branches are converted.
+    /// Returns the types to which the columns of two branches are converted. `tables` are the names of their tables.
     fn common_types(
         &self,
         types: &[DataType],
-        first: &[OutputColumn],
-        columns: &[OutputColumn],
+        (first, columns): (&[OutputColumn], &[OutputColumn]),
+        tables: [&str; 2],
         at: Position,
     ) -> Result<Vec<DataType>, QueryError> {
         if types.len() != columns.len() {
@@ -130,19 +137,25 @@ impl Binder<'_> {
             );
             return Err(refused(at, message));
         }
-        let pairs = types.iter().zip(self.types(columns)).zip(first);
+        let pairs = types.iter().zip(self.types(columns));
         pairs
-            .map(|((a, b), column)| {
+            .zip(first.iter().zip(columns))
+            .map(|((a, b), (column, other))| {
                 // Equal types need no conversion, so columns that are only passed on keep theirs.
                 if *a == b {
                     return Ok(b);
                 }
                 common(a, &b).ok_or_else(|| {
                     let classes = (TypeClass::of(a), TypeClass::of(&b));
+                    let named = |table: &str, column: &OutputColumn| match table {
+                        "" => column.name.clone(),
+                        table => format!("{table}.{}", column.name),
+                    };
                     let message = format!(
-                        "column `{}` is {} in one SELECT and {} in another",
-                        column.name,
+                        "`{}` is {} and `{}` is {}: they cannot be combined",
+                        named(tables[0], column),
                         classes.0.name(),
+                        named(tables[1], other),
                         classes.1.name()
                     );
                     rejected(at, message, Some(help(classes.0, classes.1)))
@@ -212,10 +225,13 @@ impl Binder<'_> {
         &mut self,
         ((left, left_columns), (right, right_columns)): (Bound, Bound),
         kind: JoinKind,
+        tables: &[&str],
         at: Position,
     ) -> Result<Bound, QueryError> {
         let types = self.types(&left_columns);
-        let types = self.common_types(&types, &left_columns, &right_columns, at)?;
+        let tables = [0, 1].map(|side| tables.get(side).copied().unwrap_or_default());
+        let columns = (&*left_columns, &*right_columns);
+        let types = self.common_types(&types, columns, tables, at)?;
         let (left, left_ids) = self.with_types(left, &left_columns, &types, canonical);
         let (right, right_ids) = self.with_types(right, &right_columns, &types, canonical);
         let spec = JoinSpec {
@@ -359,5 +375,19 @@ pub(super) fn position(key: &tree::Expr, columns: usize) -> Result<Option<usize>
             key.at,
             format!("there is no column {number}: the query has {columns}"),
         )),
+    }
+}
+
+/// Returns the name of the table if a branch of a set operation reads only one, otherwise an empty text.
+fn only_table(branch: &Body) -> &str {
+    let Body::Select(select) = branch else {
+        return "";
+    };
+    match select.from.as_slice() {
+        [from] if from.joins.is_empty() => match &from.first {
+            tree::Source::Table { name, .. } => &name.text,
+            _ => "",
+        },
+        _ => "",
     }
 }

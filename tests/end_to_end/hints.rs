@@ -1,0 +1,194 @@
+//! Tests that messages about frequent mistakes of new users name the cause and the remedy, and that printed commands work.
+
+use std::fs;
+
+use crate::support::{Harbour, Sandbox};
+
+/// Returns a sandbox with a prepared competition, a valid submission, and files that are no submission.
+fn sandbox() -> Sandbox {
+    let sandbox = Harbour::prepared();
+    let sample = sandbox.prepared(Harbour::ID);
+    let sample = fs::read(sample.join("public/sample_submission.csv")).expect("the sample");
+    sandbox.write("mine.csv", &sample);
+    sandbox.write("mine.zip", &sample);
+    sandbox.write("folder/mine.csv", &sample);
+    let text = String::from_utf8(sample).expect("text");
+    let commas = |line: &str| line.strip_suffix(",0").map(|id| format!("{id},0,5\n"));
+    let rows: String = text.lines().filter_map(commas).collect();
+    sandbox.write("commas.csv", format!("id,docked\n{rows}"));
+    sandbox
+}
+
+#[test]
+fn graded_files_that_are_no_submission_have_the_cause_of_validate() {
+    let sandbox = sandbox();
+    for (file, cause) in [
+        ("none.csv", "Submission file none.csv does not exist"),
+        (
+            "folder",
+            "Submission file folder is a directory or a device, not a file",
+        ),
+        ("mine.zip", "Submission file must be a CSV file"),
+    ] {
+        let graded = sandbox.prep(&["grade", Harbour::ID, file]).code(1);
+        graded.shows(&[cause]);
+        let report = sandbox
+            .prep(&["grade", Harbour::ID, file, "--json"])
+            .code(1);
+        let report = report.competition();
+        assert_eq!(report["reason"]["kind"], "no_submission", "{report}");
+        assert_eq!(report["reason"]["message"], cause, "{report}");
+        assert_eq!(report["submission_exists"], false, "{report}");
+        let validated = sandbox.prep(&["validate", Harbour::ID, file]).code(1);
+        assert_eq!(validated.stdout, format!("Submission invalid! {cause}.\n"));
+    }
+}
+
+#[test]
+fn frequent_mistakes_have_a_remedy() {
+    let sandbox = sandbox();
+    sandbox.pipeline("plain", Harbour::PIPELINE);
+    fs::remove_file(sandbox.path("pipelines/plain/leaderboard.csv")).expect("the leaderboard");
+    sandbox.bundle("plain", &Harbour::bundle(&Harbour::table()));
+    sandbox.run_well("plain");
+    for (arguments, code, parts) in [
+        (
+            &["grade", "mine.csv"][..],
+            2,
+            &["is missing", "prep grade ID mine.csv"][..],
+        ),
+        (&["grade", "nowhere.CSV"], 2, &["prep grade ID nowhere.CSV"]),
+        (
+            &["grade", Harbour::ID, "mine.csv", "--source", "source"],
+            2,
+            &["--source", "needs no bundle"],
+        ),
+        (&["run", "--set", "light"], 2, &["did you mean `lite`?"]),
+        (
+            &["run", Harbour::ID, "--remote", "/mnt/prep"],
+            2,
+            &["for a directory, write file:///mnt/prep"],
+        ),
+    ] {
+        sandbox.prep(arguments).code(code).says(parts);
+    }
+    let commas = sandbox.prep(&["grade", Harbour::ID, "commas.csv"]).code(1);
+    commas.shows(&[
+        "The rows have 3 fields, but the header has 2",
+        "decimal point",
+    ]);
+    // Without a leaderboard, there is no median.
+    let graded = sandbox.prep(&["grade", "plain", "mine.csv"]).code(0);
+    let row = graded.stdout.lines().nth(1).expect("a row");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[2..], ["-", "-", "valid"], "{row}");
+    let graded = sandbox.prep(&["grade", Harbour::ID, "mine.csv"]).code(0);
+    graded.shows(&["bronze  yes"]);
+}
+
+#[test]
+fn a_list_without_any_file_is_an_error_that_names_the_directory() {
+    let sandbox = sandbox();
+    let line = |path: &str| {
+        format!(
+            "{{\"competition_id\": \"{}\", \"submission_path\": \"{path}\"}}\n",
+            Harbour::ID
+        )
+    };
+    let root = sandbox.path("").canonicalize().expect("the sandbox");
+    let place = format!("relative paths begin at {}", root.display());
+    let grade = |list: String| {
+        sandbox.write("list.jsonl", list);
+        sandbox.prep(&["grade", "list.jsonl", "-o", "reports"])
+    };
+    grade(line("gone/a.csv") + &line("gone/b.csv"))
+        .code(4)
+        .says(&["none of 2 files exists", &place, "help: run the command in"]);
+    grade(line("mine.csv") + &line("gone/b.csv"))
+        .code(0)
+        .says(&["1 of 2 files does not exist", &place]);
+    grade(line("/gone/a.csv"))
+        .code(4)
+        .says(&["none of 1 file exists\n"]);
+    // A run without a submission is a result, not a mistake in the list.
+    let null = line("x").replace("\"x\"", "null");
+    let ended = grade(null).code(0);
+    assert!(!ended.stderr.contains("relative paths"), "{}", ended.stderr);
+}
+
+#[test]
+fn an_unreadable_record_does_not_hide_the_list() {
+    let sandbox = sandbox();
+    sandbox.pipeline("second", Harbour::PIPELINE);
+    // A directory cannot be read as a file, also not by root.
+    fs::create_dir_all(sandbox.path("data/second/prepared.json")).expect("a directory");
+    let listed = sandbox.prep(&["list", "harbour", "second"]).code(6);
+    listed.shows(&["prepared v1", "second", "unreadable: "]);
+    let rows = sandbox
+        .prep(&["list", "harbour", "second", "--json"])
+        .code(6)
+        .json();
+    assert_eq!(rows["competitions"][0]["variants"][0], "v1", "{rows}");
+    assert_eq!(rows["competitions"][1]["state"], "unreadable", "{rows}");
+    // A neighbour with mistakes is listed with its state, too.
+    sandbox.pipeline(Harbour::ID, "name: [");
+    let listed = sandbox.prep(&["list", "harbour"]).code(0);
+    listed.shows(&["its pipeline has mistakes"]);
+}
+
+#[test]
+fn summaries_of_a_partial_set_name_the_options_that_help() {
+    let sandbox = Sandbox::new();
+    sandbox.prep(&["demo"]).code(0);
+    let reports = ["summarize", "prep-demo/reports"];
+    let ended = sandbox.prep(&reports).code(4);
+    ended.says(&[
+        "error: no figures for",
+        "--pad-missing",
+        "--per-competition",
+    ]);
+    let ended = sandbox.prep(&reports).code(4);
+    assert_eq!(
+        ended.stderr.matches("--pad-missing").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    sandbox
+        .prep(&[&reports[..], &["--pad-missing"]].concat())
+        .code(0);
+}
+
+/// Runs the commands that the demo prints, in its directory.
+#[test]
+fn the_commands_that_the_demo_prints_work() {
+    let sandbox = Sandbox::new();
+    let printed = sandbox.prep(&["demo"]).code(0).stderr;
+    let commands: Vec<&str> = printed
+        .lines()
+        .filter_map(|line| {
+            line.split_once("cd prep-demo && prep ")
+                .map(|(_, words)| words)
+        })
+        .collect();
+    assert_eq!(commands.len(), 4, "{printed}");
+    for words in commands {
+        let words = words.replace("FILE.csv", "submissions/ID/better.csv");
+        let id = words
+            .split(' ')
+            .find(|word| word.contains("-identification"));
+        let words = words.replace("/ID/", &format!("/{}/", id.unwrap_or_default()));
+        let mut command = sandbox.command(&words.split(' ').collect::<Vec<_>>());
+        // The demo's prep.toml names its directories.
+        command
+            .env_remove("PREP_CACHE_DIR")
+            .env_remove("MLE_BENCH_DATA_DIR");
+        let ended = crate::support::Ended::of(command.current_dir(sandbox.path("prep-demo")));
+        let ended = ended.code(0);
+        if words.starts_with("why") {
+            ended.shows(&["it last ran because"]);
+        } else if words.starts_with("grade submissions") {
+            ended.shows(&["9 runs: 8 valid"]);
+        }
+    }
+}
