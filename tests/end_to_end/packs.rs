@@ -552,6 +552,14 @@ fn directories() -> Vec<Hostile> {
             "has more than",
         ),
         hostile(
+            "long YAML",
+            |sandbox| {
+                sandbox.write("lab/harbour/pipeline.yaml", "#".repeat(2 << 20));
+            },
+            4,
+            "has more than 1.05 MB",
+        ),
+        hostile(
             "deep directories",
             |sandbox| {
                 sandbox.write(&format!("lab/{}x", "d/".repeat(200)), "");

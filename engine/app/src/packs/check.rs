@@ -178,21 +178,11 @@ impl PackChecks<'_> {
         let Some(bundle) = &check.bundle else {
             return Ok(());
         };
-        // Files of sources are searched in the scratch directory of bundles by their names.
-        let source = scratch.join("source");
         let mut links = vec![(format!("{}.zip", bundle_stem(id)), bundle.clone())];
         let (_, further) = further_sources(entry, &pipeline, task, &mut StatedContents::default())?;
-        links.extend(
-            further
-                .into_iter()
-                .filter_map(|one| Some((one.file?, one.path?))),
-        );
-        let failed = |error: std::io::Error| Error::writing("create links in", &source, &error);
-        fs::create_dir(&source).map_err(failed)?;
-        for (name, path) in links {
-            let path = std::path::absolute(path).map_err(failed)?;
-            symlink(path, source.join(name)).map_err(failed)?;
-        }
+        let further = further.into_iter();
+        let further = further.filter_map(|one| Some((format!("sources/{}", one.file?), one.path?)));
+        links.extend(further);
         let settings = &task.settings;
         let limits = [
             (settings.jobs, settings.memory),
@@ -217,7 +207,6 @@ impl PackChecks<'_> {
                     variant: task.options.variant.clone(),
                     download: false,
                     remembered: RememberedOptions {
-                        source: Some(source.clone()),
                         verify: task.options.remembered.verify,
                         ..RememberedOptions::default()
                     },
@@ -225,6 +214,9 @@ impl PackChecks<'_> {
                 },
                 ..task.clone()
             };
+            for (name, path) in &links {
+                link(path, &run.settings.data_dir.join(id).join(name))?;
+            }
             match prepare_once(&run, id, cancel, check)? {
                 Some(data) => found.push((data, run)),
                 None => return Ok(()),
@@ -237,9 +229,21 @@ impl PackChecks<'_> {
         check.is_reproducible = Some(first.digest() == second.digest());
         check.digests = Some(first.clone());
         let settings = run.settings.of_variant(&run.options.variant);
-        check.leaks = Some(leaks(&run.catalog, &settings, id, &[&source])?);
+        check.leaks = Some(leaks(
+            &run.catalog,
+            &settings,
+            id,
+            &[&run.settings.data_dir],
+        )?);
         Ok(())
     }
+}
+
+/// Creates a link to a file that a preparation reads.
+fn link(path: &Path, link: &Path) -> Result<(), Error> {
+    let created = fs::create_dir_all(link.parent().unwrap_or(link));
+    let created = created.and_then(|()| symlink(std::path::absolute(path)?, link));
+    created.map_err(|error| Error::writing("create the link", link, &error))
 }
 
 /// The digests of prepared data, and the record of their publication.
