@@ -492,7 +492,7 @@ mod tests {
         );
         let began = std::time::Instant::now();
         assert!(read_pack("pack.yaml", &text).is_err());
-        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use prep_steps::{Manifest, RememberedOptions};
 use serde::Serialize;
 
 use super::installed_packs;
-use super::lock::{LockComparison, PackLock};
+use super::lock::{LOCK_FILE, LockComparison, PackLock};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::inspect::audit::leaks;
@@ -103,7 +103,7 @@ impl PackChecks<'_> {
         cancel: &Cancel,
         done: &mut dyn FnMut(&PackCheck),
     ) -> Result<Vec<PackCheck>, Error> {
-        let lock = PackLock::read(&self.directory()?, self.pack)?;
+        let lock = PackLock::read(&self.lock_file()?, self.pack)?;
         let parent = self.task.settings.temp_dir();
         fs::create_dir_all(&parent).map_err(|error| Error::writing("create", &parent, &error))?;
         let mut all = Vec::new();
@@ -129,12 +129,14 @@ impl PackChecks<'_> {
         Ok(all)
     }
 
-    /// Returns the text of a `pack.lock` with the digests of these checks.
+    /// Returns the text of `file`, a `pack.lock`, with the digests of these checks. If the file does not exist, other
+    /// competitions keep the digests of the installed pack.
     ///
     /// # Errors
     /// Returns an error if the earlier file is damaged.
     pub fn lock_text(
         &self,
+        file: &Path,
         checks: &[PackCheck],
         key: Option<&SigningKey>,
     ) -> Result<String, Error> {
@@ -143,15 +145,19 @@ impl PackChecks<'_> {
             .filter(|check| check.is_reproducible == Some(true));
         let found = found
             .filter_map(|check| Some((bundle_stem(&check.id).to_owned(), check.digests.clone()?)));
-        let lock = PackLock::read(&self.directory()?, self.pack)?;
+        let lock = match file.exists() {
+            true => PackLock::read(file, self.pack)?,
+            false => PackLock::read(&self.lock_file()?, self.pack)?,
+        };
         Ok(lock.text_with(self.pack, &found.collect(), key))
     }
 
-    fn directory(&self) -> Result<PathBuf, Error> {
+    /// Returns the path of the `pack.lock` of the installed pack.
+    fn lock_file(&self) -> Result<PathBuf, Error> {
         let packs = installed_packs(&self.task.settings)?;
         let found = packs.into_iter().find(|pack| pack.name == self.pack);
         let missing = || Error::request(format!("there is no pack `{}`", self.pack));
-        Ok(found.ok_or_else(missing)?.directory)
+        Ok(found.ok_or_else(missing)?.directory.join(LOCK_FILE))
     }
 
     /// Checks the pipeline, and everything else if the bundle is on this machine.
