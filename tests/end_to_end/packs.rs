@@ -552,6 +552,14 @@ fn directories() -> Vec<Hostile> {
             "has more than",
         ),
         hostile(
+            "long YAML",
+            |sandbox| {
+                sandbox.write("lab/harbour/pipeline.yaml", "#".repeat(2 << 20));
+            },
+            4,
+            "has more than 1.05 MB",
+        ),
+        hostile(
             "deep directories",
             |sandbox| {
                 sandbox.write(&format!("lab/{}x", "d/".repeat(200)), "");
@@ -864,6 +872,12 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         .competition();
     let public = digest["public"]["sha256"].as_str().expect("a digest");
     assert!(lock.contains(public), "{lock}");
+    // Another competition keeps its digests.
+    sandbox.bundle("Quay", &Harbour::bundle(&Harbour::table()));
+    check(&["Quay", "--write", "lab/pack.lock"]).code(0);
+    let lock = fs::read_to_string(sandbox.path("lab/pack.lock")).expect("a lock");
+    assert!(lock.contains("\nQuay v1 ") && lock.contains("\nharbour v1 "));
+    fs::remove_file(sandbox.path("source/Quay.zip")).expect("removed");
     let install = |lock: &str| {
         sandbox.write(&format!("{PACKS}/lab/pack.lock"), lock);
     };

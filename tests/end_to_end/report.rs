@@ -39,7 +39,7 @@ fn page_shows_prepared_and_graded_data_without_network() {
     assert_eq!(told["path"], "r.json.html");
     assert_eq!(
         told["competitions"],
-        serde_json::json!([{ "id": Harbour::ID }])
+        serde_json::json!([{ "id": Harbour::ID, "launched": null, "closed": null }])
     );
     let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
     for part in [

@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use crate::parse::{Fields, ParseState};
 use crate::text::diagnostic::{Diagnostic, Diagnostics, SourceFile};
-use crate::text::suggest::nearest;
 use crate::text::yaml::{self, MappingEntry, YamlNode};
 use crate::variant::variant_of_directory;
 use crate::words::{KeyType, Section, SectionKey, Vocabulary};
@@ -362,7 +361,7 @@ fn sets_of(
             if !competitions.contains_key(&id.value) {
                 let message = format!("the pack has no competition `{}`", id.value);
                 let found = Diagnostic::error("unknown-id", id.span, message);
-                let near = nearest(&id.value, competitions.keys().map(String::as_str));
+                let near = state.near(&id.value, competitions.keys().map(String::as_str));
                 state.report(found.suggest_or(near, "add it to `competitions`"));
             }
             Some(id.value)
@@ -481,6 +480,19 @@ mod tests {
         assert_eq!(pack.sets_of("a").collect::<Vec<_>>(), ["s"]);
         let closed = pack.competitions["a"].closed.clone().unwrap();
         assert!(closed > "2020-01-31".parse().unwrap());
+    }
+
+    #[test]
+    fn the_time_for_suggestions_is_limited() {
+        let ids: Vec<String> = (0..20_000).map(|number| format!("c{number}")).collect();
+        let unknown = ids.join("x, ");
+        let known = ids.join(": {}, ");
+        let text = format!(
+            "name: p\nversion: 1\ncompetitions: {{ {known}: {{}} }}\nsets: {{ s: [{unknown}] }}\n"
+        );
+        let began = std::time::Instant::now();
+        assert!(read_pack("pack.yaml", &text).is_err());
+        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }
 
     #[test]

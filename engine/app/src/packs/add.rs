@@ -22,6 +22,9 @@ use crate::error::{Error, failure_of};
 use crate::export::TemporaryCopy;
 use crate::settings::Settings;
 
+/// Maximum size of `pack.yaml` and of a pipeline, in bytes.
+const MAX_YAML_BYTES: u64 = 1 << 20;
+
 /// Maximum size of all files of a pack, in bytes.
 const MAX_PACK_BYTES: u64 = 256 << 20;
 
@@ -282,7 +285,13 @@ impl Staging {
         let target = self.root.join(path);
         let failed = |error: io::Error| Error::writing("write", &target, &error);
         fs::create_dir_all(target.parent().unwrap_or(&self.root)).map_err(failed)?;
-        let left = MAX_FILE_BYTES.min(MAX_PACK_BYTES.saturating_sub(self.bytes));
+        // A parser needs many times the size of a text.
+        let limit = if path.ends_with(".yaml") {
+            MAX_YAML_BYTES
+        } else {
+            MAX_FILE_BYTES
+        };
+        let left = limit.min(MAX_PACK_BYTES.saturating_sub(self.bytes));
         let mut out = fs::File::create_new(&target).map_err(failed)?;
         let copied = io::copy(&mut content.take(left + 1), &mut out);
         let copied = copied.map_err(|error| {
@@ -290,12 +299,8 @@ impl Staging {
             Error::new(failure_of(&cause), format!("{}: {cause}", Quoted(path)))
         })?;
         if copied > left {
-            let message = match left == MAX_FILE_BYTES {
-                true => format!(
-                    "{} has more than {}",
-                    Quoted(path),
-                    units::bytes(MAX_FILE_BYTES)
-                ),
+            let message = match left == limit {
+                true => format!("{} has more than {}", Quoted(path), units::bytes(limit)),
                 false => format!("the pack has more than {}", units::bytes(MAX_PACK_BYTES)),
             };
             return Err(Error::new(Failure::Input, message)

@@ -18,7 +18,7 @@ use prep_steps::{Manifest, RememberedOptions};
 use serde::Serialize;
 
 use super::installed_packs;
-use super::lock::{LockComparison, PackLock};
+use super::lock::{LOCK_FILE, LockComparison, PackLock};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::inspect::audit::leaks;
@@ -103,7 +103,7 @@ impl PackChecks<'_> {
         cancel: &Cancel,
         done: &mut dyn FnMut(&PackCheck),
     ) -> Result<Vec<PackCheck>, Error> {
-        let lock = PackLock::read(&self.directory()?, self.pack)?;
+        let lock = PackLock::read(&self.lock_file()?, self.pack)?;
         let parent = self.task.settings.temp_dir();
         fs::create_dir_all(&parent).map_err(|error| Error::writing("create", &parent, &error))?;
         let mut all = Vec::new();
@@ -129,12 +129,14 @@ impl PackChecks<'_> {
         Ok(all)
     }
 
-    /// Returns the text of a `pack.lock` with the digests of these checks.
+    /// Returns the text of `file`, a `pack.lock`, with the digests of these checks. If the file does not exist, other
+    /// competitions keep the digests of the installed pack.
     ///
     /// # Errors
     /// Returns an error if the earlier file is damaged.
     pub fn lock_text(
         &self,
+        file: &Path,
         checks: &[PackCheck],
         key: Option<&SigningKey>,
     ) -> Result<String, Error> {
@@ -143,15 +145,19 @@ impl PackChecks<'_> {
             .filter(|check| check.is_reproducible == Some(true));
         let found = found
             .filter_map(|check| Some((bundle_stem(&check.id).to_owned(), check.digests.clone()?)));
-        let lock = PackLock::read(&self.directory()?, self.pack)?;
+        let lock = match file.exists() {
+            true => PackLock::read(file, self.pack)?,
+            false => PackLock::read(&self.lock_file()?, self.pack)?,
+        };
         Ok(lock.text_with(self.pack, &found.collect(), key))
     }
 
-    fn directory(&self) -> Result<PathBuf, Error> {
+    /// Returns the path of the `pack.lock` of the installed pack.
+    fn lock_file(&self) -> Result<PathBuf, Error> {
         let packs = installed_packs(&self.task.settings)?;
         let found = packs.into_iter().find(|pack| pack.name == self.pack);
         let missing = || Error::request(format!("there is no pack `{}`", self.pack));
-        Ok(found.ok_or_else(missing)?.directory)
+        Ok(found.ok_or_else(missing)?.directory.join(LOCK_FILE))
     }
 
     /// Checks the pipeline, and everything else if the bundle is on this machine.
@@ -178,21 +184,11 @@ impl PackChecks<'_> {
         let Some(bundle) = &check.bundle else {
             return Ok(());
         };
-        // Files of sources are searched in the scratch directory of bundles by their names.
-        let source = scratch.join("source");
         let mut links = vec![(format!("{}.zip", bundle_stem(id)), bundle.clone())];
         let (_, further) = further_sources(entry, &pipeline, task, &mut StatedContents::default())?;
-        links.extend(
-            further
-                .into_iter()
-                .filter_map(|one| Some((one.file?, one.path?))),
-        );
-        let failed = |error: std::io::Error| Error::writing("create links in", &source, &error);
-        fs::create_dir(&source).map_err(failed)?;
-        for (name, path) in links {
-            let path = std::path::absolute(path).map_err(failed)?;
-            symlink(path, source.join(name)).map_err(failed)?;
-        }
+        let further = further.into_iter();
+        let further = further.filter_map(|one| Some((format!("sources/{}", one.file?), one.path?)));
+        links.extend(further);
         let settings = &task.settings;
         let limits = [
             (settings.jobs, settings.memory),
@@ -217,7 +213,6 @@ impl PackChecks<'_> {
                     variant: task.options.variant.clone(),
                     download: false,
                     remembered: RememberedOptions {
-                        source: Some(source.clone()),
                         verify: task.options.remembered.verify,
                         ..RememberedOptions::default()
                     },
@@ -225,6 +220,9 @@ impl PackChecks<'_> {
                 },
                 ..task.clone()
             };
+            for (name, path) in &links {
+                link(path, &run.settings.data_dir.join(id).join(name))?;
+            }
             match prepare_once(&run, id, cancel, check)? {
                 Some(data) => found.push((data, run)),
                 None => return Ok(()),
@@ -237,9 +235,21 @@ impl PackChecks<'_> {
         check.is_reproducible = Some(first.digest() == second.digest());
         check.digests = Some(first.clone());
         let settings = run.settings.of_variant(&run.options.variant);
-        check.leaks = Some(leaks(&run.catalog, &settings, id, &[&source])?);
+        check.leaks = Some(leaks(
+            &run.catalog,
+            &settings,
+            id,
+            &[&run.settings.data_dir],
+        )?);
         Ok(())
     }
+}
+
+/// Creates a link to a file that a preparation reads.
+fn link(path: &Path, link: &Path) -> Result<(), Error> {
+    let created = fs::create_dir_all(link.parent().unwrap_or(link));
+    let created = created.and_then(|()| symlink(std::path::absolute(path)?, link));
+    created.map_err(|error| Error::writing("create the link", link, &error))
 }
 
 /// The digests of prepared data, and the record of their publication.

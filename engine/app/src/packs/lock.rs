@@ -44,16 +44,15 @@ pub struct LockComparison {
 }
 
 impl PackLock {
-    /// Reads the file in the directory of a pack. Returns an empty lock if it does not exist.
+    /// Reads the file at `path`. Returns an empty lock if it does not exist.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, has mistakes, or was changed after it was signed.
-    pub(crate) fn read(directory: &Path, pack: &str) -> Result<PackLock, Error> {
-        let path = directory.join(LOCK_FILE);
+    pub(crate) fn read(path: &Path, pack: &str) -> Result<PackLock, Error> {
         if !path.exists() {
             return Ok(PackLock::default());
         }
-        let text = read_text(&path).map_err(|error| Error::reading("read", &path, &error))?;
+        let text = read_text(path).map_err(|error| Error::reading("read", path, &error))?;
         let wrong = |failure, cause: &dyn std::fmt::Display| {
             Error::new(failure, format!("{}: {cause}", path.display())).help(CORRECT)
         };

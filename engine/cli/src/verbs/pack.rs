@@ -225,7 +225,7 @@ impl CheckArgs {
         let found = checks.run(&ids, &cancel, &mut done)?;
         if let Some(path) = &self.write {
             let key = remote.signing(&session.places)?;
-            let text = checks.lock_text(&found, key.as_ref())?;
+            let text = checks.lock_text(path, &found, key.as_ref())?;
             write_atomically(path, |out| out.write_all(text.as_bytes()))?;
             session.printer.message(match key {
                 Some(key) => format!("{} is signed by {}", path.display(), key.public()),

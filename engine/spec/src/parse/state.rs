@@ -116,10 +116,13 @@ impl ParseState {
         word: &str,
         candidates: impl Iterator<Item = &'a str>,
     ) -> Option<&'a str> {
-        let candidates: Vec<&str> = candidates.collect();
-        let left = self.comparisons_left.get().checked_sub(candidates.len())?;
-        self.comparisons_left.set(left);
-        nearest(word, candidates)
+        let left = self.comparisons_left.get();
+        // One more than the budget shows that it is used up. From then on, no names are collected.
+        let candidates: Vec<&str> = candidates.take(left + 1).collect();
+        let is_affordable = candidates.len() <= left;
+        self.comparisons_left
+            .set(left.saturating_sub(candidates.len()));
+        is_affordable.then(|| nearest(word, candidates))?
     }
 
     pub fn report(&mut self, diagnostic: Diagnostic) {
