@@ -99,8 +99,8 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     findings
 }
 
-/// Depth of the directories in the data directory to which a run writes: `ID/prepared/public`.
-const DATA_DEPTH: usize = 3;
+/// Depth of the directories in the data directory to which a run writes: `PACK/ID/prepared/public`.
+const DATA_DEPTH: usize = 4;
 
 /// Reports directories in the cache or the data directory that another user created, and that this user cannot write.
 fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
@@ -109,7 +109,7 @@ fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
         _ => {
             let mut found = Unwritable::default();
             found.examine_directories(dir, DATA_DEPTH);
-            found.examine(&dir.join(crate::grading::FILE_NAME));
+            found.examine(&dir.join(crate::grading::LOG_FILE));
             found
         }
     };

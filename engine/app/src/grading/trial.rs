@@ -112,6 +112,16 @@ fn grade_all(
     let of_sample = grade(sample);
     if let (GradeOutcome::Invalid(refusal), None) = (&of_sample, stated) {
         let cause = refusal.to_string();
+        let has_column = |name: &str| frame.columns.iter().any(|column| column.name == name);
+        let lacks_column = refusal
+            .column
+            .as_deref()
+            .is_some_and(|name| !has_column(name));
+        // The values of the answers come from the data. For example, all answers of a small test part may be equal.
+        if refusal.kind == RefusalKind::Answers && !lacks_column {
+            let warning = format!("no submission can be compared with the answers: {cause}");
+            return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));
+        }
         return Err(match refusal.kind {
             RefusalKind::Answers => Mistake::Answers(cause),
             RefusalKind::Metric => Mistake::Metric(cause),
@@ -172,5 +182,42 @@ fn outcome(outcome: &GradeOutcome) -> Value {
         GradeOutcome::Invalid(refusal) => {
             json!({ "valid": false, "reason": refusal.to_string() })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Grades a sample submission. Returns the warnings, or the mistake.
+    fn grade(rules: Value, answers: &str, sample: &str) -> Result<String, String> {
+        let grader = Grader::parse(&rules).unwrap();
+        let graded = grade_all(&grader, answers.as_bytes(), sample.as_bytes(), None);
+        match graded {
+            Ok(found) => Ok(found["warnings"].to_string()),
+            Err(Mistake::Answers(cause)) => Err(format!("answers: {cause}")),
+            Err(Mistake::Metric(cause)) => Err(format!("metric: {cause}")),
+            Err(Mistake::Sample(cause)) => Err(format!("sample: {cause}")),
+        }
+    }
+
+    #[test]
+    fn a_mistake_names_the_part_of_the_pipeline_that_causes_it() {
+        let section = |metric: Value| json!({ "rules": [{ "align": "id" }], "metric": metric });
+        let auc = || section(json!({ "roc_auc": "y" }));
+        let good = "id,y\n1,0\n2,1\n";
+        assert_eq!(grade(auc(), good, "id,y\n1,0.5\n2,0.5\n").unwrap(), "[]");
+        let one_class = grade(auc(), "id,y\n1,1\n2,1\n", good).unwrap();
+        assert!(
+            one_class.contains("no submission can be compared"),
+            "{one_class}"
+        );
+        let no_id = grade(auc(), "no,y\n1,0\n2,1\n", good).unwrap_err();
+        assert!(no_id.starts_with("answers:"), "{no_id}");
+        let too_short = grade(auc(), good, "id,y\n1,0.5\n").unwrap_err();
+        assert!(too_short.starts_with("sample:"), "{too_short}");
+        let opposite = json!({ "metric": { "root_mean_squared_error": "y" }, "direction": "higher_is_better" });
+        let opposite = grade(opposite, good, "id,y\n1,9\n2,9\n").unwrap();
+        assert!(opposite.contains("check the `direction`"), "{opposite}");
     }
 }

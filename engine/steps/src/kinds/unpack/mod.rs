@@ -8,7 +8,8 @@
 //!
 //! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
 //! in the bundle. If the bundle contains a directory `x` instead of `x.zip`, because the archive was already unpacked,
-//! the tree is the same. A gzipped file is an archive with one file: `x.csv.gz/x.csv`.
+//! the tree is the same. So it is if the bundle contains the only file of an archive that is named after it: `x.csv` instead of
+//! `x.csv.zip/x.csv`. A gzipped file is an archive with one file: `x.csv.gz/x.csv`.
 //!
 //! If the path of an archive has wildcards (`shards/*.zip`), the tree has the members of all matching archives.
 
@@ -178,11 +179,13 @@ fn matching_archives(
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// Returns the files of the directory that replaces an archive: `x/` for `x.zip`, and the file that replaces a gzipped
-/// one: `x.csv` for `x.csv.gz`. A directory can also have the name of an archive.
+/// Returns the files of the directory that replaces an archive: `x/` for `x.zip`, or the file that replaces an archive or a
+/// gzipped file: `x.csv` for `x.csv.zip` and `x.csv.gz`. A directory can also have the name of an archive.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let mut inside = TreeBuilder::default();
-    if let Some(file) = gzipped_file(path).and_then(|unpacked| tree.find(unpacked)) {
+    let plain = gzipped_file(path).unwrap_or_else(|| without_suffix(path));
+    let plain = tree.find(plain).filter(|_| plain != path);
+    if let Some(file) = plain.filter(|file| !file.is_directory()) {
         let name = file.path().rsplit('/').next().unwrap_or_default();
         inside.push_file(&format!("{path}/{}", split_source(name).1), file);
         return Some(inside);
