@@ -87,6 +87,7 @@ fn parse_named<'a>(
                 let problem = Problem::Shape {
                     expected: "one name with its parameters".to_owned(),
                     found,
+                    example: None,
                 };
                 Err(GradeSpecError::new(path, problem))
             }
@@ -226,7 +227,8 @@ pub(crate) fn known_keys(
 }
 
 pub(crate) fn missing(path: &KeyPath, key: &'static str) -> GradeSpecError {
-    GradeSpecError::new(path, Problem::Missing { key })
+    let example = None;
+    GradeSpecError::new(path, Problem::Missing { key, example })
 }
 
 pub(crate) fn unknown(
@@ -258,6 +260,7 @@ pub(crate) fn shape(path: &KeyPath, expected: &str, found: &Value) -> GradeSpecE
     let problem = Problem::Shape {
         expected: expected.to_owned(),
         found,
+        example: None,
     };
     GradeSpecError::new(path, problem)
 }
@@ -318,8 +321,6 @@ pub struct GradeSpecError {
     pub problem: Problem,
     /// A known name with a similar spelling.
     pub suggestion: Option<String>,
-    /// How to write it, if there is no similar name.
-    pub example: Option<String>,
 }
 
 impl GradeSpecError {
@@ -328,17 +329,17 @@ impl GradeSpecError {
             path: path.clone(),
             problem,
             suggestion: None,
-            example: None,
         }
     }
 
-    /// Adds an example of a correct text.
+    /// Adds an example of a correct text, if a key is missing or has the wrong type.
     #[must_use]
-    pub(crate) fn example(self, example: impl Into<String>) -> Self {
-        GradeSpecError {
-            example: Some(example.into()),
-            ..self
+    pub(crate) fn example(mut self, text: impl Into<Box<str>>) -> Self {
+        if let Problem::Missing { example, .. } | Problem::Shape { example, .. } = &mut self.problem
+        {
+            *example = Some(text.into());
         }
+        self
     }
 
     /// Returns the help for the error: the similar name, or otherwise all known names. `None` for other errors.
@@ -346,10 +347,10 @@ impl GradeSpecError {
         if let Some(name) = &self.suggestion {
             return Some(format!("did you mean `{name}`?"));
         }
-        if self.example.is_some() {
-            return self.example.clone();
-        }
         match &self.problem {
+            Problem::Missing { example, .. } | Problem::Shape { example, .. } => {
+                example.as_deref().map(str::to_owned)
+            }
             Problem::Unknown {
                 category, known, ..
             } if !known.is_empty() => Some(format!("the {category}s are `{}`", known.join("`, `"))),
@@ -390,10 +391,17 @@ pub enum Problem {
     },
     /// A required key is missing.
     #[error("`{key}` is missing")]
-    Missing { key: &'static str },
+    Missing {
+        key: &'static str,
+        example: Option<Box<str>>,
+    },
     /// A value has an unexpected type.
     #[error("expected {expected}, found {found}")]
-    Shape { expected: String, found: String },
+    Shape {
+        expected: String,
+        found: String,
+        example: Option<Box<str>>,
+    },
     /// A value is not valid.
     #[error("{0}")]
     Value(String),
