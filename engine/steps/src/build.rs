@@ -574,14 +574,10 @@ impl Builder<'_> {
             true => format!("# {}", self.pipeline.name),
             false => self.options.description.to_owned(),
         };
-        let metric = self.options.metric.clone();
         let step = Description {
             prose,
             is_complete,
-            metric: metric.map(|metric| match metric_parameters(self.pipeline) {
-                Some(parameters) => format!("{metric} Parameters: {parameters}."),
-                None => metric,
-            }),
+            metric: self.options.metric.clone(),
             outputs: public,
             sample,
         };
@@ -710,22 +706,6 @@ fn containing_archive(path: &str) -> &str {
 /// because the names of inputs must be unique.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
-}
-
-/// Returns the parameters of the metric as in the pipeline, for example "`column: label`, `k: 3`". `None` for a metric without
-/// named parameters, and for queries, which are their author's.
-fn metric_parameters(pipeline: &Pipeline) -> Option<String> {
-    let metric = pipeline.grade.as_ref()?.value.rules.get("metric")?;
-    let (name, parameters) = metric.as_object()?.iter().next()?;
-    let parameters = parameters.as_object().filter(|_| name != "sql")?;
-    let shown = |value: &serde_json::Value| match value.as_str() {
-        Some(text) => text.to_owned(),
-        None => value.to_string(),
-    };
-    let parameters = parameters.iter();
-    let parameters = parameters.map(|(key, value)| format!("`{key}: {}`", shown(value)));
-    let parameters: Vec<String> = parameters.collect();
-    (!parameters.is_empty()).then(|| parameters.join(", "))
 }
 
 #[cfg(test)]

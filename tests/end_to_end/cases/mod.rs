@@ -1,5 +1,5 @@
-//! Recorded cases: `tests/cases/ID/NAME` has a bundle, submissions, and upstream's files and scores for them. Those of the
-//! pack `packs/PACK` are in `tests/cases/PACK`.
+//! Recorded cases: `tests/cases/ID/NAME` has a bundle, submissions, and upstream's files and scores for them. The cases
+//! of the pack `packs/PACK` are in `tests/cases/PACK`.
 //!
 //! One command prepares all cases with the same name, and a second command grades all their submissions.
 
