@@ -4,14 +4,14 @@ use std::fs;
 
 use crate::support::{Harbour, Sandbox};
 
-/// Returns a sandbox with a prepared competition, a valid submission, and other files.
+/// Returns a sandbox with a prepared competition, a valid submission, and files that cannot be graded.
 fn sandbox() -> Sandbox {
     let sandbox = Harbour::prepared();
     let sample = sandbox.prepared(Harbour::ID);
     let sample = fs::read(sample.join("public/sample_submission.csv")).expect("the sample");
     sandbox.write("mine.csv", &sample);
     sandbox.write("mine.zip", &sample);
-    sandbox.write("directory/mine.csv", &sample);
+    sandbox.write("inner/mine.csv", &sample);
     let text = String::from_utf8(sample).expect("text");
     let commas = |line: &str| line.strip_suffix(",0").map(|id| format!("{id},0,5\n"));
     let rows: String = text.lines().filter_map(commas).collect();
@@ -20,13 +20,13 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn graded_files_of_other_kinds_have_the_cause_of_validate() {
+fn graded_files_that_are_no_submission_have_the_cause_of_validate() {
     let sandbox = sandbox();
     for (file, cause) in [
         ("none.csv", "Submission file none.csv does not exist"),
         (
-            "directory",
-            "Submission file directory is a directory or a device, not a file",
+            "inner",
+            "Submission file inner is a directory or a device, not a file",
         ),
         ("mine.zip", "Submission file must be a CSV file"),
     ] {

@@ -1,4 +1,4 @@
-//! The users that may write a file or directory, for messages and checks about directories that several users share.
+//! Owners and permissions of files, for messages and checks about directories that several users share.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
