@@ -112,7 +112,12 @@ impl<'q> Exprs<'_, 'q, '_> {
         what: &str,
     ) -> Result<(Expr, Expr), QueryError> {
         let exprs = (self.expr(left)?, self.expr(right)?);
-        compared(exprs, (&|| text(left), &|| text(right)), what)
+        // Columns with one name are distinguished by their tables.
+        let shown = |expr: &tree::Expr| match text(left) == text(right) {
+            true => expr.to_string(),
+            false => text(expr),
+        };
+        compared(exprs, (&|| shown(left), &|| shown(right)), what)
     }
 
     fn name(&mut self, table: Option<&Name>, name: &Name) -> Result<Expr, QueryError> {
