@@ -181,7 +181,7 @@ const CUT: SplitMethod = SplitMethod {
                 "format",
                 KeyType::Text,
                 "Format of the dates or times in `by`, with the directives of `strptime`. Texts are then compared as times. `from` is in this format or written like `2019-12-31`.",
-                "%d.%m.%Y",
+                "'%d.%m.%Y'",
             ),
             TEST_SIZE,
             TRAIN_SIZE,
