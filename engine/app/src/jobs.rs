@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn the_size_of_bundles_is_not_stated_if_it_is_unknown() {
-        assert!(plan().summary().ends_with("the largest bundle has 10 GB"));
+        assert!(plan().summary().ends_with("the largest bundle has 10.0 GB"));
         let unknown = JobPlan { disk: 0, ..plan() };
         assert_eq!(
             unknown.summary(),
