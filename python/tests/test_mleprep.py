@@ -151,7 +151,7 @@ def test_type_checkers_know_the_parameters(tmp_path: Path) -> None:
         'public: Path = mleprep.run("x", max_rate="20MB", partial=True, jobs=2, check=False)[0].public',
         'rules: str = mleprep.fetch_check_rules(set="systemcard")[0].url',
         'reason: str | None = mleprep.grade("a.csv", "x").reason',
-        'mleprep.run("x", set="lit")',
+        'mleprep.run("x", jobs="two")',
         'mleprep.run("x", sources="bundles")',
         'mleprep.leaks("x")[0].findings[0].what.lower().nothing',
         'mleprep.grade("a.csv")',

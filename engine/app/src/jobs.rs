@@ -436,11 +436,6 @@ mod tests {
             assert!(text.contains(part), "{part}\n{text}");
         }
     }
-}
-
-#[cfg(test)]
-mod unit_tests {
-    use super::*;
 
     #[test]
     fn units_are_balanced_disjoint_and_complete() {

@@ -59,7 +59,7 @@ fn keys_have_the_order_of_the_benchmark() {
     let expected = "competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal \
                     gold_medal silver_medal bronze_medal above_median submission_exists valid_submission \
                     is_lower_better created_at submission_path variant reason comparable_with_v1 \
-                    not_comparable_because submission_is_answers own_metric digests";
+                    not_comparable_because submission_is_answers own_metric digests program log";
     assert_eq!(keys.join(" "), expected);
     assert_eq!(single["created_at"], "2026-11-21T12:05:06.000007");
     assert_eq!(single["score"], 0.85);

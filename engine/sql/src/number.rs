@@ -94,7 +94,7 @@ pub enum NumberError {
         /// The columns of the tables.
         known: Vec<String>,
         /// The error of the query.
-        error: QueryError,
+        error: Box<QueryError>,
     },
     /// The result has several columns.
     #[error("the result has {0} columns, expected one")]
@@ -176,7 +176,7 @@ fn plan_with_unknown(
             return Err(NumberError::NoColumn {
                 column: missing.to_owned(),
                 known: known.to_vec(),
-                error,
+                error: Box::new(error),
             });
         }
         let lacks = |columns: &[RelationColumn]| columns.iter().all(|one| one.name != missing);

@@ -77,7 +77,7 @@ pub struct HarborTask {
 /// Exports competitions. The target gets its name when all tasks are complete.
 ///
 /// # Errors
-/// Same as [`export`](super::export), for each competition.
+/// Same as [`export`], for each competition.
 pub fn export_harbor(
     catalog: &Catalog,
     settings: &Settings,
