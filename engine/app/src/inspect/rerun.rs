@@ -24,8 +24,8 @@ use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
-/// A rerun gets the memory of a run divided by this number.
-const MEMORY_DIVISOR: u64 = 4;
+/// A second run that must give the same results gets the memory of the first one divided by this number.
+pub(crate) const MEMORY_DIVISOR: u64 = 4;
 
 /// The results of the steps of a competition that ran again.
 #[derive(Debug, Clone, Serialize)]

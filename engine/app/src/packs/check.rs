@@ -22,7 +22,7 @@ use super::lock::{LOCK_FILE, LockComparison, PackLock};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::inspect::audit::leaks;
-use crate::inspect::rerun::{different_jobs, scratch};
+use crate::inspect::rerun::{MEMORY_DIVISOR, different_jobs, scratch};
 use crate::settings::Settings;
 use crate::stages::assemble::further_sources;
 use crate::stages::contents::StatedContents;
@@ -30,9 +30,6 @@ use crate::stages::load::Loader;
 use crate::stages::run::Run;
 use crate::task::{PreparationOptions, Task};
 use crate::{bundles, digests, prepared};
-
-/// The second preparation gets the memory of the first one divided by this number.
-const MEMORY_DIVISOR: u64 = 4;
 
 /// Names under `accepted` that describe upstream's script instead of a leak.
 pub const NOT_REPRODUCIBLE: &str = "not-reproducible";
