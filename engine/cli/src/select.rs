@@ -89,7 +89,13 @@ impl Selection {
             return Err(CliError::usage("no competition is selected")
                 .help("name one, or a set with --lite, --all, --set NAME or --ids-from FILE"));
         }
-        let (ids, undated) = self.ids_in(&session.catalog()?)?;
+        let is_by_name =
+            !self.lite && !self.all && self.set.is_empty() && self.closed_after.is_none();
+        let (ids, undated) = match is_by_name {
+            // The catalog reads the directories of pipelines and packs.
+            true => (distinct(self.named_ids()?), 0),
+            false => self.ids_in(&session.catalog()?)?,
+        };
         if undated > 0 {
             session.printer.message(format!(
                 "{} left out, because no pack states when they closed",
@@ -97,6 +103,20 @@ impl Selection {
             ));
         }
         Ok(ids)
+    }
+
+    /// Returns the ids of the list and the single ids.
+    fn named_ids(&self) -> Result<Vec<String>, CliError> {
+        let list = self.ids_from.as_deref().map(read_list).transpose()?;
+        let list = list.unwrap_or_default().into_iter();
+        let ids = list.chain(self.ids.iter().chain(&self.competitions).cloned());
+        // The built-in competitions are a pack whose ids need no prefix.
+        let plain = |id: String| {
+            let name = id.strip_prefix(BUILT_IN_PACK);
+            let name = name.and_then(|id| id.strip_prefix('/')).map(str::to_owned);
+            name.unwrap_or(id)
+        };
+        Ok(ids.map(plain).collect())
     }
 
     /// Returns the selected ids, and the number of those that --closed-after leaves out because they have no date.
@@ -117,24 +137,11 @@ impl Selection {
         if self.all || is_named {
             ids.extend(own);
         }
-        if let Some(path) = &self.ids_from {
-            ids.extend(read_list(path)?);
-        }
-        ids.extend(self.ids.iter().chain(&self.competitions).cloned());
-        // The built-in competitions are a pack whose ids need no prefix.
-        for id in &mut ids {
-            if let Some(name) = id
-                .strip_prefix(BUILT_IN_PACK)
-                .and_then(|id| id.strip_prefix('/'))
-            {
-                *id = name.to_owned();
-            }
-        }
+        ids.extend(self.named_ids()?);
         if ids.is_empty() {
             ids.extend(catalog.iter().map(|entry| entry.id.clone()));
         }
-        let mut seen = std::collections::HashSet::new();
-        ids.retain(|id| seen.insert(id.clone()));
+        let mut ids = distinct(ids);
         let mut undated = 0;
         if let Some(day) = &self.closed_after {
             ids.retain(
@@ -150,6 +157,13 @@ impl Selection {
         }
         Ok((ids, undated))
     }
+}
+
+/// Removes duplicates, and keeps the first of them.
+fn distinct(mut ids: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    ids.retain(|id| seen.insert(id.clone()));
+    ids
 }
 
 fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
