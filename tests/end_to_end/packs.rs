@@ -488,7 +488,7 @@ fn directories() -> Vec<Hostile> {
         ),
         hostile(
             "source in the home directory",
-            source("{ folder: /home/someone }"),
+            source("{ folder: /home/u }"),
             3,
             "not inside the pack",
         ),
