@@ -14,7 +14,7 @@ const FILES: [&str; 4] = [
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    // Read at run time, because a build directory may be a copy.
+    // Read when the script runs: a path that is compiled into the script is wrong in a copy of the build directory.
     println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
     let manifest = env::var_os("CARGO_MANIFEST_DIR");
     let manifest = manifest.ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;

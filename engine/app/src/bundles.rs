@@ -1,5 +1,5 @@
-//! Finds the bundle of a competition on this machine, and records the members of published bundles. Also describes bundles of
-//! other users, and notes for the user.
+//! Finds the bundle of a competition on this machine, and records the members of published bundles. Also defines bundles of
+//! other users whose results can be used, and the notes that a run shows to the user.
 
 use std::fmt;
 use std::fs::File;
@@ -54,21 +54,21 @@ pub(crate) fn list(
     Ok((file, bytes, listing.entries()))
 }
 
-/// Returns the directory with member lists. It has one list for each bundle that had its published MD5.
+/// Returns the directory that contains member lists: one for each recorded bundle whose MD5 was the published one.
 pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
     Store::bundle_lists(&settings.store_dir)
 }
 
-/// Records the members of a bundle that has its published MD5, for later audits. Failures are ignored: without the
-/// list, an audit reports fewer findings, but no wrong ones.
+/// Records the members of the bundle of `id`, for later audits. Its MD5 must be `md5`, the published one. Failures are
+/// ignored, because without the list of members an audit reports fewer findings, but no wrong ones.
 pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str) {
     if let Some(path) = path(settings, id, dirs) {
         let _ = known::remember(&member_lists(settings), md5, &path);
     }
 }
 
-/// A bundle that the user does not have and from which the data directory was not prepared, but whose results are used
-/// on request.
+/// A bundle that the user does not have and from which the data directory was not prepared. The cache or the remote
+/// contains results that were computed from it, and a run uses them on request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BorrowedBundle {
     pub blake3: Digest,
@@ -84,7 +84,7 @@ pub struct BorrowedBundle {
 pub enum Lender {
     /// In the cache.
     Cache {
-        /// When they were computed, in seconds since 1970.
+        /// When the results were computed, in seconds since 1970.
         at: Option<u64>,
         /// The path of the bundle at that time.
         path: Option<String>,
@@ -125,7 +125,7 @@ impl fmt::Display for BorrowedBundle {
     }
 }
 
-/// A note.
+/// A message to the user about a run, which is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
     /// The system was restarted since this competition was prepared, so its files are read once to verify them.
@@ -134,7 +134,7 @@ pub enum Note<'a> {
     Damaged { id: &'a str, files: u64 },
     /// These competitions are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),
-    /// The results of a bundle are used that is neither here nor recorded in the data directory.
+    /// The run uses the results of a bundle that is neither on this machine nor recorded in the data directory.
     Borrowed {
         id: &'a str,
         bundle: &'a BorrowedBundle,

@@ -1,6 +1,6 @@
 //! The catalog of competitions: the built-in ones, those in the user's directory of pipelines, and those of packs.
 //!
-//! The module `benchmark` has upstream's metadata of its competitions.
+//! Also contains upstream's metadata of the benchmark's competitions.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ pub struct CatalogEntry {
 #[derive(Debug, Clone)]
 pub struct Catalog {
     entries: BTreeMap<String, CatalogEntry>,
-    /// The usable packs by name, and the errors of the others.
+    /// The packs by name. A pack that cannot be used is an error.
     packs: BTreeMap<String, Result<Arc<Pack>, Error>>,
 }
 
@@ -64,7 +64,7 @@ const MIN_PART_LENGTH: usize = 4;
 /// Maximum number of similar ids in a message.
 const MAX_SIMILAR: usize = 5;
 
-/// Longer texts are not compared with ids, because the comparison takes time for each byte.
+/// Longer strings are not compared with ids, because the time of a comparison grows with the length.
 const MAX_ID_BYTES: usize = 200;
 
 impl Catalog {
@@ -128,8 +128,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the ids of a set: of the benchmark (see [`competition_set`]), `PACK/NAME` of a pack, or `PACK` for all
-    /// competitions of a pack.
+    /// Returns the ids of the competitions in a set. `name` is a set of the benchmark (see [`competition_set`]), a set
+    /// `PACK/NAME` of a pack, or `PACK` for all competitions of a pack.
     ///
     /// # Errors
     /// Returns an error if there is no such set, or if the pack cannot be used.
@@ -163,7 +163,7 @@ impl Catalog {
             .collect())
     }
 
-    /// Returns the names of all sets, those of packs included.
+    /// Returns the names of all sets, including those of packs.
     pub fn set_names(&self) -> Vec<String> {
         let packs = self.packs.values().flatten().flat_map(|pack| {
             let sets = pack.sets.keys().map(|set| format!("{}/{set}", pack.name));
@@ -172,8 +172,8 @@ impl Catalog {
         set_names().map(str::to_owned).chain(packs).collect()
     }
 
-    /// Adds a competition for each subdirectory of `dir` that contains a `pipeline.yaml`. It replaces a built-in
-    /// competition with the same id entirely, including its leaderboard, checksums and description.
+    /// Adds a competition for each subdirectory of `dir` that contains a `pipeline.yaml`. An added competition replaces a
+    /// built-in one with the same id entirely, including its leaderboard, checksums and description.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be read or contains no pipeline.
@@ -211,7 +211,7 @@ impl Catalog {
         self.entries.values()
     }
 
-    /// Returns the ids of the competitions that only the user's directory of pipelines has.
+    /// Returns the ids of the competitions that exist only in the user's directory of pipelines.
     pub fn own_ids(&self) -> Vec<String> {
         let is_own = |entry: &&CatalogEntry| entry.pack.is_none() && entry.own_files().is_none();
         let own = self.iter().filter(is_own);
@@ -247,17 +247,18 @@ impl Catalog {
         })
     }
 
-    /// Checks that at least one competition has each correction that `variant` names.
+    /// Checks that each correction that `variant` names exists in at least one competition.
     ///
     /// # Errors
-    /// Returns an error if no competition has one of the corrections. The error lists the known corrections.
+    /// Returns an error if `variant` is malformed, or if it names a correction that no competition has. In the second case,
+    /// the error lists the known corrections.
     pub fn require_variant(&self, variant: &str) -> Result<(), Error> {
         let corrections = Corrections::parse(variant).map_err(Error::request)?;
         let Corrections::Some(named) = corrections else {
             return Ok(());
         };
         let texts = self.iter().filter_map(|entry| entry.pipeline.as_deref());
-        // A file with a syntax error has no corrections; its own competition reports the error.
+        // A pipeline with a syntax error adds no corrections here. Loading its competition reports the error.
         let known: BTreeSet<String> = texts
             .flat_map(|text| prep_spec::corrections(text).unwrap_or_default())
             .collect();
@@ -269,8 +270,8 @@ impl Catalog {
         Err(Error::request(message).help(format!("the corrections are {}", known.join(", "))))
     }
 
-    /// Returns the id to suggest in place of an unknown `id`. Recognizes spelling mistakes, and parts of an id that
-    /// occur in only one id.
+    /// Returns the id to suggest in place of an unknown `id`. Recognizes an id with spelling mistakes, and a part of an id
+    /// if only one id contains it.
     pub fn suggestion(&self, id: &str) -> Option<&str> {
         if id.len() > MAX_ID_BYTES {
             return None;
@@ -282,7 +283,7 @@ impl Catalog {
         prep_spec::nearest(id, self.entries.keys().map(String::as_str)).or_else(only)
     }
 
-    /// Returns the ids that contain another one.
+    /// Returns the ids that contain the string `id`, ignoring case. Returns no ids if the string is too short or too long.
     fn similar(&self, id: &str) -> Vec<&str> {
         let part = id.to_lowercase();
         let ids = self.entries.keys().map(String::as_str);
@@ -439,8 +440,7 @@ fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), NotFound | NotADirectory)
 }
 
-/// A small bundle with made-up data for the demo, which has the layout of a real competition's bundle, and submissions to
-/// grade.
+/// A small bundle for the demo, with made-up data in the layout of a real competition's bundle, and submissions to grade.
 pub struct SampleBundle {
     pub id: &'static str,
     pub bundle: &'static [u8],
@@ -457,7 +457,7 @@ const ALL: &str = "all";
 /// Name of the file with the pipeline, in the directory of a competition.
 pub(crate) const PIPELINE_FILE: &str = "pipeline.yaml";
 
-/// Name of the set of the competitions that only the user's directory of pipelines has. See [`Catalog::own_ids`].
+/// Name of the set of the competitions that exist only in the user's directory of pipelines. See [`Catalog::own_ids`].
 pub const OWN_SET: &str = "own";
 
 /// Returns the names of the sets.
@@ -491,8 +491,8 @@ pub fn competition_set(name: &str) -> Result<Vec<&'static str>, Error> {
 /// Upstream's metadata of its 82 competitions, sorted by id.
 const TABLE: &str = include_str!("../data/benchmark.csv");
 
-/// Upstream's files that list competitions. Each line has the file's name, and the set or the single competition that
-/// it lists.
+/// Upstream's files that list competitions. Each line of this table contains the name of one such file, and the set or
+/// the single competition that the file lists.
 const LISTS: &str = include_str!("../data/lists.csv");
 
 /// Upstream's metadata of one competition. Paths are relative to `prepared`.
@@ -533,8 +533,8 @@ pub fn definition(id: &str) -> Option<CompetitionDefinition> {
 }
 
 /// Returns the metadata and files of a competition for programs that were written for upstream. The metadata of a
-/// benchmark competition are upstream's; those of other competitions come from the pipeline. Returns `None` for a
-/// pipeline without grading.
+/// benchmark competition are upstream's; those of other competitions come from the pipeline. Returns `None` if that
+/// pipeline cannot be loaded or has no grading.
 pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     let (name, facts) = match definition(&entry.id) {
         Some(definition) => {
@@ -590,7 +590,7 @@ fn pipeline_metadata(pipeline: &Pipeline) -> Option<(String, Value)> {
     Some((pipeline.name.clone(), facts))
 }
 
-/// Returns upstream's lists of competitions: the name of each file, and its ids in order.
+/// Returns upstream's lists of competitions: the name of each file, and its ids in the order of the file.
 pub fn lists() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     LISTS.lines().skip(1).filter_map(|line| {
         let (name, listed) = line.split_once(',')?;

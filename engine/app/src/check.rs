@@ -15,7 +15,7 @@ use crate::stages::load::Loader;
 /// The name of the directory is the competition's id. Returns the warnings.
 ///
 /// # Errors
-/// Returns an error that lists all mistakes, or an error if the file cannot be read.
+/// Returns an error if the file cannot be read, or an error that lists all mistakes of the pipeline.
 pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;

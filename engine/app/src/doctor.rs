@@ -116,7 +116,8 @@ fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
     unwritable(check, &found)
 }
 
-/// Reports directories and files that this user cannot write, with their owner and the repair. `None` if there are none.
+/// Reports directories and files that this user cannot write: their number, the owner of the first, and the repair.
+/// Returns `None` if the user can write all of them.
 pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult> {
     let first = found.first.as_ref()?;
     let described = prep_cache::ownership(first);
@@ -130,7 +131,8 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
     Some(CheckResult::new(check, Health::Error, text).help(help))
 }
 
-/// Reports that other users of a directory that its group may write cannot use what this user creates in it.
+/// Reports a directory that is writable by its group, if the group cannot write the directories that this user creates
+/// in it. Returns `None` if there is no such problem.
 fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     const GROUP_MAY_WRITE: u32 = 0o020;
     let metadata = dir.metadata().ok()?;
@@ -193,8 +195,8 @@ fn locks(check: &'static str, dir: &Path) -> CheckResult {
     }
 }
 
-/// Checks how files get from the cache to the data directory: as hard links, reflinks or copies. Objects of other users may
-/// get there in another way than the user's own.
+/// Checks how files get from the cache to the data directory: as hard links, reflinks or copies. Objects that other users
+/// added to the cache may get there in a different way than the user's own.
 fn links(settings: &Settings) -> CheckResult {
     let check = "links";
     let (own, other) = match link_modes(settings) {
@@ -219,7 +221,8 @@ fn links(settings: &Settings) -> CheckResult {
     }
 }
 
-/// Returns how an object of this user and, if the cache has one, an object of another user get to the data directory.
+/// Returns how an object of this user gets to the data directory, and the same for an object of another user if the cache
+/// contains one.
 fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error> {
     let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
     let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;
@@ -233,7 +236,7 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
     Ok((mode, other.transpose()?))
 }
 
-/// Checks whether plain answers are next to sealed ones. `None` if no competition is sealed.
+/// Checks whether plain answers are next to sealed ones. Returns `None` if no competition is sealed.
 ///
 /// # Errors
 /// Returns an error if a record of prepared data cannot be read.
@@ -260,7 +263,7 @@ pub fn answers(settings: &Settings, catalog: &Catalog) -> Result<Option<CheckRes
     Ok((sealed > 0).then(|| CheckResult::ok(check, format!("sealed: {sealed}"))))
 }
 
-/// Checks the disk space for the missing bundles of the competitions, and for the data that are prepared from them.
+/// Checks whether the disk has enough space for the missing bundles, and for the data that are prepared from them.
 ///
 /// # Errors
 /// Returns an error if no competition can be planned.

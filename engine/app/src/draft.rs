@@ -22,14 +22,14 @@ pub struct Draft {
     pub text: String,
     /// Path of the bundle. `None` if its files were listed on Kaggle.
     pub bundle: Option<PathBuf>,
-    /// The reasons of the guess, and the choices that the author has to check.
+    /// The reasons for the guesses, and the choices that the author must check.
     pub notes: Vec<String>,
 }
 
-/// Reads the bundle of `id`, in `source`, in the data directory or on Kaggle, and writes a pipeline for it.
+/// Reads the bundle of `id` from `source`, from the data directory or from Kaggle, and returns a pipeline for it.
 ///
 /// # Errors
-/// When there is no such bundle, or it cannot be read.
+/// Returns an error if `id` cannot be a competition's name, if there is no such bundle, or if it cannot be read.
 pub fn draft(
     settings: &Settings,
     source: Option<&Path>,

@@ -66,8 +66,8 @@ impl Error {
         }
     }
 
-    /// An error when reading a file that the user named. A missing file, a directory, and text that is not UTF-8 are
-    /// input errors; all others are system errors.
+    /// An error when reading a file that the user named. `what` is the action in the message, for example `read the bundle`.
+    /// A missing file, a directory, and text that is not UTF-8 are input errors; all others are system errors.
     pub fn reading(what: &str, path: &Path, error: &io::Error) -> Error {
         let failure = match error.kind() {
             ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::InvalidData => {
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// If a directory to write to is missing, no input is missing.
+    /// A missing file is an input error when reading, but a missing directory is a system error when writing.
     #[test]
     fn write_errors_are_system_errors() {
         let gone = io::Error::from_raw_os_error(2);

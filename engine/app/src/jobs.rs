@@ -1,9 +1,9 @@
 //! Generates scripts and manifests that prepare competitions on a cluster.
 //!
-//! A job array prepares one competition per job, the largest first. An array of downloads runs before it, only a few at
-//! a time, because more downloads per account are not faster. The downloads fill the mirror, from which the workers
-//! read the members that they need. A job that failed because of the system is restarted. A job that failed because of
-//! its input is not. The generated text contains no secrets.
+//! A job array prepares one competition per job, the largest first. An array of download jobs runs before it. Only a few
+//! download jobs run at a time, because more downloads per account are not faster. They fill the mirror, from which the
+//! workers read the members that they need. A job that failed because of the system is restarted. A job that failed
+//! because of its input is not restarted. The generated text contains no secrets.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ pub struct JobPlan {
     pub ids: Vec<String>,
     /// The remote's address, without secrets.
     pub remote: String,
-    /// A directory that all workers see. Absolute, like the other paths, because jobs may start in another directory.
+    /// A directory that all workers can access. Absolute, like the other paths, because jobs may start in any directory.
     pub data_dir: PathBuf,
-    /// A directory of additional pipelines that all workers see.
+    /// A directory of additional pipelines that all workers can access.
     pub pipelines: Option<PathBuf>,
-    /// A directory of bundles that all workers see.
+    /// A directory of bundles that all workers can access.
     pub source: Option<PathBuf>,
     pub downloads: usize,
     pub workers: usize,
@@ -185,8 +185,8 @@ pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
          #   kubectl apply -f THIS-FILE\n\
          #   kubectl wait --for=condition=complete --timeout={}h job/prep-fetch\n\
          #   kubectl patch job/prep-prepare -p '{{\"spec\":{{\"suspend\":false}}}}'\n\
-         # The secret `prep-credentials` holds variables (KAGGLE_API_TOKEN, AWS_ACCESS_KEY_ID ...), the secret\n\
-         # `prep-config` the files `prep.toml` and `NAME.key`.\n",
+         # The secret `prep-credentials` holds variables (KAGGLE_API_TOKEN, AWS_ACCESS_KEY_ID ...), and the secret\n\
+         # `prep-config` holds the files `prep.toml` and `NAME.key`.\n",
         plan.summary(),
         plan.hours
     );

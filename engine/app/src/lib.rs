@@ -1,7 +1,8 @@
-//! Plans, prepares and grades competitions, without a terminal. The command line, the server and other programs use this library.
+//! Plans, prepares and grades competitions, without a terminal. The command line, the server and other programs use this
+//! library.
 //!
 //! ```text
-//! task       a request with its settings and options        error       who has to act, the cause, the help; notes
+//! task       a request with its settings and options        error       who must act, the cause, and the help
 //! stages     from ids to a summary: load, assemble, resolve, forecast, run, record, sum up
 //! grading    grades submissions, and lists of submissions   reasons     why steps run, in words
 //! inspect    audits, leaks, differences, listings, reruns   push, jobs  results for other machines, scripts for clusters
@@ -10,10 +11,11 @@
 //! prepared   state of a competition in a data directory     bundles     finds bundles; notes for the user
 //! digests    the digests that a score depends on            permissions bundles that an account may download
 //! doctor     checks of directories and disk before a run    remove      prepared data, bundles and cached results
-//! run_log    which steps ran, when and why                  sealed     private files in one encrypted file
+//! run_log    which steps ran, when and why                  sealed      private files in one encrypted file
+//! packs      adds, removes and checks packs                 outline     the settings of a pipeline as a map
 //! ```
 //!
-//! The types of results are part of this library, also those that a library below it defines.
+//! This library exports the types of all results, including those that the libraries below it define.
 //!
 //! A [`Task`] is a request. [`Plan::preview`] finds the steps that it would run, and writes nothing. [`Run::begin`] and
 //! [`Run::execute`] run these steps. [`Grading::open`] grades submissions. An [`Error`] names the party that must act.

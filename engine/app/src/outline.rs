@@ -1,5 +1,5 @@
 //! Converts a pipeline to a map of its settings. Keys are paths such as `public/train.csv: csv` or `tables/train, test:
-//! seed`, values are texts.
+//! seed`, and values are strings.
 //!
 //! The map does not contain comments, layout and positions in the file, and its queries are printed from their syntax trees.
 //! Therefore two pipelines are equivalent if their outlines are equal.

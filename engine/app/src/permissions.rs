@@ -51,7 +51,7 @@ impl PermissionCheck<'_> {
     /// the number of competitions that are done.
     ///
     /// # Errors
-    /// Returns an error if there are no credentials, or the file of accepted competitions cannot be read or written.
+    /// Returns an error if there are no credentials, or the file of accepted competitions cannot be written.
     pub fn run(
         &self,
         competitions: &[String],

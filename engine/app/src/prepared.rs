@@ -88,7 +88,7 @@ impl PreparedState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedData {
     pub state: PreparedState,
-    /// The differences from the record of a complete publication.
+    /// The differences between the directory and the record of a complete publication.
     pub tree: TreeState,
 }
 
@@ -97,7 +97,7 @@ impl PreparedData {
     /// changed, for example after a copy.
     ///
     /// # Errors
-    /// If the directory cannot be examined.
+    /// Returns an error if the directory cannot be examined.
     pub fn new(
         manifest: Option<&Manifest>,
         data_dir: &Path,
@@ -194,11 +194,11 @@ pub fn prepared_ids(catalog: &Catalog, data_dir: &Path) -> Result<Vec<String>, E
     Ok(ids)
 }
 
-/// Reads the manifests of competitions in parallel, because manifests can be long. Calls `wanted` with each manifest,
-/// and returns its results in the order of `ids`.
+/// Reads the manifests of competitions in parallel, because manifests can be long. Calls `wanted` with each manifest, and
+/// returns the results that are not `None`, in the order of `ids`.
 ///
 /// # Errors
-/// Same as [`manifest`]. Also returned if the run is cancelled.
+/// Same as [`manifest`]. Also returns an error if the run is cancelled.
 pub fn each_manifest<'i, T: Send>(
     data_dir: &Path,
     ids: &'i [String],

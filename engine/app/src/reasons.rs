@@ -41,7 +41,7 @@ pub fn details(reason: &Reason) -> Vec<String> {
     }
 }
 
-/// Replaces the keys of queries in the changes of a reason by SQL.
+/// Replaces serialized queries in the changes of a reason by readable SQL.
 pub fn readable(reason: Reason) -> Reason {
     let Reason::Changed { mut changes } = reason else {
         return reason;
@@ -53,8 +53,8 @@ pub fn readable(reason: Reason) -> Reason {
     Reason::Changed { changes }
 }
 
-/// Replaces the keys of queries in a record or a parameter by SQL. Other texts stay as they are. They include the queries
-/// in records of earlier versions, which are SQL.
+/// Replaces serialized queries in a record or a parameter by readable SQL. Other strings stay as they are, including the
+/// queries in records of earlier versions, which are already SQL.
 pub fn print_queries(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -132,8 +132,8 @@ fn value(value: &Value) -> String {
 /// Number of unchanged words that are shown before and after a change.
 const CONTEXT_WORDS: usize = 3;
 
-/// Maximum number of words to compare. Longer texts are shown completely, because the time of the comparison grows with
-/// the product of the lengths.
+/// Maximum number of words of each text to compare. Longer texts are shown completely, because the time of the comparison
+/// grows with the product of their lengths.
 const MAX_WORDS: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,7 @@ pub struct Removal {
 #[derive(Debug, Default)]
 pub struct RemovalResult {
     pub competitions: Vec<RemovedCompetition>,
-    /// The removed results of the cache. `None` if the cache does not exist or stays.
+    /// The removed results of the cache. `None` if there is no cache, or its results are not removed.
     pub cache: Option<GcReport>,
 }
 

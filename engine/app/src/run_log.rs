@@ -1,12 +1,12 @@
 //! Logs each run: the steps that ran, when and why they ran, and how the run ended. The progress display gets the same
 //! events.
 //!
-//! All commands that store results in the cache are logged: `run` and `pull`, `push`, which stores tables that a run held
-//! in memory, and `show`, which stores the tables that its query needs. A rerun is not, because its scratch cache is
+//! All commands that store results in the cache are logged: `run`, `pull`, `push` (which stores tables that a run held in
+//! memory), and `show` (which stores the tables that its query needs). A rerun is not logged, because its scratch cache is
 //! removed.
 //!
-//! Each run has a file with one JSON object per line in the cache. Only the last [`MAX_LOGS`] files are kept. If a log
-//! cannot be written, the run continues.
+//! Each run has a log file in the cache, with one JSON object per line. Only the last [`MAX_LOGS`] files are kept. If a
+//! log cannot be written, the run continues.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,8 +1,8 @@
 //! Seals the private files of prepared competitions: `DATA/ID/private.age` in place of `DATA/ID/prepared/private`.
 //!
-//! A machine where agents run can then have the data directory and cannot grade. The record of the publication stays, so
-//! that a grader verifies decrypted answers as it verifies plain ones. The next run that prepares the competition writes the
-//! plain files again.
+//! Then a machine on which agents run can contain the data directory, but the agents cannot grade or read the answers. The
+//! record of the publication stays, so that a grader verifies decrypted answers in the same way as plain ones. The next run
+//! that prepares the competition writes the plain files again.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter};
@@ -29,7 +29,7 @@ pub(crate) fn path(data_dir: &Path, id: &str) -> PathBuf {
     data_dir.join(id).join(SEALED_FILE)
 }
 
-/// Returns whether the private files are only encrypted.
+/// Returns whether the private files exist only in encrypted form.
 pub(crate) fn is_sealed(data_dir: &Path, id: &str) -> bool {
     AnswersState::of(data_dir, id) == AnswersState::Sealed
 }
@@ -112,14 +112,14 @@ pub struct SealedAnswers {
     /// Number of private files.
     pub files: u64,
     pub bytes: u64,
-    /// Whether the plain files stayed.
+    /// Whether the plain files were kept.
     pub plain: bool,
     /// Other places of this machine that contain answers: the cache and bundles.
     pub left: Vec<PathBuf>,
 }
 
-/// Seals the private files of a competition for graders, and removes the plain ones unless `keeps_plain` is set. The files are
-/// verified first. Each identity of a recipient opens the sealed file.
+/// Seals the private files of a competition for graders, and removes the plain ones unless `keeps_plain` is set. The files
+/// are verified first. The identity of any of the recipients can open the sealed file.
 ///
 /// # Errors
 /// Returns an error if:
@@ -235,7 +235,7 @@ fn private_files(
     Ok(files)
 }
 
-/// Returns the cache and the bundles of this competition, which contain answers, too.
+/// Returns the paths of the cache and of the competition's bundles, which also contain answers.
 fn left(settings: &Settings, id: &str) -> Vec<PathBuf> {
     let bundles = prep_fetch::bundle_files(&settings.data_dir, id).unwrap_or_default();
     let cache = Some(settings.store_dir.clone()).filter(|cache| cache.exists());

@@ -102,8 +102,9 @@ impl Settings {
 
     /// Returns limits for inspecting content, if `at_once` files are decoded at the same time.
     ///
-    /// A preparation reads each byte of an archive about once. An inspection divides it into rows, hashes and compares
-    /// them, so it stops earlier at content that is much longer than its archive.
+    /// A preparation reads each byte of an archive about once. An inspection takes longer per byte, because it divides the
+    /// content into rows, and hashes and compares these. Therefore it stops earlier at content that is much longer than its
+    /// archive.
     pub(crate) fn inspection_limits(&self, at_once: usize) -> prep_formats::limits::DecodingLimits {
         prep_formats::limits::DecodingLimits {
             unpacked: MIN_INSPECTED_BYTES,

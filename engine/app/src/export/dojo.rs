@@ -1,4 +1,4 @@
-//! Arranges a copy as MLE-Dojo reads it.
+//! Arranges the files of an export in the layout that MLE-Dojo reads.
 //!
 //! ```text
 //! ID/data/public/description.txt, sample_submission.csv, ...
@@ -20,7 +20,7 @@ use crate::packs;
 /// Name of the public leaderboard in the directory of a pack's competition.
 const PUBLIC_LEADERBOARD: &str = "public_leaderboard.csv";
 
-/// Arranges the files of a copy, and returns further files with their texts.
+/// Changes the paths of the copied files to this layout. Returns the additional files, as pairs of path and text.
 ///
 /// # Errors
 /// Returns an error if the competition has no grading, if its answers or sample submission are not CSV files, or if a

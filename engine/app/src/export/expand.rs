@@ -24,7 +24,7 @@ use crate::export::{CopiedFile, CopyInputs, list};
 /// [`Expand::Instead`], the archives themselves are not copied.
 ///
 /// # Errors
-/// Returns an error if an archive cannot be read, or if a member has the path of a different file.
+/// Returns an error if an archive cannot be read, or if a member has the path of another file with different content.
 pub fn expand(
     found: &mut CopyInputs,
     wanted: Expand,
@@ -86,7 +86,7 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
 }
 
 /// Returns the directory below which the members are copied. This is a directory with the archive's name. If all
-/// members are in a directory of that name already, it is the directory of the archive.
+/// members are in a directory of that name already, it is the directory that contains the archive.
 fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
     let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
     let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);

@@ -36,13 +36,13 @@ const ORGANIZATION: &str = "prep";
 /// The directories in the agent's container.
 const DATA: &str = "/home/data";
 const SUBMISSION: &str = "/home/submission";
-/// The list of published files, which verifies the answers.
+/// The list of published files, with which the verifier checks the answers.
 const LISTING_FILE: &str = "prepared.files";
 /// Images of the agent and of the verifier.
 const AGENT_IMAGE: &str = "python:3.11-slim-bookworm";
 const VERIFIER_IMAGE: &str = "debian:bookworm-slim";
 
-/// The files of a pipeline that is not built in.
+/// The files to copy if a pipeline is not built in.
 const PIPELINE_FILES: &str = "pipeline.yaml description.md leaderboard.csv checksums.json";
 
 /// The part of `task.toml` that passes the identity of the grader to the verifier.
@@ -55,9 +55,9 @@ pub struct HarborExport {
     pub target: PathBuf,
     /// The program that the verifier runs.
     pub program: PathBuf,
-    /// Whether the public files are mounted from the data directory, and not copied into the image.
+    /// Whether the public files are mounted from the data directory instead of being copied into the image.
     pub mounts_public: bool,
-    /// Public keys of graders. If there are any, the answers are sealed in the tasks.
+    /// Public keys of graders. If there are any, the answers in the tasks are sealed for these graders.
     pub recipients: Vec<Recipient>,
     /// Whether archives in `public` are unpacked.
     pub expand: Expand,
@@ -74,7 +74,7 @@ pub struct HarborTask {
     pub digest: String,
 }
 
-/// Exports competitions. The target gets its name when all tasks are complete.
+/// Exports competitions as tasks in a new directory, which gets its final name when all tasks are complete.
 ///
 /// # Errors
 /// Same as [`export`], for each competition.
@@ -94,9 +94,9 @@ pub fn export_harbor(
     let made = draft.join("made");
     let mut tasks = Vec::new();
     for id in ids {
-        // The verifier reads a single pipeline, which would not belong to the pack there.
+        // A task contains only the files of its pipeline, so the verifier would not recognize the pack.
         if id.contains('/') {
-            let message = format!("`{id}` is in a pack, and tasks are for other competitions");
+            let message = format!("`{id}` is in a pack, so it cannot be exported as a task");
             return Err(Error::request(message)
                 .help("copy its pipeline to a directory of your own, and prepare it from there"));
         }

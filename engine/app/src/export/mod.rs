@@ -86,7 +86,7 @@ pub struct Export {
     pub private: bool,
     /// Whether archives in `public` are unpacked.
     pub expand: Expand,
-    /// The arrangement of the files. `None` for that of the competition's pack, otherwise that of MLE-bench.
+    /// The layout of the files. `None` means that of the competition's pack, or of MLE-bench if there is no pack.
     pub layout: Option<PackLayout>,
     /// The directory or archive to create. It must not exist.
     pub target: PathBuf,
@@ -141,7 +141,7 @@ trait Copier {
     fn file(&mut self, item: &CopiedFile, cancel: &Cancel) -> io::Result<ExportedFile>;
     /// Creates an empty directory `ID/path`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
-    /// Writes a text to `ID/name`, where `name` may have directories.
+    /// Writes a text to `ID/name`, where `name` may contain directories.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
     /// Completes the copy.
     fn finish(self: Box<Self>) -> io::Result<()>;
@@ -302,8 +302,8 @@ fn published(
     ))
 }
 
-/// Adds the files below a directory, and the empty directories, to `found`. If `published` is given, only published
-/// files. A published file may be a link, because tools that store data by content replace files by links.
+/// Adds the files below a directory, and the empty directories, to `found`. If `published` is given, adds only published
+/// ones. A published file may be a link, because content-addressed storage tools replace files by links.
 fn list(
     directory: &Path,
     name: &str,
@@ -438,8 +438,8 @@ impl TemporaryCopy {
     /// # Errors
     /// Returns an error if `parent` cannot be written.
     pub fn new(parent: &Path) -> io::Result<TemporaryCopy> {
-        // Only one process may do this at a time, because a new directory without its lock looks abandoned. On file
-        // systems without locks, this can go wrong, but only for a short time.
+        // Only one process at a time may remove abandoned directories and create its own, because a new directory
+        // looks abandoned until it is locked. On file systems without locks, it can be removed during this short time.
         let _parent_lock =
             File::open(parent).and_then(|directory| directory.lock().map(|()| directory));
         for left in temporary_directories(parent) {

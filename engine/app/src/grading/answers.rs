@@ -1,12 +1,12 @@
 //! Verifies prepared answers before grading.
 //!
 //! Grading reads the answers anyway. Therefore it always compares them with the digest that was recorded when they were
-//! published, even if their time and size are unchanged. If the record does not verify them, the published checksum
-//! does, as for answers that another program prepared, for example upstream's scripts. So a record never rejects answers
-//! that would be accepted without it.
+//! published, even if their time and size are unchanged. If the digest differs, the answers are compared with their
+//! published checksum, as are answers that another program prepared, for example upstream's scripts. So a record never
+//! rejects answers that would be accepted without it.
 //!
-//! Grading reads no other prepared file. If other files changed, the score is right, but it may mean something else for
-//! a participant, so there are warnings.
+//! Grading reads no other prepared file. If other files changed, the score is correct, but participants may have used
+//! different data. Therefore grading returns warnings about these files.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -32,7 +32,7 @@ pub(super) struct PreparedDirectory<'a> {
     directory: PathBuf,
     /// The record of the last publication, even if that was interrupted.
     manifest: Option<Manifest>,
-    /// The differences from the record of a complete publication.
+    /// The differences between the directory and the record of a complete publication. Empty without such a record.
     tree: TreeState,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct VerifiedAnswers {
     pub pipeline: Pipeline,
     pub grader: Grader,
     pub file: AnswersFile,
-    /// The record that verifies the answers. `None` if the published checksum does.
+    /// The record of the publication that verified the answers. `None` if the published checksum verified them.
     record: Option<Manifest>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> PreparedDirectory<'a> {
         })
     }
 
-    /// Reads the answers, and verifies that they are the published ones. Adds the file to `files`.
+    /// Reads the answers, and verifies that they are the published ones. Records the files that it reads in `files`.
     ///
     /// # Errors
     /// Returns an error if the answers are missing or cannot be verified, or if the pipeline has mistakes.
@@ -107,8 +107,8 @@ impl<'a> PreparedDirectory<'a> {
         Err(self.rejected(recorded, read))
     }
 
-    /// Returns the error for answers that could not be verified. `recorded` are those of a complete publication, and
-    /// `read` those of the base variant.
+    /// Returns the error for answers that could not be verified. `recorded` are the answers of the recorded variant if its
+    /// publication is complete, and `read` are those of the base variant.
     fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {
@@ -188,8 +188,8 @@ impl<'a> PreparedDirectory<'a> {
         }
     }
 
-    /// Returns whether public files changed. If the directory contains no public files, for example because only the
-    /// answers were copied, they are elsewhere.
+    /// Returns whether public files changed. Returns `false` if the directory `public` does not exist, for example because
+    /// only the answers were copied to this machine.
     fn has_changed_public_files(&self) -> bool {
         !self.tree.public.is_empty() && self.directory.join("public").exists()
     }
@@ -220,7 +220,7 @@ impl<'a> PreparedDirectory<'a> {
     }
 
     /// Returns the error for modified answers. Also marks the file as changed in the record. Otherwise the next run would
-    /// not write it again if its time and size are unchanged.
+    /// not restore a modified file whose time and size are unchanged.
     fn modified_answers(&self, file: &AnswersFile) -> Error {
         let id = &self.entry.id;
         let message = format!(
@@ -261,7 +261,7 @@ impl ReadAnswers {
 #[derive(Debug, Default)]
 pub(super) struct ReadFiles {
     files: Vec<(PathBuf, Option<Stamp>)>,
-    /// Whether a file was so recent that a later change may not change its metadata.
+    /// Whether a file was modified so recently that another modification may leave its metadata unchanged.
     is_unsettled: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct Claim {
     pub program: Option<String>,
     /// Names of the digests that are as expected.
     pub confirmed: Vec<&'static str>,
-    /// Names of the digests that the report does not contain, or that there is nothing to compare with.
+    /// Names of the digests that the report does not contain, or for which no expected digest is known.
     pub not_compared: Vec<&'static str>,
     /// Id of the log. `None` if the grading was not logged.
     pub log: Option<String>,
@@ -100,8 +100,8 @@ impl Expectations<'_> {
         claim
     }
 
-    /// Returns why a signed list does not hold, for example because an entry was left out. `None` for a list without a signature,
-    /// whose entries hold alone.
+    /// Verifies a signed list of reports. Returns the problem if its signature is invalid, for example because an entry was
+    /// left out. Returns `None` for a list without a signature, because its entries are verified one by one.
     pub fn problem_of_list(&self, document: &JsonValue) -> Option<String> {
         let list = document.as_object()?;
         if competition_of(list).is_some() || list.get("signature").is_none() {
@@ -114,8 +114,8 @@ impl Expectations<'_> {
         Some(format!("the list of reports: {error}"))
     }
 
-    /// Returns the expected digests of data that a report calls `name`. Data of a custom pipeline have no name of a variant, so
-    /// those of the variant with the same answers are expected.
+    /// Returns the expected digests of graded data. `name` is the variant that the report states. For data of a custom
+    /// pipeline, that is `own`, so the variant with the same answers is expected, or otherwise the first known one.
     fn expected(&self, id: &str, name: &str, answers: Option<&str>) -> Option<LockedDataset> {
         let variants: Vec<&str> = match name {
             OWN_VARIANT => known_variants().collect(),
@@ -158,7 +158,7 @@ fn not_comparable(report: &JsonObject) -> Vec<String> {
     let mut texts: Vec<String> = texts.map(str::to_owned).collect();
     let is_comparable = report.get("comparable_with_v1") == Some(&JsonValue::Bool(true));
     if texts.is_empty() && !is_comparable {
-        texts.push("the report does not state it".to_owned());
+        texts.push("the report does not state that it is comparable".to_owned());
     }
     texts
 }
@@ -232,7 +232,7 @@ pub fn parse_report(text: &[u8]) -> Result<JsonValue, String> {
     prep_formats::json::parse(text).map_err(|error| prep_core::chain(&error))
 }
 
-/// Returns the first digits of a digest.
+/// Shortens a digest to `sha256:` and its first 12 digits.
 fn short(digest: &str) -> String {
     digest.chars().take("sha256:".len() + 12).collect()
 }

@@ -9,8 +9,8 @@
 //!   read.
 //! - The public files have not changed since they were prepared.
 //! - The variant has the test rows, answers, rules and metric of `v1`. This is decided from the pipeline: the section
-//!   `grade`, the output with the answers, and every table of `v1` must be the same in both variants. Therefore a
-//!   correction that only concerns public files adds tables instead of changing them.
+//!   `grade` except for `sample`, the output with the answers, and every table of `v1` must be the same in both
+//!   variants. Therefore a correction that only concerns public files adds tables instead of changing them.
 //!
 //! If one of these facts is unknown, the score is not comparable. For data that another program prepared, only the
 //! answers are checked.
@@ -98,12 +98,12 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// The name of data of a custom pipeline in reports.
+/// The variant that reports state for data of a custom pipeline.
 pub(crate) const OWN_VARIANT: &str = "own";
 const DIFFERS: &str = "-differs";
 const CHANGED: &str = "-changed";
 const UNVERIFIED: &str = "-unverified";
-/// The suffixes of names of variants in reports.
+/// The suffixes that reports append to the name of a variant.
 pub(crate) const MARKS: [&str; 3] = [DIFFERS, CHANGED, UNVERIFIED];
 
 /// Joins names with the verb, for example `a, b are` or `a is`.
@@ -169,7 +169,7 @@ impl Comparability {
             Answers::Foreign(bytes) => (Comparability::of_files(entry), bytes),
         };
         match (has_published_checksum(bytes, entry, path), answers) {
-            // A variant that changes the answers has no published checksum.
+            // The published checksum does not apply to a variant that changes the answers.
             (Some(false), _) if !found.is_other_variant() => found.0.push(Obstacle::AnswersDiffer),
             (None, Answers::Foreign(_)) => found.0.push(Obstacle::NoPublishedChecksum),
             _ => {}
@@ -182,7 +182,7 @@ impl Comparability {
         self.0.push(Obstacle::GivenLeaderboard);
     }
 
-    /// Records that public files, as text, changed after they were prepared.
+    /// Records that public files changed after they were prepared. `paths` lists the files for the message.
     pub(super) fn add_changed_public_files(&mut self, paths: String) {
         self.0.push(Obstacle::ChangedPublicFiles(paths));
     }

@@ -1,5 +1,5 @@
-//! Grades a list of submissions in parallel, and writes one report. Each grading is a line of `DATA/grades.jsonl`. If there
-//! is a key, the report and each of its entries are signed.
+//! Grades a list of submissions in parallel, and writes one report. Each grading adds a line to `DATA/grades.jsonl`. If a
+//! key is given, the report and each of its entries are signed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{ErrorKind, Write};
@@ -102,7 +102,7 @@ fn grade_all(
     (results, warnings.collect())
 }
 
-/// Returns upstream's report. If some entries could not be graded, the key `not_graded` lists them.
+/// Returns the report in upstream's format. If some entries could not be graded, the key `not_graded` lists them.
 fn list_report(
     reports: &[CompetitionReport],
     errors: &[(&ListedSubmission, &Error)],
@@ -169,7 +169,7 @@ impl ReportFile<'_> {
     }
 }
 
-/// Signs each entry of a report, and then the report, so that no entry can be left out.
+/// Signs each entry of a report, and then the report, so that a missing entry is detected.
 fn signed_list(key: &SigningKey, mut report: JsonObject) -> JsonObject {
     if let Some(JsonValue::List(entries)) = report.get_mut("competition_reports") {
         for entry in entries {

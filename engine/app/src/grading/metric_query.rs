@@ -8,10 +8,10 @@ use prep_grade::metrics::{QUERY_TABLES, QueryColumn, QueryEngine, QueryTable};
 use prep_spec::model::Query;
 use prep_sql::{ArrayTable, QueryLimits, Relation};
 
-/// Memory of a metric's query in bytes.
+/// The memory that a metric's query may use, in bytes.
 const QUERY_MEMORY: u64 = 1 << 30;
 
-/// The engine of queries in pipelines.
+/// The engine that runs the queries of metrics.
 #[derive(Debug)]
 pub(super) struct MetricQueries;
 
@@ -42,7 +42,7 @@ fn array(column: QueryColumn) -> ArrayRef {
 /// Checks the query of a metric, before its tables exist. `columns` are the columns of both tables, if they are known.
 ///
 /// # Errors
-/// If the query is invalid for all answers and submissions.
+/// Returns a message if the query is invalid for all answers and submissions.
 pub(crate) fn check_query(query: &Query, columns: Option<&[String]>) -> Result<(), String> {
     prep_sql::check_number(query, &QUERY_TABLES, columns).map_err(|error| error.to_string())
 }

@@ -91,9 +91,9 @@ impl Grading {
     /// # Errors
     /// Returns an error if:
     /// - the competition is not prepared, or its answers are missing;
-    /// - the answers were modified, the preparation was interrupted, or another program prepared them, and the answers
-    ///   do not have their published checksum;
-    /// - it has no section `grade`, or its leaderboard is invalid.
+    /// - the answers do not have their published checksum, and they were modified, their preparation was interrupted, or
+    ///   another program prepared them;
+    /// - the pipeline has no section `grade`, or the leaderboard is invalid.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
@@ -129,8 +129,7 @@ impl Grading {
         }
     }
 
-    /// Grades submissions with the rules of a competition and the answers that the user passed. The answers are not
-    /// verified.
+    /// Uses the rules of a competition, and the answers that the user passed. The answers are not verified.
     ///
     /// # Errors
     /// Returns an error if the answers or the leaderboard cannot be read, or if the pipeline has no section `grade`.
@@ -170,8 +169,8 @@ impl Grading {
         })
     }
 
-    /// Reads the prepared data of a competition like [`open`](Self::open). If another program prepared them, the answers are not
-    /// verified.
+    /// Reads the prepared data of a competition like [`open`](Self::open). If another program prepared the data, the answers
+    /// are not verified.
     ///
     /// # Errors
     /// Same as [`open`](Self::open), but unverified answers are not an error.
@@ -205,13 +204,12 @@ impl Grading {
         Ok(grading)
     }
 
-    /// Returns warnings about the prepared data, for example about files that changed since, but that grading does not
-    /// read.
+    /// Returns warnings about the prepared data, for example about changed files that grading does not read.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Returns whether the files that were read have not changed since, according to size, times and inode.
+    /// Returns whether the files that were read are still unchanged, according to size, times and inode.
     pub fn is_current(&self) -> bool {
         self.read.are_unchanged()
     }
@@ -219,8 +217,8 @@ impl Grading {
     /// Validates and scores a submission.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes. Neither means that the
-    /// submission is invalid.
+    /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes. An invalid submission is an
+    /// outcome, not an error.
     pub fn grade(&self, submission: &Submission) -> Result<GradeOutcome, SubmissionError> {
         if submission.format() == SubmissionFormat::Frame {
             let frame = typed::parse(&submission.bytes()?)
@@ -238,8 +236,9 @@ impl Grading {
         }
     }
 
-    /// Returns a reward from 0 to 1 for training and benchmarks: the fraction of the leaderboard's scores that are worse. It is 0
-    /// for an invalid submission and for a copy of the answers. Without a leaderboard, it is 1 for any other submission.
+    /// Returns a reward from 0 to 1 for training and benchmarks: the fraction of leaderboard scores that are worse than
+    /// the submission's score. The reward is 0 for an invalid submission and for a copy of the answers. Without a
+    /// leaderboard, it is 1 for any other submission.
     pub fn reward(&self, report: &CompetitionReport) -> f64 {
         match (report.score, &self.leaderboard) {
             (None, _) => 0.0,
@@ -349,7 +348,7 @@ pub struct GradeOverrides {
 /// The name of the log in the data directory.
 pub const LOG_FILE: &str = "grades.jsonl";
 
-/// Returns the fields of the line of a graded submission, without those of the chain.
+/// Returns the fields that the log records for a graded submission, without those that chain the lines of the log.
 fn logged_fields(report: &CompetitionReport, answers: Sha256) -> Map<String, Value> {
     // JSON cannot represent NaN and infinity as numbers, so they are written as strings.
     let score = report.score.map(|score| match score.is_finite() {
@@ -442,7 +441,7 @@ mod validation_tests {
             message("None", SubmissionError::Missing),
             "Submission invalid! Submission file None does not exist."
         );
-        // The benchmark's message is that it does not exist.
+        // Upstream's message is that the file does not exist.
         assert_eq!(
             message("a", SubmissionError::NotAFile),
             "Submission invalid! Submission file a is a directory or a device, not a file."

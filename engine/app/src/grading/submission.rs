@@ -62,8 +62,8 @@ pub enum SubmissionError {
     /// There is no file with this name.
     #[error("there is no such file")]
     Missing,
-    /// The name belongs to something else than a regular file. For a [`SubmissionDirectory`], also to a link, or to a
-    /// file that can only be reached through a link.
+    /// The path does not lead to a regular file. A [`SubmissionDirectory`] follows no links, so there this is also the error
+    /// for a link, and for a path that contains a link.
     #[error("it is not a regular file; links, directories and devices are not read")]
     NotAFile,
     /// The name of the file does not end in `.csv`.
@@ -75,7 +75,7 @@ pub enum SubmissionError {
     /// The path leads into a directory with answers: a data directory or the cache.
     #[error("it is in the data directory or in the cache, where submissions are not read")]
     Forbidden,
-    /// The file has several names, and the others may be outside of the directory of submissions.
+    /// The file has several hard links, and some of them may be outside of the directory of submissions.
     #[error("the file has several names (hard links), so it may belong to another directory")]
     Linked,
     /// Other processes changed the file while it was read.
@@ -98,7 +98,7 @@ impl SubmissionError {
     /// Returns the outcome of grading a file that could not be opened or read. `name` is the name of the file for people.
     pub fn outcome(&self, name: &str) -> GradeOutcome {
         GradeOutcome::Invalid(match self {
-            // The words of the benchmark, which harnesses know.
+            // Upstream's messages, which harnesses recognize.
             SubmissionError::Missing => Refusal::new(
                 RefusalKind::NoSubmission,
                 format!("Submission file {name} does not exist"),
@@ -149,7 +149,8 @@ impl Submission {
         Submission::of_file(&name, format, File::from(file))
     }
 
-    /// Takes a file that no other process can open, such as an upload. The content is a CSV, whatever the name is.
+    /// Creates a submission from a file that no other process can open, such as an upload. The content is treated as CSV,
+    /// whatever the name is.
     pub fn of_private_file(name: &str, file: File) -> Submission {
         Submission {
             name: name.to_owned(),
@@ -293,7 +294,8 @@ fn format_of(path: &Path) -> Option<SubmissionFormat> {
     }
 }
 
-/// Reads a short file into memory. Repeats this if the file changes in between, up to [`MAX_ATTEMPTS`] times.
+/// Reads a short file into memory, or keeps a long file open. If a short file changes while it is read, reads it again, up
+/// to [`MAX_ATTEMPTS`] times in total.
 fn read_content(file: File) -> io::Result<Result<SubmissionContent, SubmissionError>> {
     for _ in 0..MAX_ATTEMPTS {
         if !file.metadata()?.is_file() {
@@ -382,8 +384,8 @@ impl SubmissionDirectory {
     /// Opens a CSV. A relative path is relative to this directory.
     ///
     /// # Errors
-    /// Returns an error if the file is not a regular file below this directory, if it has several names, if its name
-    /// does not end in `.csv`, or if it cannot be read. The error does not show whether a file outside exists.
+    /// Returns an error if the file is not a regular file below this directory, has several hard links, has a name that
+    /// does not end in `.csv`, or cannot be read. The error does not show whether a file outside of the directory exists.
     pub fn open(&self, path: &str) -> Result<Submission, SubmissionError> {
         let components = self.components(Path::new(path))?;
         let Some((last, parents)) = components.split_last() else {
@@ -491,7 +493,7 @@ fn open_directory(
 fn open_error(name: &str, errno: Errno) -> SubmissionError {
     match errno {
         Errno::NOENT | Errno::NAMETOOLONG | Errno::INVAL => SubmissionError::Missing,
-        // A link, a directory component that is a link or a file, and a socket.
+        // In this order: a link, a directory component that is a link or a file, and a socket.
         Errno::LOOP | Errno::NOTDIR | Errno::NXIO => SubmissionError::NotAFile,
         other => read_error(name, other.into()),
     }

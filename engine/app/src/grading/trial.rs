@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use crate::catalog::CatalogEntry;
 use crate::grading::rules::grader;
 
-/// Scores that differ by less are equal. Logarithms of clipped probabilities are slightly above zero.
+/// Scores that differ by at most this are treated as equal. For example, the log loss of clipped probabilities is slightly
+/// above zero, the best score.
 const TOLERANCE: f64 = 1e-5;
 
 /// Returns the trial of a pipeline's grading. Returns `None` if the pipeline has no grading, or if its sample submission is
@@ -117,7 +118,8 @@ fn grade_all(
             .column
             .as_deref()
             .is_some_and(|name| !has_column(name));
-        // The values of the answers come from the data. For example, all answers of a small test part may be equal.
+        // The values of the answers come from the data, so the pipeline is not wrong. For example, all answers of a small
+        // test part may be equal.
         if refusal.kind == RefusalKind::Answers && !lacks_column {
             let warning = format!("no submission can be compared with the answers: {cause}");
             return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));

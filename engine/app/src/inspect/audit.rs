@@ -1,4 +1,4 @@
-//! Audits (causes of mismatches) and leaks of answers.
+//! Audits, which find the causes of mismatches, and the search for leaks of answers.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -35,7 +35,7 @@ pub struct Audit {
     pub id: String,
     /// The worst verdict of the parts.
     pub verdict: Verdict,
-    /// A sentence that names the part that differs, as far as the audit shows.
+    /// A sentence that names the part that differs, as far as the audit can determine it.
     pub conclusion: String,
     /// `None` if there is no bundle.
     pub bundle: Option<BundleAudit>,
@@ -91,7 +91,8 @@ pub struct TreeAudit {
 /// If the last run published nothing because an output does not have its published checksum, audits the outputs in the cache.
 ///
 /// # Errors
-/// Returns an error if there is neither a bundle nor prepared data, or if a file cannot be read.
+/// Returns an error if there is neither a bundle nor prepared data, if there are no prepared data to compare `tree` with, or
+/// if a file cannot be read.
 pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<Audit, Error> {
     let settings = &task.settings.of_variant(&task.options.variant);
     let sources = &task.options.source_dirs();
@@ -368,8 +369,8 @@ fn pairs_columns_by_position(value: &Value) -> bool {
     }
 }
 
-/// Returns the id column of submissions and their other columns. `None` if rows are not paired by a single column, or if the
-/// columns are not listed.
+/// Returns the id column of submissions, and the other columns. Returns `None` if the section `grade` does not pair rows
+/// by a single column, or does not list the columns.
 fn ids_and_labels(grade: &Value) -> Option<(HashSet<String>, HashSet<String>)> {
     let id = aligned_column(grade, "align")?;
     let mut rules = grade.get("rules")?.as_array()?.iter();
@@ -492,7 +493,7 @@ fn conclusion(
     text.to_owned()
 }
 
-/// Searches the prepared data of a competition in the data directory. Also searches its bundle, if that is in
+/// Searches for leaks of answers in the prepared data of a competition. Also searches its bundle, if that is in
 /// `directories` or in the data directory.
 ///
 /// # Errors
@@ -593,7 +594,7 @@ fn rows_of_records(
     Ok(Some(written))
 }
 
-/// Returns the column by which this rule of a section `grade` pairs rows: `align` or `align_groups`.
+/// Returns the column by which the rule `rule` of the section `grade` pairs rows. The rule is `align` or `align_groups`.
 fn aligned_column<'a>(grade: &'a Value, rule: &str) -> Option<&'a str> {
     let mut rules = grade.get("rules")?.as_array()?.iter();
     let by = rules.find_map(|one| one.get(rule))?;

@@ -18,14 +18,14 @@ use crate::settings::{Settings, prepared_dir};
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DataDifferences {
     pub pipeline: Vec<PipelineDifference>,
-    /// `None` if the outputs of either side do not exist.
+    /// `None` if one side has no outputs, or if only pipeline files were compared.
     pub outputs: Option<Vec<FileDifference>>,
 }
 
 /// A setting that differs between two pipelines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PipelineDifference {
-    /// The path of the setting: `public/train.csv/csv`.
+    /// The path of the setting, for example `public/train.csv: csv`.
     pub path: String,
     pub old: Option<String>,
     pub new: Option<String>,

@@ -32,7 +32,7 @@ pub struct BundleListing {
     pub bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
-    /// Size of a partial download, in bytes. `None` if the competition has no pipeline.
+    /// Size of a download of only the files that the pipeline reads, in bytes. `None` if the competition has no pipeline.
     pub used_bytes: Option<u64>,
     pub files: Vec<ListedFile>,
     /// Sources in addition to the bundle.
@@ -148,7 +148,7 @@ pub enum PreviewSource {
 /// Returns the first rows of a table or query of a competition.
 ///
 /// # Errors
-/// If there is no such table, the query has a mistake, or a step fails.
+/// Returns an error if there is no such table, the query has a mistake, or a step fails.
 pub fn rows(
     task: &Task,
     id: &str,
@@ -221,7 +221,7 @@ fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Prev
     })
 }
 
-/// Returns the columns of the tables that the pipeline does not declare.
+/// Returns the names of those columns of `tables` that the pipeline does not declare.
 fn undeclared(reading: &Reading, tables: &[(String, Vec<String>)]) -> BTreeSet<String> {
     let session = Session::planner();
     let declared = |table: &str| -> BTreeMap<String, &'static str> {

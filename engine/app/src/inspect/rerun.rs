@@ -58,7 +58,7 @@ pub enum RerunResult {
     Unrecorded,
     /// The step could not run.
     Failed { failure: Failure, message: String },
-    /// The step did not run, because a step before it failed.
+    /// The step did not run, because a step that it depends on failed.
     Skipped { because: String },
 }
 
@@ -284,7 +284,7 @@ fn without_result(report: &RunReport, node: NodeId) -> RerunResult {
         Some(StepOutcome::Skipped { because }) => RerunResult::Skipped {
             because: because.clone(),
         },
-        // Only a source that did not fail has no result.
+        // Steps have one of the outcomes above, so this is a source that did not fail. It has no result.
         _ => RerunResult::Unrecorded,
     }
 }

@@ -1,7 +1,7 @@
 //! Compares two runs in a competition's history: the key records of its steps, then their outputs.
 //!
-//! The history has the keys of the steps of earlier runs. The ledger has the record and outputs of each key until
-//! garbage collection removes them. Therefore the comparison runs no step.
+//! The history contains the keys of the steps of earlier runs. For each key, the ledger contains the key record and the
+//! outputs until garbage collection removes them. Therefore the comparison runs no step.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -246,7 +246,7 @@ fn differences(
                     found.push(FileDifference::new(path, [None, None]));
                     continue;
                 };
-                // Only objects are files that can be compared in detail.
+                // Only objects of the cache are separate files, which can be compared in detail.
                 let object = |content: &ContentRef| match content {
                     ContentRef::Object { digest, .. } => context.store.open_object(digest).ok(),
                     ContentRef::Slice { .. } | ContentRef::Member { .. } => None,

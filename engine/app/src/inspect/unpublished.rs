@@ -1,7 +1,7 @@
 //! Finds the outputs of a run that published nothing because an output does not have its published checksum.
 //!
-//! The cache has these outputs. They are published into a scratch directory in which an audit can read them. No step runs
-//! for that.
+//! The cache contains these outputs. They are published into a scratch directory, where an audit can read them. No step
+//! runs for that.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::stages::resolve::Plan;
 use crate::stages::run::{CompetitionState, Run};
 use crate::task::{PreparationOptions, Task};
 
-/// Publishes the outputs of a competition that are only in the cache into a scratch data directory, which is removed when the
-/// result is dropped. Returns `None` if the data directory has the current outputs, or if the cache does not have all.
+/// If the current outputs of a competition are only in the cache, publishes them into a scratch data directory, which is
+/// removed when the result is dropped. Returns `None` if they are in the data directory, or if the cache lacks some of them.
 ///
 /// # Errors
 /// Returns an error if the cache cannot be read, or the scratch directory cannot be written.
@@ -63,7 +63,8 @@ pub(super) fn publish(task: &Task, id: &str) -> Result<Option<TempDir>, Error> {
     Ok((ended.state_of(id) == CompetitionState::Prepared).then_some(directory))
 }
 
-/// Whether the cache has all outputs, and the data directory has none or those of a run before the last, which failed.
+/// Returns whether the cache contains all current outputs, but the data directory does not: it contains no outputs, or those
+/// of an earlier run, because the last run failed a check.
 fn is_unpublished(task: &Task, id: &str) -> Result<bool, Error> {
     if task.options.variant != BASE_VARIANT {
         return Ok(false);

@@ -2,7 +2,7 @@
 //!
 //! A pack is copied into a temporary directory next to its final place, checked there, and then renamed. So another process
 //! sees either the complete pack or none, and a failure leaves nothing behind. Only regular files are copied, without their
-//! permissions. Paths of archives are checked by the readers of `prep_formats`, which reject links and paths that lead out.
+//! permissions. The readers of `prep_formats` check the paths in archives, and reject links and paths that lead outside.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +31,7 @@ const MAX_PACK_BYTES: u64 = 256 << 20;
 /// Maximum number of files and directories of a pack.
 const MAX_PATHS: usize = 20_000;
 
-/// Maximum number of directories around a file.
+/// Maximum number of nested directories that contain a file.
 const MAX_DEPTH: usize = 8;
 
 /// Where a pack comes from.
@@ -150,7 +150,7 @@ fn root(settings: &Settings) -> Result<&Path, Error> {
     root.ok_or_else(|| Error::request("the directory of packs is not set"))
 }
 
-/// Checks that the data directory of the pack is not that of a competition.
+/// Checks that no competition outside of packs has the pack's name. Otherwise both would use the same data directory.
 fn check_name(settings: &Settings, name: &str) -> Result<(), Error> {
     let without_packs = Settings {
         packs: None,
@@ -226,7 +226,7 @@ type Visit<'a> = &'a mut dyn FnMut(&str, &mut dyn Read) -> Result<(), ContentsEr
 #[derive(Default)]
 struct Staging {
     root: PathBuf,
-    /// All paths, by their lower-case form, and whether they are directories.
+    /// All paths, each with whether it is a directory. The keys are the paths in lower case.
     paths: BTreeMap<String, (String, bool)>,
     bytes: u64,
 }
@@ -276,7 +276,7 @@ impl Staging {
         })
     }
 
-    /// Writes a file, and claims the directories around it.
+    /// Writes a file. Claims its path, and those of the directories that contain it.
     fn write(&mut self, path: &str, content: &mut dyn Read) -> Result<(), Error> {
         for (place, _) in path.match_indices('/') {
             self.claim(path.get(..place).unwrap_or_default(), true)?;
@@ -285,7 +285,7 @@ impl Staging {
         let target = self.root.join(path);
         let failed = |error: io::Error| Error::writing("write", &target, &error);
         fs::create_dir_all(target.parent().unwrap_or(&self.root)).map_err(failed)?;
-        // A parser needs many times the size of a text.
+        // The limit of YAML files is lower, because a parser needs many times the memory of the text.
         let limit = if path.ends_with(".yaml") {
             MAX_YAML_BYTES
         } else {
@@ -310,7 +310,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Records a path. On a file system that ignores case, no two paths may be the same file.
+    /// Records a path. It must not differ from another path only in case, because some file systems ignore case.
     fn claim(&mut self, path: &str, is_directory: bool) -> Result<(), Error> {
         let refused = |message: String| Err(Error::new(Failure::Input, message));
         let new = (path.to_owned(), is_directory);

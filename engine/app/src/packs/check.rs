@@ -44,7 +44,7 @@ pub struct PackCheck {
     pub mistake: Option<String>,
     /// The path of the bundle. `None` if it is not on this machine.
     pub bundle: Option<PathBuf>,
-    /// Why the competition could not be prepared, if it has a bundle.
+    /// The reason why the competition could not be prepared. `None` if it was prepared, or has no bundle.
     pub failure: Option<String>,
     /// Whether both preparations gave the same digests.
     pub is_reproducible: Option<bool>,
@@ -126,8 +126,8 @@ impl PackChecks<'_> {
         Ok(all)
     }
 
-    /// Returns the text of `file`, a `pack.lock`, with the digests of these checks. If the file does not exist, other
-    /// competitions keep the digests of the installed pack.
+    /// Returns the new text of `file`, a `pack.lock`, with the digests of the competitions that `checks` found reproducible.
+    /// Other competitions keep their digests in `file` or, if it does not exist, those in the installed pack's `pack.lock`.
     ///
     /// # Errors
     /// Returns an error if the earlier file is damaged.
@@ -274,7 +274,7 @@ fn prepare_once(
             None => failure.message,
         });
     if let Some(failure) = failures.chain(refused).next() {
-        // The step of the trial grades the sample submission.
+        // The trial is the step that grades the sample submission.
         check.is_sample_valid = failure.starts_with(prep_steps::TRIAL_STEP).then_some(false);
         check.failure = Some(failure);
         return Ok(None);

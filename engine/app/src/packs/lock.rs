@@ -64,7 +64,7 @@ impl PackLock {
         Ok(PackLock { lock, signer })
     }
 
-    /// Compares the digests of a competition.
+    /// Compares the digests of a competition with those in the file.
     pub(crate) fn compare(
         &self,
         id: &str,
@@ -85,8 +85,8 @@ impl PackLock {
         }
     }
 
-    /// Returns the text of the file with these digests, by name, in place of the earlier ones. Other competitions keep
-    /// theirs.
+    /// Returns the new text of the file, signed with `key`. `found` are the new digests by the names of the competitions.
+    /// Other competitions keep their digests.
     pub(crate) fn text_with(
         mut self,
         pack: &str,
@@ -97,7 +97,7 @@ impl PackLock {
             self.lock.set(name, &facts.variant, &facts.to_lock_entry());
         }
         let facts = self.lock.text();
-        // The comment of `prep.lock` is replaced.
+        // The first line is the comment of a `prep.lock`. `HEAD` replaces it.
         let facts = facts.split_once('\n').map_or("", |(_, facts)| facts);
         let text = format!("{HEAD}{facts}");
         match key {

@@ -6,10 +6,10 @@
 //! PACKS/NAME/ID/pipeline.yaml     and description.md, leaderboard.csv, checksums.json
 //! ```
 //!
-//! A pack is data that other people wrote. Adding a pack copies its files and runs nothing (see `add`). The module checks
-//! the same rules when it reads an installed pack: ids come from [`prep_spec::CompetitionId`], and a source directory of a
-//! pipeline must be inside the pack ([`inner_directory`]). A damaged pack is reported when it is used, so it does not
-//! affect other competitions.
+//! A pack is data that other people wrote. Adding a pack copies its files and runs nothing (see `add`). Adding a pack and
+//! reading an installed one check the same rules: ids are parsed by [`prep_spec::CompetitionId`], and a source directory
+//! of a pipeline must be inside the pack ([`inner_directory`]). A damaged pack is reported only when it is used, so it does
+//! not affect other competitions.
 
 pub(crate) mod add;
 pub(crate) mod check;
@@ -170,13 +170,14 @@ impl<'a> PackFiles<'a> {
 /// Returns the directory of a source of a pack's pipeline. The path is relative to the directory of the pipeline.
 ///
 /// # Errors
-/// Returns an error if the path leads out of the pack. A pack contains no links, so the text of the path decides.
+/// Returns an error if the path leads out of the pack. Only the components of the path are checked, because a pack contains
+/// no links.
 pub(crate) fn inner_directory(
     entry: &CatalogEntry,
     source: &str,
     folder: &str,
 ) -> Result<PathBuf, Error> {
-    // The number of directories between the path and the pack's own directory.
+    // The number of directories between the pack's directory and the path. It starts at 1, the directory of the pipeline.
     let depth = Path::new(folder)
         .components()
         .try_fold(1u32, |depth, part| match part {

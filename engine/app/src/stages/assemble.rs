@@ -61,7 +61,8 @@ impl Competition {
         Ok(graph)
     }
 
-    /// Finds the bundle and the further sources. If the file of a source does not exist, the source has its stated content.
+    /// Finds the bundle and the further sources. If the file of a source does not exist, the content in `self.contents` is
+    /// used in its place.
     fn find_sources(&mut self, task: &Task) -> Result<Sources, Error> {
         let contents = &mut self.contents;
         let whole = bundle(&self.id, &self.pipeline, task).with_content(contents.bundle.clone());
@@ -135,7 +136,7 @@ pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle
 }
 
 /// Wraps a source so that its file is first searched for in the mirror, if a remote is configured. `name` is the name of the
-/// source in the cache, and `further` its name in the pipeline unless it is the bundle.
+/// source in the cache. `further` is its name in the pipeline, or `None` for the bundle.
 fn mirrored(
     source: Box<dyn Source>,
     name: &str,
@@ -160,8 +161,8 @@ fn mirrored(
 /// Further sources as nodes of the graph, by name, and the same sources for messages and listings.
 pub(crate) type FurtherSources = (BTreeMap<String, Box<dyn Source>>, Vec<FurtherSource>);
 
-/// Finds the further sources that a pipeline names. If the file of a source does not exist, the source has the content in
-/// `contents`.
+/// Finds the further sources that a pipeline names. If the file of a source does not exist, the content in `contents` is
+/// used in its place.
 ///
 /// # Errors
 /// Returns an error if the pipeline names an invalid source.

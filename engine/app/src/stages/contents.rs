@@ -1,8 +1,9 @@
 //! The contents of sources that are not on this machine.
 //!
-//! An absent bundle has the content that the data directory records. If the directory records none, the bundle is missing,
-//! whatever the cache saw last: that may have been the bundle of another directory. Only on request are the cache's latest
-//! results used ([`PreparationOptions::from_cache`]). A configured remote is such a request, too.
+//! If a bundle is not on this machine, the data directory's record of its content is used in its place. Without such a
+//! record, the bundle is missing, even if the cache contains results of a bundle, because that may be the bundle of another
+//! data directory. The cache's latest results are used only on request ([`PreparationOptions::from_cache`]). Those of a
+//! remote are used if a remote is configured.
 //!
 //! [`PreparationOptions::from_cache`]: crate::PreparationOptions::from_cache
 
@@ -72,8 +73,8 @@ impl StatedContents {
     }
 
     /// Returns the contents that the data directory records. `own` is the record of the task's variant. If it names no
-    /// bundle, another variant in the same data directory does. `files` has the names of further sources and their
-    /// files. A content from a different URL is not theirs.
+    /// bundle, the record of another variant in the same data directory is used. `files` contains the names and files of
+    /// the further sources. The recorded content of a further source is ignored if it came from a different URL.
     fn of_record(
         task: &Task,
         id: &str,
@@ -107,7 +108,7 @@ impl StatedContents {
     }
 
     /// Returns the contents from which the latest results in the cache were computed. The bundle is that of
-    /// [`cached_bundle`]. `files` has the names of further sources and their files.
+    /// [`cached_bundle`]. `files` contains the names and files of the further sources.
     fn of_cache(
         store: &Store,
         id: &str,
@@ -142,7 +143,8 @@ impl StatedContents {
     }
 }
 
-/// Returns the latest bundle from which the cache has results of a competition. It has the MD5 `md5`, if that is given.
+/// Returns the latest bundle from which cached results of a competition were computed. If `md5` is given, only bundles
+/// with this MD5 are considered.
 pub(super) fn cached_bundle(
     store: &Store,
     id: &str,

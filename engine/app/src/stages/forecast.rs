@@ -1,4 +1,4 @@
-//! Fourth stage: computes the size and the disk space of downloads before they begin, and checks that there is enough.
+//! Fourth stage: computes the sizes of downloads before they begin, and checks that there is enough disk space.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -92,7 +92,7 @@ impl Plan {
         missing
     }
 
-    /// Returns the competitions with a missing bundle or source, also those with a missing directory.
+    /// Returns the competitions with a missing bundle or source, including sources that are directories.
     pub(crate) fn without_sources(&self) -> HashSet<&str> {
         let missing = self.resolution.work.iter();
         let missing = missing.filter(|(_, reason)| **reason == Reason::Missing);
@@ -120,8 +120,8 @@ impl Plan {
         known.map(|(id, _)| id.to_owned()).collect()
     }
 
-    /// Returns the size of each missing bundle or file, by competition and source. Requests lengths and listings from the servers, and uses
-    /// published sizes if they do not answer.
+    /// Returns the size of each missing bundle or file, by competition and source. Requests lengths and listings from the
+    /// servers, and uses published sizes if the servers do not answer.
     pub fn downloads(&self, task: &Task) -> HashMap<(String, Option<String>), Download> {
         let missing = self.missing();
         if missing.is_empty() {
@@ -269,7 +269,7 @@ fn published(input: &MissingInput<'_>, error: Option<String>) -> Download {
 fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Error> {
     let competition = input.competition;
     let prepared = match prepared::manifest(&task.data_dir(), &competition.id)? {
-        // Existing files are replaced one by one.
+        // Existing files are replaced one by one, so no further space is needed for them.
         Some(_) => 0,
         // The size of the bundle is the estimate: images keep their size, and compressed tables are small.
         None => competition.entry.size().unwrap_or(download),

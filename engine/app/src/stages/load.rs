@@ -87,7 +87,7 @@ pub struct Competition {
     pub(super) trees: Option<Trees>,
     /// The query that replaces the outputs.
     pub(super) preview: Option<PreviewRequest>,
-    /// The options of the task, with those of the last run.
+    /// The options of the task, completed with those of the last run.
     pub options: PreparationOptions,
     /// The options that have the value of the last run.
     pub(crate) recalled: RememberedOptions,
@@ -206,7 +206,8 @@ impl Competition {
         self.sources.iter().find(|one| one.name == name)
     }
 
-    /// Returns the directory of the user in which a source was found, or in which it is searched as in the last run.
+    /// Returns the directory of bundles that the user named, if a source was found in it, or if the directory is recalled
+    /// from the last run.
     pub(crate) fn used_source(&self) -> Option<&Path> {
         let dir = self.options.remembered.source.as_deref()?;
         let further = self.sources.iter().filter_map(|one| one.path.as_deref());
@@ -269,7 +270,7 @@ const QUERY_NAME: &str = "rows";
 /// Replaces the outputs of a pipeline with the query. Returns the request for the preview.
 ///
 /// # Errors
-/// If the query is not valid for the pipeline's tables.
+/// Returns an error if the query is invalid for the pipeline's tables.
 fn replace_outputs(
     view: &ViewOptions,
     pipeline: &mut Pipeline,
@@ -336,8 +337,8 @@ impl<'a> Loader<'a> {
     /// leaderboard.
     ///
     /// # Errors
-    /// Returns an error that lists all mistakes in the file. Also returned if the leaderboard is invalid or the
-    /// competition has no pipeline. Warnings are part of the pipeline.
+    /// Returns an error that lists all mistakes in the file. Also returns an error if the leaderboard is invalid or the
+    /// competition has no pipeline. Warnings are part of the returned pipeline.
     pub fn load(&self, entry: &CatalogEntry, variant: &str) -> Result<Pipeline, Error> {
         let text = entry.pipeline()?;
         let mut draft =
@@ -405,7 +406,7 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     let Grade {
         answers, sample, ..
     } = &grade.value;
-    // Columns of a pipeline with mistakes may be missing because of them.
+    // In a pipeline with mistakes, columns may be missing only because of these mistakes.
     if !checked.errors().is_empty() {
         return check_metric_queries(grade, &grader, None);
     }
@@ -455,8 +456,8 @@ fn check_metric_queries(
         .collect()
 }
 
-/// Returns the columns that a metric compares, as opposed to those that it uses as ids, groups or sizes. `answers` has the
-/// columns of the answers, if they are known.
+/// Returns the columns that a metric compares, as opposed to those that it uses as ids, groups or sizes. `answers` are
+/// the columns of the answers, if they are known.
 fn scored_columns(metric: &serde_json::Value, answers: Option<&[String]>) -> Vec<String> {
     let texts = |value: &serde_json::Value| -> Vec<String> {
         let list = value.as_array();
@@ -481,7 +482,7 @@ fn scored_columns(metric: &serde_json::Value, answers: Option<&[String]>) -> Vec
     texts(columns).into_iter().chain(of_parts).collect()
 }
 
-/// Returns the position of a column's name in the value at `pointer`, or of the value.
+/// Returns the position of a column's name in the value at the JSON pointer `pointer`, if the name occurs there.
 fn place_of_column(
     pipeline: &Pipeline,
     grade: &Spanned<Grade>,

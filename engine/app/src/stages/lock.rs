@@ -37,8 +37,8 @@ pub(crate) fn read(data_dir: &Path) -> Result<Lockfile, Error> {
     })
 }
 
-/// Returns the digests of a competition's outputs from the lockfile. `found` has the current digests of its leaderboard
-/// and rules.
+/// Returns the digests of a competition's outputs from the lockfile. `found` contains the current digests of the
+/// competition's leaderboard and rules.
 ///
 /// # Errors
 /// Returns an error if the lockfile has no entry for the competition, or if the entry differs from `found`.

@@ -48,8 +48,8 @@ impl UsedValue {
     }
 }
 
-/// Returns the files that the steps of a competition used. `value` returns a source's value. The keys of all steps
-/// depend on these values.
+/// Returns the files that the steps of a competition used. `value` returns the value of a source that the steps used. The
+/// keys of all steps depend on these values.
 pub(crate) fn origins(
     all: &CompetitionGraph,
     competition: &Competition,
@@ -150,9 +150,9 @@ pub(super) fn record(
     }
 }
 
-/// Records how the tree of a competition was prepared, which was published just now or `was_current`, as soon as it is
-/// published. A later stage would be too late for a run of many competitions that deletes bundles and is killed. If that is
-/// impossible, nothing is recorded, and the tree depends on its bundle.
+/// Records how the tree of a competition was prepared, as soon as the tree is published or found to be current
+/// (`was_current`). The stage `record` would be too late for a run of many competitions that deletes bundles and is then
+/// killed. Errors are ignored: nothing is recorded, and a later run still needs the bundle.
 pub(super) fn record_publication(
     all: &CompetitionGraph,
     (store, data_dir): (&Store, &Path),
@@ -175,6 +175,6 @@ pub(super) fn record_publication(
             },
         }
     };
-    // The last stage tries again.
+    // The stage `record` tries again.
     let _ = prep_steps::record_preparation(data_dir, id, None, change);
 }

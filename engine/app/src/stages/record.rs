@@ -1,5 +1,5 @@
 //! Sixth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
-//! Also renews the time of the record of data that are up to date, which programs such as Make compare.
+//! If data are up to date, also renews the modification time of their record, with which programs such as Make compare.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
     let published = published.into_iter();
     let published: HashMap<String, Manifest> =
         published.map(|(id, one)| (id.to_owned(), one)).collect();
-    // Read again, because the run has changed them.
+    // The last runs are read again, because this run has changed them.
     let (store, variant) = (&ended.context.store, &task.options.variant);
     let last = prepared::last_runs(store, &task.settings, variant);
     let mut locked = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
                 locked.push((&*competition.id, facts.with_trees(trees)));
             }
         }
-        // After the record, because the tree depends on a bundle that nothing records.
+        // Comes after recording, because without a record the next run needs the bundle again.
         finish_bundle(ended, competition, state);
     }
     if !task.options.locked {
@@ -105,7 +105,7 @@ fn note_preparation(
     let before = published.preparation.as_ref();
     let record = origins::record(competition, origins, before);
     if before != Some(&record) {
-        // Errors are ignored. Without a record, the next run needs the bundle and its options again.
+        // Errors are ignored. Without a record, the next run needs the bundle and the user's options again.
         let change = |_| record;
         let key = Some(&published.key);
         let _ = prep_steps::record_preparation(data_dir, &competition.id, key, change);
@@ -156,8 +156,8 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// Returns the origin of complete data that were prepared from `bundle`. `last` has the last runs, with the one that has just
-/// ended.
+/// Returns the origin of complete data that were prepared from `bundle`. `last` are the last runs, including the one that
+/// has just ended.
 ///
 /// # Errors
 /// Returns an error if the history cannot be read.

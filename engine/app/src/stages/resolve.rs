@@ -1,8 +1,8 @@
 //! Third stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
 //!
 //! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as one
-//! error. Bundles whose results are used although they are neither on this machine nor recorded in the data directory are
-//! described, so that it is clear whose they are.
+//! error. Also describes each [`BorrowedBundle`], so that the user knows whose results a run uses: such a bundle is neither
+//! on this machine nor recorded in the data directory.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl CompetitionGraph {
         self.nodes.get(id).map_or(&[][..], Vec::as_slice)
     }
 
-    /// Returns all nodes with their competitions and steps.
+    /// Returns the nodes of all competitions.
     pub(crate) fn all_nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.values().flatten().map(|id| self.graph.node(*id))
     }
@@ -66,7 +66,7 @@ pub enum Runs {
 pub struct StepWork {
     pub competition: String,
     pub step: String,
-    /// The bytes that it processes, roughly: as many as the bundle has if it reads or publishes everything, otherwise zero.
+    /// A rough number of the bytes to process: the size of the bundle for a source or a publication, otherwise zero.
     pub bytes: u64,
 }
 
@@ -81,7 +81,8 @@ pub struct PlannedStep {
 }
 
 impl Plan {
-    /// Joins the graphs of competitions, in this order, and finds the steps that have to run since their last runs.
+    /// Joins the graphs of competitions in the given order, and finds the steps that have to run because something changed
+    /// since their last runs.
     ///
     /// # Errors
     /// Returns an error if the cache cannot be read, or if the work is cancelled.

@@ -30,12 +30,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs only checks. The results of all other steps must be in the cache or in the remote; otherwise the run fails.
+    /// Lets the run execute only checks. The results of all other steps must be in the cache or in the remote; otherwise the
+    /// run fails.
     pub fn forbid_execution(&mut self) {
         self.context.no_execute = true;
     }
 
-    /// Runs the steps, and records nothing.
+    /// Runs the steps. Does not run the later stages, which record facts about the run and create its summary.
     pub(crate) fn run(self, reporter: Arc<dyn Reporter>) -> Result<Ended, Error> {
         let Run {
             plan,
@@ -186,8 +187,8 @@ pub(crate) struct Watch {
     all: Arc<CompetitionGraph>,
     store: Store,
     task: Task,
-    /// The sources, by competition and step, whose failure leaves their competition out. It is not reported as a
-    /// failure.
+    /// The sources, by competition and step, whose failure only leaves their competition out. Such a failure is not
+    /// reported as one.
     optional: HashSet<(String, String)>,
     next: Arc<dyn Reporter>,
     times: Mutex<HashMap<String, (Instant, Instant)>>,
@@ -200,7 +201,7 @@ impl Watch {
         self.optional.contains(&name)
     }
 
-    /// Passes an event on, with the failure of an optional source as a skipped step.
+    /// Passes an event on. The failure of an optional source is passed on as a skipped step.
     fn pass_on(&self, event: &Event) {
         match event {
             Event::StepEnded {
