@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::stages::load::Loader;
 
-/// Maximum bytes of a table that are read on Kaggle.
+/// Maximum number of bytes of each table, after decompression, that are read from Kaggle for a preview.
 const MAX_PREVIEW_BYTES: usize = 1 << 20;
 
 /// A pipeline that was written for a bundle.

@@ -35,7 +35,7 @@ pub struct JobPlan {
     pub hours: usize,
 }
 
-/// The account that Slurm charges for the jobs, and where it runs them. If a setting is `None`, the cluster's default is used.
+/// The account that Slurm charges for the jobs, and where it runs them. If a setting is `None`, Slurm uses its default.
 #[derive(Debug, Clone, Default)]
 pub struct Slurm {
     pub partition: Option<String>,
@@ -186,7 +186,7 @@ pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
          #   kubectl wait --for=condition=complete --timeout={}h job/prep-fetch\n\
          #   kubectl patch job/prep-prepare -p '{{\"spec\":{{\"suspend\":false}}}}'\n\
          # The secret `prep-credentials` holds variables (KAGGLE_API_TOKEN, AWS_ACCESS_KEY_ID ...), and the secret\n\
-         # `prep-config` holds the files `prep.toml` and `NAME.key`.\n",
+         # `prep-config` holds the files `prep.toml` and `worker.key`.\n",
         plan.summary(),
         plan.hours
     );

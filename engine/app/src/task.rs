@@ -1,7 +1,7 @@
 //! Tasks: the settings, the catalog of competitions, the options of preparation, and the network.
 //!
-//! A data directory remembers options. A later run uses them unless the caller sets them, so a competition stays up to date if
-//! the options are not repeated.
+//! A data directory records options of the last run. A later run uses the recorded options unless the caller sets other
+//! ones. So a competition stays up to date even if the user does not repeat the options.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub struct PreparationOptions {
     pub keep_going: bool,
     /// Whether downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,
-    /// The options that a later run uses, too.
+    /// The options that are recorded, and that later runs use, too.
     pub remembered: RememberedOptions,
     /// Whether options that are not set have the values of the last run in the data directory.
     pub recalls: bool,
@@ -112,7 +112,7 @@ impl PreparationOptions {
         bundle.md5.as_deref().filter(|_| self.checks_sources())
     }
 
-    /// Returns the files that are compared with published checksums.
+    /// Returns which files are compared with published checksums.
     pub fn verify(&self) -> Verify {
         self.remembered.verify.unwrap_or_default()
     }
@@ -132,7 +132,7 @@ impl PreparationOptions {
 pub struct RecalledOption {
     /// The option's name in JSON.
     pub name: &'static str,
-    /// The value, unless the option is only turned on.
+    /// The value. `None` if the option has no value and is just turned on.
     pub value: Option<String>,
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn describe(options: &RememberedOptions) -> Vec<RecalledOption> {
 }
 
 impl PreparationOptions {
-    /// Returns the options with the values of the last run, and the options that these values changed.
+    /// Returns the options, completed with the values of the last run, and the values of the last run that are used.
     pub(crate) fn recalling(
         &self,
         last: &RememberedOptions,
@@ -182,7 +182,7 @@ impl PreparationOptions {
         (options, last)
     }
 
-    /// Returns the options to record. `source` is the directory of the user in which the sources were found.
+    /// Returns the options to record. `source` is the user's directory of bundles, if sources were found in it.
     pub(crate) fn to_record(&self, source: Option<&Path>) -> RememberedOptions {
         let absolute =
             |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
@@ -227,7 +227,7 @@ mod tests {
         let (with, recalled) = options(RememberedOptions::default(), true).recalling(&record);
         assert_eq!((&with.remembered, &recalled), (&all, &all));
         assert_eq!(describe(&recalled).len(), 6);
-        // Options of the caller have precedence, also if they have the default value.
+        // Options of the caller have precedence, even if they have the default value.
         let usual = RememberedOptions {
             partial: Some(false),
             verify: Some(Verify::All),

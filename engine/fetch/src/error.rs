@@ -1,6 +1,6 @@
-//! Errors of downloads, by meaning. The message describes the cause, and [`FetchError::remedy`] returns an action for the user.
-//! A [`Trouble`] is a failure after which the request is repeated. No message contains a secret, a signature, or the query of a
-//! URL.
+//! Errors of downloads. The message of an error describes the cause, and [`FetchError::remedy`] returns an action for the
+//! user. A [`Trouble`] is a failure after which the request is repeated. No message contains a secret, a signature, or the
+//! query string of a URL.
 
 use std::io;
 use std::io::ErrorKind;
@@ -425,7 +425,8 @@ pub enum Trouble {
 /// The reason why a request, a connection or a session ended without a result.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The request can be repeated. An API may have sent a message. A session that ends in this way starts over.
+    /// The request can be repeated. The string is the message that the API sent, or empty. A session that ends in this way
+    /// starts from the beginning.
     Trouble(Trouble, String),
     /// The object on the server has changed or no longer exists.
     Changed,

@@ -23,7 +23,7 @@ use crate::wire::shared::Shared;
 /// Interval at which the cancellation flag is checked.
 const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A handle for network access. Cloning it is cheap, and all clones have the same limits together.
+/// A handle for network access. Cloning it is cheap, and the limits apply to all clones together.
 ///
 /// Its methods block the calling thread and must not be called from an asynchronous runtime.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! All sources meet the requirements that hold for every source.
+//! Each kind of source meets the common requirements of sources.
 
 use std::fs;
 use std::path::Path;

@@ -16,7 +16,7 @@ fn a_deleted_bundle_has_the_stated_content() -> Outcome {
     let record = fixture.context.store.source(&fixture.target())?;
     let stated = record.ok_or("no record")?.content();
     std::fs::remove_file(fixture.target())?;
-    // The cache has seen the bundle, but does not show whose it was.
+    // The cache has a record of the bundle, but the record does not show from which data directory the bundle was.
     assert_eq!(source.state(&fixture.context)?, SourceState::Missing);
     assert_eq!(source.location(), None);
     let state = |md5: Option<&str>, stated: &Content| {

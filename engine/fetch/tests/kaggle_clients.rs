@@ -143,7 +143,7 @@ impl Fixture {
         command
     }
 
-    /// Returns a command `kaggle competitions ...`, with user and key unless other credentials exist.
+    /// Returns a command `kaggle competitions ...`. Sets no credentials.
     fn kaggle(&self, dir: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command(dir, "kaggle");
         command.arg("competitions").args(arguments);

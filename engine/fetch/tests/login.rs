@@ -28,7 +28,7 @@ struct Fixture {
 const START: u64 = 1_795_564_800;
 
 impl Fixture {
-    /// Creates a login whose token expires after some seconds.
+    /// Creates a login whose token expires after `seconds` seconds.
     fn new(seconds: u64) -> Fixture {
         let bundle = Bundle::new(ID, content(20_000, 1));
         let fixture = Fixture {

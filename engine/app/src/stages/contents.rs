@@ -2,8 +2,8 @@
 //!
 //! If a bundle is not on this machine, the data directory's record of its content is used in its place. Without such a
 //! record, the bundle is missing, even if the cache contains results of a bundle, because that may be the bundle of another
-//! data directory. The cache's latest results are used only on request ([`PreparationOptions::from_cache`]). Those of a
-//! remote are used if a remote is configured.
+//! data directory. The cache's latest results are used only on request ([`PreparationOptions::from_cache`]). The results in
+//! a remote are used if the remote is configured.
 //!
 //! [`PreparationOptions::from_cache`]: crate::PreparationOptions::from_cache
 

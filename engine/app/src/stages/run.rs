@@ -1,6 +1,6 @@
-//! Fifth stage: runs the steps that are not up to date. Measures the time of every competition, records how a tree was prepared
-//! as soon as it is published, and, if requested, deletes its bundle. The later stages record facts about a run whose steps have
-//! ended, and create its summary.
+//! Fifth stage: runs the steps that are not up to date. Measures the time of every competition, records how a tree was
+//! prepared as soon as it is published, and, if requested, deletes its bundle. The later stages record facts about a run
+//! whose steps have ended, and create its summary.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -41,8 +41,9 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Creates the summaries of a run. `published` has the records of the published data by competition, and `refused` the
-    /// competitions that could not be planned. The summaries have the order of `ids`, without those that were left out.
+    /// Creates the summaries of a run. `published` contains the records of the published data by competition, and `refused`
+    /// the competitions that could not be planned. The summaries are in the order of `ids`. Competitions that were left out
+    /// have no summary.
     pub(super) fn sum_up(
         ended: &Ended,
         published: &HashMap<String, Manifest>,
@@ -137,7 +138,8 @@ pub struct Summary {
     /// were not graded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<serde_json::Value>,
-    /// Whether a user sees them: the pipeline is not a built-in one, and they were graded in this run or have warnings.
+    /// Whether the user sees the result of the trial: the pipeline is not a built-in one, and the submissions were graded
+    /// in this run or caused warnings.
     #[serde(skip)]
     pub shows_trial: bool,
     pub failures: Vec<StepFailure>,

@@ -1,5 +1,5 @@
-//! A directory of the user as a source. It consists of all files below the directory, identified by content. Selects
-//! members of a bundle by glob patterns.
+//! A directory of the user as a source. The source consists of all files below the directory, identified by content. Also
+//! defines [`Members`], which selects members of a bundle by glob patterns.
 //!
 //! Each file is read once. Its digest remains valid while its length, inode, modification time and change time do not
 //! change. Links to files are followed. A link to a directory is an error, because it may lead anywhere.
@@ -77,7 +77,7 @@ impl LocalDirectory {
         })
     }
 
-    /// Returns all files: the path of each in the directory, with its absolute path and its length in bytes.
+    /// Returns all files by their paths relative to the directory. Each has the path to open it and its length in bytes.
     fn files(&self) -> Result<BTreeMap<String, (PathBuf, u64)>, StepError> {
         let mut files = BTreeMap::new();
         let mut open = vec![(String::new(), self.path.clone())];
@@ -186,7 +186,7 @@ impl Members {
     /// Selects the members that any of the patterns matches.
     ///
     /// # Errors
-    /// [`FetchError::Pattern`] if a pattern is not valid.
+    /// Returns [`FetchError::Pattern`] if a pattern is not a valid glob.
     pub fn new(patterns: impl IntoIterator<Item = String>) -> Result<Members, FetchError> {
         let mut patterns: Vec<String> = patterns.into_iter().collect();
         patterns.sort();

@@ -1,8 +1,8 @@
-//! A competition's bundle as a source: a file in the data directory, downloaded from Kaggle if it does not exist. The files that
-//! downloads leave in the data directory:
+//! A competition's bundle as a source: a file in the data directory, downloaded from Kaggle if it does not exist. These are
+//! the files that downloads leave in the data directory:
 //!
 //! ```text
-//! DATA/ID/ID.zip                    the bundle; of the competition PACK/ID: DATA/PACK/ID/ID.zip
+//! DATA/ID/ID.zip                    the bundle (DATA/PACK/ID/ID.zip for the competition PACK/ID)
 //! DATA/ID/ID.part-KEY.zip           some members of the bundle
 //! DATA/ID/ID.part-KEY.zip.files/    these members while they are fetched one by one
 //! DATA/ID/sources/FILE              the file of another source
@@ -196,7 +196,7 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
 /// Lists the bundle, its parts, incomplete downloads, and the directory of other sources.
 ///
 /// # Errors
-/// If the directory `DATA/ID` exists and cannot be listed.
+/// Returns an error if the directory `DATA/ID` exists and cannot be listed.
 pub fn bundle_files(data: &Path, id: &str) -> io::Result<Vec<PathBuf>> {
     let entries = match data.join(id).read_dir() {
         Ok(entries) => entries,
@@ -285,7 +285,7 @@ pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
 
 /// Removes a file and its record.
 pub(crate) fn remove_with_origin(file: &Path) {
-    // Errors are ignored: a file that remains has a record, so it is not used.
+    // Errors are ignored: if the directory is not writable, the record remains too, and the file is not used.
     let _ = fs::remove_file(file);
     let _ = fs::remove_file(origin_path(file));
 }

@@ -2,8 +2,8 @@
 //! `DIR/PACK/ID/ID.zip`.
 //!
 //! Results remain valid after the file was deleted if the caller states its content, which a data directory records with
-//! its results. Only a step that needs the bundle's bytes then fails. The cache's last
-//! record is never used in place of the file, because it may describe another directory's bundle.
+//! its results. Then only a step that needs the bundle's bytes fails. The cache's last record of a bundle is never used in
+//! place of the file, because it may describe another directory's bundle.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct LocalBundle {
     /// The paths that an error lists.
     looked: Vec<PathBuf>,
     sums: BundleChecksums,
-    /// The content that the file had, for results of a file that was deleted.
+    /// The content that the file had before it was deleted. Results that were computed from this content remain valid.
     stated: Option<Content>,
 }
 
@@ -165,7 +165,7 @@ impl LocalBundle {
         }
     }
 
-    /// Returns the same source, whose errors list these paths.
+    /// Returns the same source, but its errors list the paths `looked` instead of the candidates.
     pub(crate) fn with_looked(self, looked: Vec<PathBuf>) -> LocalBundle {
         LocalBundle { looked, ..self }
     }
@@ -190,8 +190,8 @@ impl LocalBundle {
         self.absence(cause, None)
     }
 
-    /// Same as [`not_fetched`](Self::not_fetched). If the cache has results of a file with the published checksums, using
-    /// them is a remedy, too.
+    /// Same as [`not_fetched`](Self::not_fetched). If the cache contains results of a file with the published checksums, the
+    /// error also suggests using these results.
     pub(crate) fn not_fetched_in(&self, context: &Context, cause: FetchError) -> StepError {
         let known = context.store.named_sources(&self.name).unwrap_or_default();
         let is_published = |record: &SourceRecord| {

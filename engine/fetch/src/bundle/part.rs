@@ -242,7 +242,7 @@ impl PartOfBundle {
         let dir = with_suffix(&self.target, ".files");
         let mut files = Vec::new();
         for path in paths {
-            // A name that depends on the path, so that a later run with a different list does not mix the files up.
+            // The name depends on the path, so that a later run with a different list of files does not mix them up.
             let place = dir.join(Digest::of_bytes(path.as_bytes()).to_string());
             let item = Item::Member {
                 id: id.to_owned(),

@@ -1,8 +1,8 @@
-//! A file at a URL.
+//! A file at a URL as a source.
 //!
-//! Only the bytes at the URL are the file. So a different file of the same name takes its place only if it has the
-//! published checksum: a file in a directory of the user, or a member of the bundle. The pipeline can also name a member
-//! of the bundle as the same file.
+//! A file with the same name in a directory of the user or in the bundle may have different bytes than the file at the URL.
+//! So it is used in place of a download only if it has the published checksum. The pipeline can also name a member of the
+//! bundle that is the same file.
 
 use std::fs::File;
 use std::io;
@@ -66,7 +66,7 @@ impl WebFile {
     /// downloads it. Without `published` checksums, only the target and the member that the address names are used.
     ///
     /// # Errors
-    /// If the URL is not valid.
+    /// Returns an error if the URL is not valid.
     pub fn new(
         address: WebAddress<'_>,
         search: SearchPath<'_>,
@@ -150,7 +150,7 @@ impl WebFile {
             && named.is_none_or(|named| differs_from_origin(&self.target, &named))
     }
 
-    /// Returns whether the downloaded file is used. A file of the user comes first if a wrong checksum is an error.
+    /// Returns whether the downloaded file is used. If checksums are enforced, a file of the user takes precedence.
     fn uses_fetched(&self) -> bool {
         let is_given = self.is_checked && self.given.path().is_some();
         !is_given && self.fetched.path().is_some() && !self.is_foreign()

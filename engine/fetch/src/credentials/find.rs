@@ -34,8 +34,9 @@ pub struct CredentialVariables<'a> {
 /// Searches for credentials in all places.
 ///
 /// # Errors
-/// If no place contains credentials. If a place should contain credentials but is defective, the error describes the
-/// first such place. Otherwise the error is [`CredentialsError::Missing`].
+/// Returns an error if no place contains credentials. If a place should contain credentials but is defective, the error
+/// describes the first such place. If only a user or only a key is set, the error is [`CredentialsError::Half`]. Otherwise
+/// it is [`CredentialsError::Missing`].
 pub fn find_credentials(
     environment: &CredentialVariables<'_>,
 ) -> Result<FoundCredentials, CredentialsError> {
@@ -186,7 +187,7 @@ pub(crate) type ParsedCredentials = Result<Option<KaggleCredentials>, &'static s
 /// Prefix of Kaggle's tokens. A key with this prefix is treated as a token.
 const TOKEN_PREFIX: &str = "KGAT_";
 
-/// Parses a token. Ignores white space around it.
+/// Parses a token. Ignores whitespace around it.
 pub(crate) fn token(text: &str) -> ParsedCredentials {
     let text = text.trim();
     if text.is_empty() {

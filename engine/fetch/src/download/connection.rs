@@ -94,9 +94,11 @@ pub(crate) async fn connection(
     }
 }
 
+/// The address that all connections of a session use, until the server rejects it.
 pub(crate) struct SessionAddress<'a> {
     pub(crate) location: &'a mut Option<Location>,
-    /// A failure of a connection with a smaller number has already been handled.
+    /// The number of addresses that were rejected before this one. If a connection was started with a smaller number, the
+    /// rejection of its address has already been handled.
     pub(crate) number: u64,
     /// Whether the address has served a request.
     pub(crate) has_served: Arc<AtomicBool>,
@@ -215,7 +217,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Creates a cursor at `offset`, which is the start of a piece, in a file of `total` bytes.
+    /// Creates a cursor at `offset` in a file of `total` bytes. `offset` must be the start of a piece.
     pub(crate) fn new(sink: &'a Sink, offset: u64, total: u64) -> Cursor<'a> {
         Cursor {
             sink,

@@ -65,7 +65,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                 if replaced >= MAX_REPLACEMENTS {
                     return Err(FetchError::KeepsChanging { times: replaced });
                 }
-                // The validators may depend on the server that answers. A single request needs none.
+                // The validators may depend on the server that answers. A single request needs no validator.
                 ranges &= replaced < MAX_REPLACEMENTS - 1 || order.ranges.is_some();
             }
             Err(Stop::NoValidator) => {

@@ -35,7 +35,7 @@ const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum number of chunks that wait to be written. A chunk has at most a few hundred kilobytes.
 const MAX_QUEUED_CHUNKS: usize = 16;
 
-/// A connection that has ended: its task, its range and its result.
+/// The end of a connection: its range and result, with the round of failures and the address at its start.
 struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
@@ -481,6 +481,7 @@ const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 /// Number of ticks after an unsuccessful increase before the next one.
 const HOLD_TICKS: u32 = 20;
 
+/// Adjusts the number of connections to the throughput.
 #[derive(Debug)]
 pub(crate) struct Pace {
     connections: usize,
@@ -550,8 +551,8 @@ mod tests {
 
     #[test]
     fn connections_increase_only_while_the_throughput_rises() {
-        // In these cases, each connection is throttled; the line is saturated from the start; the line is saturated by
-        // ten connections.
+        // In this order: each connection is throttled; the line is saturated from the start; ten connections saturate the
+        // line.
         assert_eq!(
             final_connections(|connections| connections as u64 * 1000),
             32

@@ -1,9 +1,10 @@
-//! The partial file of a download (`ID.zip.partial`), and its digests. The process that fills the file has locked it. A process
-//! continues a download that another one started, or starts a new one, and gives the complete file its final name.
+//! The partial file of a download (`ID.zip.partial`), and its digests. A process that fills the file holds a lock on it. The
+//! process continues a download that an earlier process started, or starts a new one. It gives the complete file its final
+//! name.
 //!
 //! The bytes are flushed to disk before the file gets its final name, and the name is flushed, too. So after a power failure,
-//! the file is either complete or missing. Results of steps are not flushed, because they can be computed again. A download
-//! may take hours.
+//! the file is either complete or missing. In contrast, results of steps are not flushed, because they can be computed again
+//! quickly. A download may take hours.
 //!
 //! The digests are computed while the file is downloaded. Pieces are processed in order. Once the next piece is written, it is
 //! read back (usually from the page cache, because it was just written), verified against the CRC-32 of the received bytes,
@@ -287,8 +288,8 @@ pub(crate) enum DigestProgress {
     Bad(usize),
 }
 
-/// Adds the pieces of a file to the digests. It only works during its calls, so the caller decides when and on which
-/// thread.
+/// Adds the pieces of a file to the digests. It does no work between calls, so the caller decides when and on which thread
+/// the digests are computed.
 #[derive(Debug)]
 pub(crate) struct Digester {
     file: Arc<File>,

@@ -43,7 +43,7 @@ pub(crate) fn unexpected(url: &Url) -> Stop {
     Stop::Fatal(FetchError::Unexpected { host: host(url) })
 }
 
-/// Returns whether the other protocol may work.
+/// Returns whether the other protocol may work after this error.
 fn may_be_of_protocol(stop: &Stop) -> bool {
     matches!(
         stop,

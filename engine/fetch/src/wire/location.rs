@@ -1,5 +1,5 @@
-//! Files that can be downloaded, and their locations: a signed address of the object store, or a URL, and the request that
-//! reads them. Signed addresses are cached, so that listing and then fetching a bundle needs only one API call.
+//! Files that can be downloaded, and their locations: a signed address of the object store, or a URL, with the request that
+//! reads the file. Signed addresses are cached, so that listing and then fetching a bundle needs only one API call.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,8 +34,8 @@ impl Expected {
     }
 }
 
-/// The location of a file. The location of a bundle is temporary. The query of the URL may be a signature, so only the
-/// host is ever printed.
+/// The location of a file. The location of a bundle is temporary. The query string of the URL may be a signature, so only
+/// the host is ever printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Location {
     /// The request for the bytes, without credentials.

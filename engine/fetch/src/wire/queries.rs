@@ -1,5 +1,5 @@
-//! Questions to the API: the owner of the credentials, the server's time, the files of a competition, and their addresses.
-//! The API also answers for accounts that have not accepted the rules.
+//! Queries of the API: the owner of the credentials, the server's time, the files of a competition, and their addresses.
+//! The API lists files even for accounts that have not accepted the rules.
 
 use std::time::SystemTime;
 

@@ -179,7 +179,7 @@ pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// Maximum unused time that is saved for later.
+/// Maximum time without transfers for which the unused bytes may be transferred later.
 const BURST: Duration = Duration::from_millis(200);
 
 /// A limit in bytes per second, or no limit.
