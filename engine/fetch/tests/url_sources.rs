@@ -159,7 +159,7 @@ fn a_member_that_the_pipeline_names_is_used() {
     let source = place.source(&none, true, Some(FILE));
     assert!(place.read(&source) == other);
     assert_eq!(place.requests(), 0);
-    // Without the key, the extracted file is not used any more.
+    // If the pipeline no longer names the member, the extracted file is not used.
     let source = place.source(&none, true, None);
     assert_eq!(source.location(), None);
     assert!(place.read(&source) == place.bytes);
@@ -190,7 +190,7 @@ fn a_full_disk_elsewhere_deletes_no_download() -> Outcome {
     let place = Place::new();
     let source = place.source(&sha256(&place.bytes), true, None);
     source.run(&place.fixture.context)?;
-    // The record of the name cannot be written, because its place is taken.
+    // The record of the name cannot be written, because a directory has the path of its file.
     let records = place.fixture.dir.path().join("store/sources-v1");
     let files = |directory: &Path| -> Vec<PathBuf> {
         let mut open = vec![directory.to_path_buf()];

@@ -62,7 +62,7 @@ impl fmt::Debug for CloudCredentials {
     }
 }
 
-/// Builds a store of a cloud. The builders of the library have no common trait.
+/// Builds a cloud store. This is a macro, because the builders of the library have no common trait.
 macro_rules! cloud_store {
     ($builder:expr) => {{
         let builder = $builder.with_retry(retry_config());
@@ -117,7 +117,7 @@ impl Address {
         url.to_string()
     }
 
-    /// Returns the directories of a remote in a directory that this user cannot write. Empty for other remotes.
+    /// If the remote is a directory, returns the directories in it that this user cannot write. Empty for other remotes.
     pub fn unwritable(&self) -> Unwritable {
         let mut found = Unwritable::default();
         // Only addresses of directories have paths.

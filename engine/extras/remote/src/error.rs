@@ -328,8 +328,8 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
     }
 }
 
-/// Returns the error for a write that the system denied. For a remote in a directory, it names the owner of what cannot be
-/// written.
+/// Returns the error for a write that the system denied. If the remote is a directory, the error names the owner of the
+/// part that cannot be written.
 fn unwritable(remote: String) -> RemoteError {
     let found = Address::parse(&remote).map(|address| address.unwritable());
     let owner = found.ok().and_then(|found| ownership(&found.first?));

@@ -197,7 +197,7 @@ pub(crate) struct Hashing {
     file: Arc<File>,
     bytes: u64,
     regions: Vec<ChainingValue>,
-    /// The digest, if the bundle is so short that its only node has no parent.
+    /// The digest, if the bundle has a single region. It cannot be computed from the hash of that region.
     whole: Option<Digest>,
 }
 

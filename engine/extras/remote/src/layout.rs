@@ -90,7 +90,7 @@ pub(crate) fn hashes(digest: &Digest) -> String {
 pub(crate) const REQUEST_BYTES: u64 = 8 << 20;
 /// Maximum size in bytes of a gap between two ranges that is fetched together with them.
 const MAX_GAP_BYTES: u64 = 128 << 10;
-/// Gaps are fetched as long as their total size is at most one part in this number of the useful bytes.
+/// Gaps are fetched only while their total size is at most the number of useful bytes divided by this number.
 const MAX_GAP_FRACTION: u64 = 32;
 
 /// Returns requests that cover all ranges. Adjacent ranges and small gaps are combined, and long requests are split.

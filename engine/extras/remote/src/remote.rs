@@ -210,7 +210,7 @@ impl Remote {
         classify(&self.name, error, true)
     }
 
-    /// Converts "not found" into `None`, but not for a missing bucket. In the private area, a denied read also becomes
+    /// Converts "not found" into `None`, unless the bucket is missing. In the private area, a denied read also becomes
     /// `None`, because some roles may read only the other areas.
     fn none_if_missing<T>(
         &self,

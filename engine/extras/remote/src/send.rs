@@ -1,4 +1,5 @@
-//! Sends files to a remote: objects, and bundles with their hash lists. The queue of results and bundles to send.
+//! Sends files to a remote: objects, and bundles with their hash lists. Also defines the queue of results and bundles that
+//! wait to be sent.
 //!
 //! Callers of the queue never wait: a result that does not fit into it is not sent, which is reported. The queue contains
 //! names instead of objects, which stay in the cache until they are sent. A result may name a million files, so the limit of

@@ -156,8 +156,8 @@ enum Chunk {
     Failed(RemoteError),
 }
 
-/// Fetches an object. `expected` is its length in a trusted entry. If it is unknown, the announced length must not exceed the
-/// free space. Returns the message about its end.
+/// Fetches an object. `expected` is its length in a trusted entry. If that is unknown, the announced length must not exceed
+/// the free space. Returns the last message, which states how the transfer ended.
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,

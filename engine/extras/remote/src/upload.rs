@@ -54,8 +54,8 @@ impl Link {
         }
     }
 
-    /// Queues the record of a source, after all jobs that were queued before. Results must have been computed from this
-    /// content, because readers of the record rely on it.
+    /// Queues the record of a source, behind all jobs that are already in the queue. Results must have been computed from
+    /// this content, because readers of the record rely on that.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
         self.enqueue(Job::Source { name, content });
@@ -77,7 +77,7 @@ impl Link {
     }
 
     /// Sends the record of a source immediately, and the source's bytes if `file` is given. Returns whether the bytes
-    /// are in the mirror. Results must have been computed from this content, because readers of the record rely on it.
+    /// are in the mirror. Results must have been computed from this content, because readers of the record rely on that.
     ///
     /// # Errors
     /// If the remote does not accept them.
@@ -153,8 +153,8 @@ async fn result(
         _ => None,
     };
     let mut entry = offer.entry.clone();
-    // Only lengths of objects that this machine has are signed. An entry that was read from a trusted entry keeps its
-    // lengths.
+    // Only lengths of objects that this machine has are signed. If it lacks some objects, the entry keeps the lengths that
+    // it already contains, because these came from a trusted entry.
     match offer.entry.objects().map(length).collect() {
         Some(lengths) => entry.lengths = lengths,
         None if entry.lengths.len() == entry.objects().count() => {}
