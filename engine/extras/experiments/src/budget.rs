@@ -1,7 +1,7 @@
 //! The budget of an experiment, which a person fills in: hours, hardware, model and its cut-off date.
 //!
-//! The file is YAML: a mapping of fields, or of names of experiments to fields. Values are plain or quoted texts on one
-//! line.
+//! The file is YAML: a mapping from fields to values, or from names of experiments to such mappings. Values are plain or
+//! quoted strings on one line.
 //!
 //! ```yaml
 //! my-agent:
@@ -27,7 +27,7 @@ pub type Budget = BTreeMap<String, String>;
 /// The budgets in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Budgets {
-    /// The fields outside of any experiment, which apply to all.
+    /// The fields outside any experiment, which apply to all experiments.
     common: Budget,
     named: BTreeMap<String, Budget>,
 }
@@ -36,7 +36,8 @@ impl Budgets {
     /// Reads a file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if a line is not `field: value` or `experiment:`.
+    /// Returns an error if the file cannot be read, a line is neither `field: value` nor `experiment:`, or a field is
+    /// unknown or occurs twice.
     pub fn read(path: &Path) -> Result<Budgets, ExperimentsError> {
         let text = report::read(path)?;
         let mut budgets = Budgets::default();
@@ -81,7 +82,7 @@ impl Budgets {
     }
 }
 
-/// Splits `key: value`. `None` for a line of another kind, for example a list.
+/// Splits `key: value`. Returns `None` for a line of another kind, for example an element of a list.
 fn split(line: &str) -> Option<(String, String)> {
     let (key, value) = line.split_once(':')?;
     let value = match value.strip_prefix(' ') {

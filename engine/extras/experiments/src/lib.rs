@@ -1,13 +1,13 @@
 //! Summarizes grading reports in the form of upstream's leaderboard.
 //!
-//! An *experiment* is one agent in one setting. It consists of *run groups*, each with one grading report; a report has
-//! one *run* per competition and attempt. The k-th runs of all competitions of a set make up *seed* k. A metric of a seed is,
-//! for example, the percentage of its competitions with a medal. The value of the experiment is the mean over the seeds, with its
-//! standard error.
+//! An *experiment* is one agent in one setting. It consists of *run groups*. Each run group has one grading report, which
+//! contains one *run* per competition and attempt. The k-th runs of all competitions of a set make up *seed* k. A metric
+//! of a seed is, for example, the percentage of its competitions with a medal. The value of the experiment is the mean
+//! over the seeds, with its standard error.
 //!
 //! ```text
 //! report   reads grading reports of upstream and of `prep`, and the table that assigns run groups to experiments
-//! summary  sets of competitions; runs -> seeds; percentages, mean, standard error; one experiment, set by set
+//! summary  sets of competitions; runs -> seeds; percentages, mean and standard error of an experiment for each set
 //! list     lists the submissions in a directory of runs, for grading
 //! budget   hours, hardware and model of an experiment, from a file that a person fills in
 //! ```

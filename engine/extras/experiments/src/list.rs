@@ -1,8 +1,8 @@
 //! Lists the submissions in a directory of runs, for grading.
 //!
-//! A run group is a directory with `metadata.json`, whose `runs` lists its runs in order. A run is a directory
-//! `ID_anything`, with `submission/submission.csv` and optional logs and code. Without `metadata.json`, the runs of a
-//! group are its subdirectories.
+//! A run group is a directory with `metadata.json`, whose key `runs` lists the runs of the group in order. A run is a
+//! directory `ID_anything`, with `submission/submission.csv` and optional logs and code. Without `metadata.json`, the
+//! runs of a group are its subdirectories whose names contain `_`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -85,7 +85,7 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, Experim
         .collect())
 }
 
-/// Returns the names of the runs that the metadata list, in order.
+/// Returns the names of the runs that the metadata list, in the order of the file.
 fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     let text = report::read(metadata)?;
     match report::parse_json(&text, metadata)?.get("runs") {

@@ -1,7 +1,7 @@
 //! Reads grading reports of upstream and of `prep grade`, and the table that assigns run groups to experiments.
 //!
-//! Upstream's reports are written by Python's `json`, which writes `NaN` and `Infinity` although JSON has no such numbers. Such
-//! a score is read as `None`, because medals do not depend on it. The table is a CSV with the columns
+//! Upstream's reports are written by Python's `json`, which writes `NaN` and `Infinity` although JSON has no such numbers.
+//! Such a score is read as `None`, because medals do not depend on it. The table is a CSV file with the columns
 //! `experiment_id,run_group`. A run group is a directory with one file `*grading_report*.json`.
 
 use std::path::{Path, PathBuf};
@@ -46,7 +46,8 @@ impl GradedRun {
     }
 }
 
-/// Reads the runs of the report in a file, sorted by competition. Runs of one competition keep the report's order.
+/// Reads the runs of the report in a file, sorted by competition. Runs of the same competition keep the order of the
+/// report.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or is not a report.

@@ -1,8 +1,9 @@
 //! Summarizes an experiment: metrics for each set, and counts for each competition.
 //!
-//! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition. If a
-//! competition has more runs, [`Choice::last`] chooses which ones are used. Upstream's script uses the first runs. Upstream's authors
-//! used the last runs for their results, because earlier runs may have failed for technical reasons.
+//! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition.
+//! If a competition has more runs than that, [`Choice::last`] decides which of them are used. Upstream's script uses the
+//! first runs. Upstream's authors used the last runs for their results, because earlier runs may have failed for
+//! technical reasons.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -51,7 +52,7 @@ impl SetSummary {
     }
 }
 
-/// The summary of one competition, over the runs that are in seeds.
+/// The summary of one competition, over the runs that belong to seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompetitionSummary {
     pub competition: String,
@@ -68,8 +69,8 @@ pub struct CompetitionSummary {
     pub any_medal: usize,
     /// Runs whose submission was byte-identical to the answers.
     pub copies: usize,
-    /// Number of gradings of the competition in the logs of these runs, up to the last of these runs. `None` if a run was not
-    /// logged.
+    /// Number of gradings of the competition in the logs of these runs, up to the last of these runs. `None` if one of the
+    /// runs was not logged.
     pub looks: Option<u64>,
     /// Mean score of the runs with a score.
     pub mean_score: Option<f64>,
@@ -275,7 +276,7 @@ fn seeds(runs: &[GradedRun], competitions: &[String], choice: &Choice) -> Result
     })
 }
 
-/// Lists the first names, and the number of the others.
+/// Returns the first names, and the number of the other names.
 fn list_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 5;
     let some: Vec<&str> = names.iter().take(MAX_NAMES).copied().collect();
@@ -285,8 +286,8 @@ fn list_names(names: &[&str]) -> String {
     }
 }
 
-/// A metric: upstream's name, which is a key in results, and whether a run has the property that it counts. Its value is the
-/// percentage of such runs in a seed.
+/// A metric: upstream's name, which is a key in results, and a function that returns whether a run has the property. The
+/// value of the metric is the percentage of such runs in a seed.
 pub type SeedMetric = (&'static str, fn(&GradedRun) -> bool);
 
 /// All metrics, in the order of upstream's script.
@@ -300,7 +301,7 @@ pub const METRICS: [SeedMetric; 7] = [
     ("any_medal_percentage", GradedRun::any_medal),
 ];
 
-/// A mean over seeds.
+/// The mean of several values, usually of a metric over seeds, with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     pub mean: f64,

@@ -95,7 +95,7 @@ fn figures_equal_those_of_upstreams_script() {
     );
 }
 
-/// The three published reports give their row of upstream's leaderboard.
+/// The summary of the three published reports equals their row in upstream's leaderboard.
 #[test]
 fn published_reports_give_the_published_row() {
     let reports = data("reports.json");

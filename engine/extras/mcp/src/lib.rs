@@ -1,7 +1,7 @@
 //! Serves tools for agents with the Model Context Protocol: list competitions, describe a competition, and validate or
 //! grade a submission.
 //!
-//! This file has the protocol, with its messages of JSON-RPC 2.0, one per line, and `tools` the tools.
+//! This file implements the protocol (JSON-RPC 2.0 messages, one per line), and `tools` implements the tools.
 //!
 //! The tool `grade` exists only if the server was started with scores, because an agent that gets scores can optimize
 //! against the answers. Tools read `private` only to compare a submission with the answers, and no result contains an
@@ -54,7 +54,7 @@ impl McpOptions {
     /// directory.
     ///
     /// # Errors
-    /// Returns an error if the competition is not prepared, or if its answers changed since.
+    /// Returns an error if the competition is not prepared, or if its answers changed since it was prepared.
     pub(crate) fn grading(&self, id: &str) -> Result<Grading, Error> {
         let grading = Grading::open(&self.catalog, &self.settings, id)?;
         Ok(match self.scores {
@@ -103,7 +103,8 @@ pub fn serve(
     Ok(())
 }
 
-/// Reads the next line, or passes over it if it is not a message. Returns `None` at the end of the input.
+/// Reads the next line. Skips a line that is too long, and returns an error for it. Returns `None` at the end of the
+/// input.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, RpcError>>> {
     let mut line = Vec::new();
     let mut start = input.by_ref().take(MAX_MESSAGE_BYTES);

@@ -17,7 +17,7 @@ pub struct ToolDefinition {
     pub description: &'static str,
     /// Parameters: name, description, and whether the parameter is required.
     pub parameters: &'static [(&'static str, &'static str, bool)],
-    /// Whether its answers contain scores.
+    /// Whether the responses of the tool contain scores.
     pub has_scores: bool,
     pub call: fn(&McpOptions, &Arguments) -> Answer,
 }
@@ -176,7 +176,7 @@ fn describe_competition(options: &McpOptions, arguments: &Arguments) -> Answer {
         );
     };
     let public = options.settings.prepared_dir(id).join(PUBLIC_PREFIX);
-    // Relative to the directory of the server, the path would be useless for an agent elsewhere.
+    // An agent that runs in a different directory than the server could not use a relative path.
     let public = public
         .canonicalize()
         .map_err(|error| Error::reading("open", &public, &error))?;
@@ -263,7 +263,7 @@ pub const PARAMETERS: &[(&str, &str, bool)] = &[
     ),
 ];
 
-/// Opens the submission. Relative paths are relative to the directory of submissions.
+/// Opens the submission. A relative path refers to a file below the directory of submissions.
 ///
 /// # Errors
 /// Same as [`SubmissionDirectory::open`](prep_app::SubmissionDirectory::open).
@@ -271,7 +271,7 @@ pub fn open(options: &McpOptions, arguments: &Arguments) -> Result<Submission, S
     options.submissions.open(arguments.text("submission"))
 }
 
-/// Converts the error to one for the agent. Only errors of the system have a cause.
+/// Converts an error of opening the submission to an error for the agent. Only [`SubmissionError::Read`] has a cause.
 pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionError) -> ToolError {
     let name = arguments.text("submission");
     let directory = options.submissions.path().display();

@@ -1,5 +1,5 @@
-//! Responses of a server are classified correctly. The responses pass through the library's own client, because `error`
-//! parses the library's texts.
+//! Responses of a server are classified correctly. The responses pass through the client of the library `object_store`,
+//! because `error` parses the messages of that library.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -40,7 +40,7 @@ const RESPONSES: [(&str, Respond); 5] = [
     }),
 ];
 
-/// Starts a server that responds like this to every request. Its threads end with the process.
+/// Starts a server that calls `respond` for every request. Its threads end with the process.
 fn server(respond: Respond) -> Address {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

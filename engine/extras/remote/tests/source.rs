@@ -1,4 +1,4 @@
-//! A bundle in the mirror meets the requirements that hold for every source.
+//! A bundle in the mirror meets the common requirements of sources.
 
 use std::cell::RefCell;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! A remote in memory meets the requirements that hold for every tier of a cache.
+//! A remote in memory meets the common requirements of the tiers of a cache.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Tracks open connections, and closes some of them if there are too many.
 //!
-//! A connection only takes a socket and a small buffer. So there are more of them than uploads at the same time
-//! ([`Slots`]), and a connection that sends `GET /health` is answered even if all uploads are slow. If
-//! the limit is reached, a new connection replaces an old one:
+//! A connection only needs a socket and a small buffer. So more connections than uploads ([`Slots`]) are allowed at the
+//! same time, and `GET /health` is answered even if all uploads are slow. If the limit of connections is reached, a new
+//! connection replaces an old one:
 //!
-//! 1. the one that has been idle for the longest time;
-//! 2. if no connection ended for some seconds, the one that has waited for the longest time to send its upload, among
-//!    those of the address with the most connections.
+//! 1. the connection that has been idle for the longest time;
+//! 2. if no connection is idle and none ended for some seconds: of the connections from the address with the most
+//!    connections, the one that has waited for the longest time to send its upload.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,17 +18,18 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Maximum number of connections at the same time. Each has a socket, and at most one file. Together they are less than
-/// 1,024, the usual limit of open files.
+/// Maximum number of connections at the same time. Each connection has a socket and at most one open file. The total is
+/// less than 1,024, the usual limit of open files.
 const MAX_CONNECTIONS: usize = 480;
 
-/// A connection is idle after this time without a request. Before that, a response may still be on its way.
+/// A connection without a request can be replaced after this time. Before that, the client may not have received the
+/// previous response yet.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
-/// Connections that wait are closed if no connection ended by itself for this time.
+/// A connection that waits to send its upload can be replaced if no connection ended by itself for this time.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Interval at which a connection to close is searched while a new connection waits.
+/// Interval at which the server looks for a connection that it can close, while a new connection waits.
 const RETRY: Duration = Duration::from_millis(50);
 
 /// All open connections.
@@ -60,9 +61,9 @@ struct State {
 enum Activity {
     /// No request, or an incomplete head of a request.
     Idle,
-    /// A request whose body is not read yet, because too many uploads are under way.
+    /// The body of the request is not read yet, because too many uploads are in progress.
     Waiting,
-    /// A request.
+    /// A request is being handled.
     Busy,
 }
 
@@ -261,7 +262,8 @@ impl Slots {
 
     fn of_peer(&self, peer: IpAddr) -> Arc<Semaphore> {
         let mut peers = self.peers.lock();
-        // Only addresses with requests are remembered. Each permit and each waiting request has a reference.
+        // Removes the addresses without requests: each permit and each waiting request holds a reference to the
+        // semaphore of its address.
         peers.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         let semaphore = peers.entry(peer);
         let semaphore = semaphore.or_insert_with(|| Arc::new(Semaphore::new(MAX_UPLOADS_OF_PEER)));
@@ -316,7 +318,7 @@ impl Space {
 }
 
 impl Reserved {
-    /// Takes more space. Returns `false` if all uploads together would take too much.
+    /// Takes more space. Returns `false` if all uploads together now take too much.
     pub(crate) fn grow(&mut self, bytes: u64) -> bool {
         let used = self.space.used.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;

@@ -89,7 +89,7 @@ impl Worker {
     ) -> Result<T, String> {
         let (sender, receiver) = oneshot::channel();
         let work = move || {
-            // Errors are ignored: if the caller does not wait any longer, the result is dropped.
+            // An error means that the caller no longer waits. Then the result is dropped.
             let _ = sender.send(catch_panic(work));
         };
         let ended = || "the thread for large submissions has ended".to_owned();

@@ -1,7 +1,7 @@
 //! Validates submissions over HTTP, for agents that work inside a container.
 //!
 //! ```text
-//! server       accepts connections                   routes     requests and their responses, as upstream's server
+//! server       accepts connections                   routes     requests and responses, the same as in upstream's server
 //! connections  limits of clients and of uploads      upload     a body -> a file, decoded by multipart
 //! grading      answers, rules and leaderboards
 //! ```
@@ -17,9 +17,9 @@
 //! |---|---|
 //! | requests at the same time as others | writes each upload to a separate file, and grades several submissions at a time, at most [`ServerOptions::graders`] |
 //! | too many bytes | returns 413 and removes the partial file |
-//! | too slowly, or nothing | returns 408 after [`ServerOptions::timeout`] without a byte or with less than 4 KiB per second, or after ten times that for the entire upload. If other uploads wait, 408 after two seconds with less than 4 KiB per second |
+//! | too slowly, or nothing | returns 408 after [`ServerOptions::timeout`] without a byte or with less than 4 KiB per second, or if the entire upload takes ten times as long as that. If other uploads wait, returns 408 after two seconds with less than 4 KiB per second |
 //! | more than 256 uploads at the same time, or more than half of them from one address | lets further uploads wait; answers `GET /health` |
-//! | more than 16 times the longest upload in all uploads under way | returns 503 |
+//! | more bytes in all current uploads together than 16 uploads of the maximum length | returns 503 |
 //! | a request to a loopback address with a foreign `Host` or `Origin` | returns 403 |
 //! | a header without an end | rejects the request after 64 KiB |
 //! | an invalid request | returns 400, 404 or 405 |

@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     pub large: Worker,
 }
 
-/// A response, with details that only the owner of the server gets.
+/// A response, with details that are not sent to the client, only to the log of the server.
 pub(crate) struct Handled {
     pub answer: Answer,
     pub bytes: Option<u64>,
@@ -297,7 +297,7 @@ impl Shared {
     }
 }
 
-/// Returns upstream's report.
+/// Returns the report in upstream's format.
 fn report(report: &CompetitionReport) -> Answer {
     let text = prep_grade::report::pretty(report.to_json()) + "\n";
     json_answer(StatusCode::OK, text)
@@ -368,8 +368,8 @@ fn json_answer(status: StatusCode, text: String) -> Answer {
     answer
 }
 
-/// Returns whether a request to a loopback address has no foreign host. `name` is the host that the server was started
-/// with.
+/// Returns whether all hosts and origins that a request to a loopback address names belong to this machine or its local
+/// network. `name` is the host that the server was started with.
 pub(crate) fn is_local(uri: &Uri, headers: &HeaderMap, name: &str) -> bool {
     let is_own = |host: &str| is_local_name(host) || host.eq_ignore_ascii_case(name);
     let mut hosts = headers.get_all(HOST).iter();
@@ -399,7 +399,7 @@ fn is_local_name(host: &str) -> bool {
         Err(_) => {
             let name = host.to_ascii_lowercase();
             let is_localhost = matches!(&*name, "localhost" | "localhost.");
-            // No public name is without a dot. Names of machines and of containers are.
+            // Public host names contain a dot. Names of machines and containers in a local network often do not.
             is_localhost || name.ends_with(".localhost") || !(name.is_empty() || name.contains('.'))
         }
     }

@@ -23,7 +23,7 @@ use crate::upload::Limits;
 /// Number of threads for connections.
 const THREADS: usize = 2;
 
-/// Maximum length of all uploads together, in uploads of the maximum length.
+/// All uploads together may be as long as this number of uploads of the maximum length.
 const MAX_LARGEST_UPLOADS: u64 = 16;
 
 /// Time after which an idle thread for blocking work ends. Ten years, so that the threads never end.

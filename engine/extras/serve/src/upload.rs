@@ -18,7 +18,7 @@ use crate::multipart::{Decoder, Event, MultipartError};
 /// Minimum number of bytes per second.
 const MIN_BYTES_PER_SECOND: u64 = 4 << 10;
 
-/// Time over which the rate is measured while other requests wait for an upload to end.
+/// Time over which the rate is measured while other requests wait for their turn to upload.
 const SCARCE_PERIOD: Duration = Duration::from_secs(2);
 
 /// Interval at which the rate is checked while nothing arrives.
@@ -198,7 +198,8 @@ impl Chunks<'_> {
     }
 }
 
-/// Continues to read for a short time, so that a client that is still sending can read the response.
+/// Continues to read the body for a short time, because a client that is still sending may not be able to read the
+/// response otherwise.
 pub(crate) async fn drain(body: &mut Incoming) {
     const MAX_DRAIN_TIME: Duration = Duration::from_secs(2);
     const MAX_DRAIN_BYTES: usize = 64 << 20;

@@ -5,8 +5,8 @@
 //! and write the same files. Stanzas of other kinds of recipients are skipped.
 //!
 //! The primitives are those of `ring`, and the multiplication on the curve is that of `curve25519-dalek`, because `ring`
-//! has no stored X25519 keys. The package `age` was not used: it adds 90 packages, decrypts at a quarter of the speed, and
-//! its features make Cargo build DataFusion differently.
+//! cannot use stored X25519 keys. The package `age` is not used: it adds 90 packages, decrypts at a quarter of the speed,
+//! and enables features with which Cargo would build DataFusion differently.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -37,7 +37,7 @@ pub(crate) fn public_key(secret: Key) -> Key {
     MontgomeryPoint::mul_base_clamped(secret).to_bytes()
 }
 
-/// Returns random bytes of the system.
+/// Returns random bytes from the operating system.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
@@ -45,7 +45,7 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// A key of this length, for `ring`.
+/// The length of a derived key, for `ring`.
 struct KeyLength;
 
 impl hkdf::KeyType for KeyLength {
@@ -73,7 +73,7 @@ fn cipher(key: &Key) -> Result<LessSafeKey, SealError> {
 /// Returns the key that wraps the file key. `secret` and `public` belong to different parties.
 fn wrap_key(secret: Key, public: Key, share: Key, recipient: Key) -> Result<Key, SealError> {
     let shared = MontgomeryPoint(public).mul_clamped(secret).to_bytes();
-    // A point of low order would make the key known to everybody.
+    // If the public key is a point of low order, the shared secret is zero, so everybody knows it.
     if shared == Key::default() {
         return Err(damaged(()));
     }
@@ -88,7 +88,7 @@ fn wrap_nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; NONCE_LEN])
 }
 
-/// Returns the authenticated header of a file with this key.
+/// Returns the header of a file, with its MAC. The header wraps `file_key` for each recipient.
 fn header(file_key: &[u8], recipients: &[Key]) -> Result<Vec<u8>, SealError> {
     let mut text = format!("{VERSION}\n");
     for recipient in recipients {
@@ -336,7 +336,8 @@ fn checksum(prefix: &str, values: &[u8]) -> u32 {
     })
 }
 
-/// Groups bits again: from groups of `from` bits to groups of `to` bits.
+/// Regroups bits: from groups of `from` bits to groups of `to` bits. Returns the groups, the bits that do not fill a
+/// group, and the number of these bits.
 fn regroup(values: &[u8], from: u32, to: u32) -> (Vec<u8>, u32, u32) {
     let (mut groups, mut buffer, mut bits) = (Vec::new(), 0u32, 0);
     for value in values {
@@ -395,8 +396,8 @@ mod tests {
     const SECRET: &str =
         "AGE-SECRET-KEY-16NN5JWHUA87Z6M3T596QYFNQQ9FE0AV2J3AFFFSEG7KJ32XKXCGQYV4JP4";
     const PUBLIC: &str = "age1nkvsp79zztrtqfq579ufre6ne5g89fz8pv4ykapdfqlsnvg45ckss2lzuk";
-    /// Files that pyrage 1.3 encrypted for two recipients, with a stanza of another kind: an empty one, and `id,y` with a
-    /// line feed.
+    /// Two files that pyrage 1.3 encrypted for two recipients, with a stanza of another kind. The first file is empty, and
+    /// the second one contains `id,y` and a line feed.
     const EMPTY: &str = "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSAwSkNGb0w3RzIwUVo3dEV2WGtBTE9pMW94M3hCMVczT0dsaE1kaWkyMFdJCnpBQ1NkWEhyMDUxSWtKZHlLTGVDMkk4eW5YQVpGL2hYc0JqbGU1RTd2ZkEKLT4gWDI1NTE5IGlNUnJEYm9LSHQwNm5ITTZTTjRKQ1V1WUZPbjRLRGx2Q0t0NkhnYUppMFkKaTQ5VlBQa29NNk5CQWdwRlFQNjQ2cG5ZMjhpdUM2Y01OVlFvTy9LYnBIQQotPiBQYktsSi0tZ3JlYXNlCmQ2VHd5YWMrdHJjN3pTN0hjbytYQkFSYXN4S0ZUbEFLR2hnZXRGbFFzMC9wU2Y5eFZYcSswTTFZN200WXZHenIKUkNyZlRjaG43czhJemZvVzlFL0kKLS0tIEN1K1c4ZEU1Ykc3MXpjWjlOQ0J3UmVSK0N1eUJXZGpHaEhqSGpwbER0Q1UKDhVEwPBWAvojxFa8dLL/iy8RQLH8S2hyaj7Ebx6hWv0=";
     const SHORT: &str = "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSBmMG9UWXlhRmpZcVFsMVVnVlgxMTFPSzVzRS9zTkcyTGR2TWYrOS9HalhRClR2WFg4WGJwdWE0RE9TMUIvblhZZXk2TEE5dWV2U2JjVFRqSThZNDgwSEUKLT4gWDI1NTE5IGJ0OE56SDMxejRMTU9RYTdobE1aNkl1dEkyaFFsbW5GcHVKTjJPMnFXRFUKbzFYbGxOeFhPY3pkOGxieEIwYzUyYVNhWml2SWtPQmhCMUlpaVhVME5FcwotPiB3KzUtZ3JlYXNlIFIgfGNRPltQYyBKQSB3bj9zCmFUdGZtQkVGCi0tLSBCUHBKTGhBNmdiVTcrS3dVTDNLM1NRZ2RvZTdITGpjdTBQeldkQktwSlhZCq16dZwSs4RXZago2cZdwYpqJr8Dp3EHWRk1sp8ltAbnYWsMXh4=";
 

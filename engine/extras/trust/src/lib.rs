@@ -1,7 +1,7 @@
 //! Lets third parties check a score: the log of gradings, signed reports, and sealed answers.
 //!
 //! ```text
-//! log       grades.jsonl as a hash chain: appends lines, and finds lines that were removed, changed or moved
+//! log       the hash chain in `grades.jsonl`: appends lines, and finds lines that were removed, changed or moved
 //! report    signatures over grading reports
 //! sealed    private files in one encrypted file
 //! age       the format of encrypted files

@@ -1,13 +1,13 @@
 //! The log of gradings as a hash chain.
 //!
-//! The log is a text file with one JSON object per line. Each line has its `position`, counted from 1, and `previous`,
-//! the hash of all lines before it. The hash after a line is the BLAKE3 of the hash before the line (32 bytes, zeros before
-//! the first line) and the bytes of the line without its line feed. So each line determines all lines before it, also
-//! those that an earlier version wrote without a hash.
+//! The log is a text file with one JSON object per line. Each line contains its `position`, counted from 1, and
+//! `previous`, the hash of all lines before it. The hash after a line is the BLAKE3 hash of the hash before the line (32
+//! bytes, zeros before the first line) and the bytes of the line without its line feed. So the hash in each line covers
+//! all lines before it, including those that an earlier version wrote without a hash.
 //!
-//! The log has no secret: everybody who can write the file can write a different, consistent log. A signed report contains the
-//! position of its line and the hash after that line, so a log that was rewritten or cut contradicts the report. A log
-//! that was cut after its last published report looks complete.
+//! The chain uses no secret key: everybody who can write the file can write a different, consistent log. A signed report
+//! contains the position of its line and the hash after that line, so a log that was rewritten or cut contradicts the
+//! report. A log that was cut after its last published report looks complete.
 //!
 //! Writers of several processes take turns with a lock on the file.
 
@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 /// Number of hex digits of a log's id.
 const ID_DIGITS: usize = 16;
 
-/// The hash after a number of lines.
+/// The hash of the chain after a number of lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct ChainHash([u8; 32]);
 
@@ -92,7 +92,8 @@ impl Prefix {
         self.gradings += u64::from(link.competition.as_deref() == Some(competition));
     }
 
-    /// Reads the lines that other writers added. A last line without its line feed is read, too.
+    /// Reads the lines that other writers added, including a last line without a line feed. Returns whether there is such
+    /// a last line.
     fn extend(&mut self, file: &mut File, competition: &str) -> io::Result<bool> {
         if file.metadata()?.len() < self.bytes {
             *self = Prefix::default();
@@ -139,14 +140,14 @@ impl LogWriter {
             .read(true)
             .append(true)
             .open(&self.path)?;
-        // The lock is released when the file is closed. Some file systems have no locks. A line is written at once, so only its
-        // place can be wrong there, which readers find.
+        // The lock is released when the file is closed. Some file systems have no locks. Two writers can then state the
+        // same position, which readers detect. Their lines do not mix, because each line is written at once.
         match file.lock() {
             Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
             _ => {}
         }
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        // A process that was killed may have left a part of a line. It stays, as a line of its own.
+        // A process that was killed may have left a part of a line. This part stays in the file, as a line of its own.
         let is_partial = read.extend(&mut file, &self.competition)?;
         fields.insert("competition".to_owned(), json!(self.competition));
         fields.insert("position".to_owned(), json!(read.lines + 1));
@@ -342,7 +343,7 @@ mod tests {
         assert!(cut.confirm(&places[3], "a").unwrap_err().contains("cut"));
     }
 
-    /// How lines are edited, and the message that names the place.
+    /// Each case contains the lines after an edit, and the message that names the place of the edit.
     #[test]
     fn edits_are_found_and_named() {
         let (text, places) = log_of(&["a", "a", "a", "a", "a"]);
@@ -387,7 +388,7 @@ mod tests {
                 "{message}: {faults:?}"
             );
         }
-        // The last line is only held by a report.
+        // Only a report shows that the last line was changed.
         let last = text.replace("\"score\":4", "\"score\":9");
         let log = ReadLog::parse(last.as_bytes());
         assert!(log.faults.is_empty());
@@ -403,7 +404,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("grades.jsonl");
         let old = "{\"competition\":\"a\",\"score\":1}\n{\"competition\":\"b\"}\n";
-        // The second line has lost its line feed, and a further one is only a part.
+        // The file also ends with a part of a third line.
         std::fs::write(&path, format!("{old}{{\"compet")).unwrap();
         let writer = LogWriter::new(path.clone(), "a");
         let place = writer.append(fields(2)).unwrap();

@@ -1,11 +1,11 @@
 //! Signatures over grading reports.
 //!
-//! A report is a JSON object. Its member `signature` has the signer's public key and an Ed25519 signature over the line
-//! `prep-report-v1`, a line feed, and the canonical form of the report without `signature`: Python's
+//! A report is a JSON object. Its member `signature` contains the signer's public key and an Ed25519 signature over the
+//! text `prep-report-v1`, a line feed, and the canonical form of the report without `signature`: Python's
 //! `json.dumps(report, sort_keys=True, separators=(",", ":"))`. So the signature covers every other member, whatever the
 //! version of the program that wrote it, and ten lines of Python can verify it.
 //!
-//! A list of reports has signed entries, and a signature over the entire list, so that an entry cannot be left out.
+//! In a list of reports, each report is signed, and also the entire list, so that nobody can leave out a report.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -83,14 +83,14 @@ fn message(report: &JsonObject) -> Vec<u8> {
         ..WriteOptions::default()
     };
     let mut message = MAGIC.as_bytes().to_vec();
-    // Writing to memory does not fail, and every text can be escaped to ASCII.
+    // Writing to memory does not fail, and every string can be escaped to ASCII.
     let json = JsonValue::from(report.clone()).to_json(&options);
     message.extend(json.unwrap_or_default());
     message
 }
 
-/// Returns the reports in a document: the document itself, the entries of a list, or those of `prep grade --json`.
-/// `None` if it contains no list of reports and is not a report.
+/// Returns the reports in a document: the document itself, the entries of its list of reports, or the entries of the
+/// output of `prep grade --json`. Returns `None` if the document contains no list of reports and is not a report.
 pub fn reports_of(document: &JsonValue) -> Option<Vec<&JsonObject>> {
     let document = document.as_object()?;
     if competition_of(document).is_some() {
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(text, expected);
     }
 
-    /// Returns the paths of all values, also of those inside of objects and lists.
+    /// Returns the paths of all values, including those inside objects and lists.
     fn paths(value: &JsonValue, at: &[usize]) -> Vec<Vec<usize>> {
         let inner: Vec<&JsonValue> = match value {
             JsonValue::Object(object) => object.iter().map(|(_, value)| value).collect(),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each value of a signed report, whether it is a member, an element or inside of one, is changed in turn.
+        /// Each value of a signed report is changed in turn, at every depth of objects and lists.
         #[test]
         fn every_field_is_covered(number: i64, word: String, flag: bool) {
             let ours = key("a");

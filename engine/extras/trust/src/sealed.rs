@@ -4,8 +4,8 @@
 //! t` lists it. Its content is a tar archive: first `seal.json` ([`SealNote`]), then the answers, then the other files, with
 //! paths such as `private/test.csv`.
 //!
-//! Encryption hides the answers and detects changes to the file. It does not prove who sealed it, because everybody can
-//! encrypt for a public key. Therefore the caller compares the answers with their recorded digest.
+//! Encryption hides the answers and detects changes to the file. It does not prove who sealed the file, because everybody
+//! can encrypt for a public key. Therefore the caller compares the answers with their recorded digest.
 
 use std::fmt;
 use std::fs::File;
@@ -31,13 +31,13 @@ pub enum SealError {
     /// The text is not a public key of age.
     #[error("`{0}` is not a recipient: it must begin with `age1`")]
     Recipient(String),
-    /// The file has no secret key of age.
+    /// The text contains no secret key of age, or a line that is neither such a key nor a comment.
     #[error("it is not a file of secret keys, whose lines begin with AGE-SECRET-KEY-1")]
     Identity,
     /// The file is encrypted for other keys.
     #[error("it is sealed for another identity")]
     OtherIdentity,
-    /// The file is not one of age, or was modified.
+    /// The file does not have the format of age, or was modified.
     #[error("it is damaged or was modified")]
     Damaged(#[source] io::Error),
     /// The archive inside is malformed.
@@ -85,7 +85,7 @@ impl Identity {
     /// Parses the text of an identity file of age: one secret key per line, and comments.
     ///
     /// # Errors
-    /// Returns an error if the text contains no secret key.
+    /// Returns an error if the text contains no secret key, or a line that is neither a secret key nor a comment.
     pub fn parse(text: &str) -> Result<Identity, SealError> {
         let lines = text.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -108,7 +108,7 @@ impl Identity {
     }
 }
 
-/// The description of sealed answers, inside of the encrypted file.
+/// The description of sealed answers. It is part of the encrypted file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SealNote {
     /// Id of the competition.
@@ -117,7 +117,8 @@ pub struct SealNote {
     pub variant: String,
 }
 
-/// Encrypts files, which are read one after the other. Each has a name in the archive and a path.
+/// Encrypts files, which are read one after the other. Each element of `files` is a name in the archive and the path of
+/// the file.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read, or `out` cannot be written.
@@ -250,7 +251,7 @@ mod tests {
             changed[at] ^= 1;
             assert!(open(&changed).is_err(), "{at}");
         }
-        // Also cuts at the end of a chunk of 64 KiB, after the answers.
+        // One of the cuts is at the end of a chunk of 64 KiB, after the answers.
         let header = sealed.len() % (65_536 + 16);
         for length in [0, 10, header, sealed.len() - 1, sealed.len() - header] {
             assert!(open(&sealed[..length]).is_err(), "{length}");

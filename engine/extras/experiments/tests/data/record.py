@@ -1,8 +1,8 @@
 """Records the figures that upstream's script computes from grading reports: `record.py CHECKOUT REPORT.json...`.
 
-The given reports become the experiment `published`. Fifteen more experiments are generated at random. Reports are stored
-as text: for each competition, its number in the list `competitions`, followed by letters for its flags (e: submission
-exists, v: valid, m: above the median, g, s, b: gold, silver, bronze).
+The given reports become the experiment `published`. Fifteen more experiments are generated at random. A report is stored
+as a string: for each competition, its number in the list `competitions`, followed by letters for its flags (e:
+submission exists; v: valid; m: above the median; g, s, b: gold, silver, bronze).
 """
 
 import importlib.util

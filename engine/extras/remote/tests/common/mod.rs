@@ -42,6 +42,7 @@ pub struct Faulty {
     pub inner: Arc<dyn ObjectStore>,
     fault: Mutex<Fault>,
     pub requests: AtomicUsize,
+    /// Whether the faults [`Fault::Partial`] and [`Fault::Corrupt`] apply only to objects and bundles, not to records.
     pub spares_records: AtomicBool,
 }
 

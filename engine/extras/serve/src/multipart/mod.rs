@@ -1,8 +1,8 @@
 //! Decodes `multipart/form-data` incrementally.
 //!
-//! It accepts the same bodies as upstream's server. The framework of that server is lenient: it accepts all three kinds
-//! of line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in any case.
-//! The decoder keeps at most a part's header and the beginning of a boundary in memory.
+//! The decoder accepts the same bodies as upstream's server. The framework of that server is lenient: it accepts all
+//! three kinds of line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in
+//! any case. The decoder keeps at most a part's header, or the beginning of a boundary, in memory.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem::Finder;
@@ -13,8 +13,8 @@ pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Maximum number of spaces after a boundary.
 const MAX_PADDING: usize = 1 << 10;
 
-/// Maximum length of a boundary in bytes. The standard allows 70. The end of the buffer that may be the beginning of a
-/// boundary is searched again after each chunk.
+/// Maximum length of a boundary in bytes. The standard allows 70. The limit bounds the search after each chunk, which
+/// starts again at the position at which an incomplete boundary may begin.
 const MAX_BOUNDARY_BYTES: usize = 200;
 
 /// Returns the boundary that the header `Content-Type` names. Returns `None` if the body is not `multipart/form-data`.
@@ -81,7 +81,7 @@ pub(crate) struct Decoder {
     /// Two hyphens and the boundary.
     delimiter: Finder<'static>,
     buffer: BytesMut,
-    /// In the header of a part: the number of bytes of the buffer that were searched for its end.
+    /// While the header of a part is read: the number of bytes of the buffer that were searched for the end of the header.
     searched: usize,
     state: State,
     /// Whether a part was completed, so that the next event is [`Event::PartEnd`].
@@ -452,7 +452,7 @@ mod tests {
         }
     }
 
-    /// Converts a text with one character per byte to bytes.
+    /// Converts a string with one character per byte to bytes.
     fn bytes(text: &str) -> Vec<u8> {
         text.chars()
             .map(|one| u8::try_from(one as u32).unwrap())

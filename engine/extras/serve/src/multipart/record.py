@@ -1,7 +1,8 @@
 """Records how Werkzeug decodes multipart bodies: `python record.py > bodies.json`.
 
 Each record has the header `Content-Type`, the body, and the content of the first file in the field `file`. The content is
-null if there is no file or if the body is invalid. Texts have one character per byte. Needs Werkzeug 3.1.
+null if there is no file or if the body is invalid. Bodies and contents are strings with one character per byte. Needs
+Werkzeug 3.1.
 """
 
 import io
