@@ -3,14 +3,13 @@
 //! The size equals Pillow's `Image.open(file).size`. If a file contains several images, it is the size of the first.
 //! The Exif orientation of a photograph is ignored.
 //!
-//! Crates such as `imagesize` seek in the file. Here most images are compressed members of archives, which can only be
-//! read sequentially.
+//! Crates such as `imagesize` are not used, because they seek in the file. Here most images are compressed members of
+//! archives, which can only be read sequentially.
 //!
-//! Finds the size of a JPEG image in its first frame header (SOFn). Source: ITU-T T.81, annex B.
+//! The size of a JPEG image is in its first frame header (SOFn). The size of a TIFF or BigTIFF image is in its first
+//! directory.
 //!
-//! Finds the size of a TIFF or BigTIFF image in its first directory.
-//!
-//! Source: TIFF revision 6.0, section 2, and libtiff's BigTIFF design.
+//! Sources: ITU-T T.81, annex B; TIFF revision 6.0, section 2; libtiff's BigTIFF design.
 
 use std::io;
 use std::io::Read;
@@ -32,7 +31,7 @@ pub enum ImageFormat {
     Tiff,
 }
 
-/// Returns whether a path or pattern ends with the suffix of an image file, in any case.
+/// Returns whether a path or pattern ends with the suffix of an image file, in upper or lower case.
 pub fn is_image_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
@@ -205,7 +204,7 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
 fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     loop {
         match marker(bytes)? {
-            // Frame headers. 0xc4, 0xc8 and 0xcc are tables and extensions.
+            // Frame headers. 0xc4, 0xc8 and 0xcc are markers of tables and extensions instead.
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 let _length_and_precision: [u8; 3] = bytes.array()?;
                 let height = u16::from_be_bytes(bytes.array()?);

@@ -61,7 +61,7 @@ pub fn trim_number(text: &str) -> &str {
     text.trim()
 }
 
-/// Whether Python's `str.strip` and `str.split` treat a character as white space.
+/// Whether Python's `str.strip` and `str.split` treat a character as whitespace.
 pub fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }

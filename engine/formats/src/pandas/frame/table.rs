@@ -25,7 +25,7 @@ pub struct FrameColumn {
     pub data: ColumnData,
 }
 
-/// The cells of a column by dtype.
+/// The cells of a column. The variants are the dtypes of pandas.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnData {
     /// `int64`, and narrower integers on request.
