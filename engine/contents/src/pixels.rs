@@ -20,7 +20,7 @@ pub struct Pixels {
     pub bytes: Vec<u8>,
 }
 
-/// The limit of the format for width and height.
+/// The limit of the JPEG format for width and height.
 const MAX_JPEG_SIDE: usize = 0xffff;
 
 impl Pixels {
@@ -71,7 +71,7 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 }
 
 fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
-    // Expand palettes, few bits per sample and transparency, because they only encode the same pixels differently.
+    // Expand palettes, samples with few bits and transparency, because they only encode the same pixels differently.
     let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::classify)?;
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
     decoder.set_ignore_text_chunk(true);

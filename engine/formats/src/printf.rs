@@ -250,7 +250,7 @@ impl Conversion {
         }
     }
 
-    /// Whether an integer is negative, and its digits. Decimals are truncated, as in Python.
+    /// Whether an integer is negative, and its digits. Doubles are truncated, as in Python.
     fn decimal(&self, value: PrintfArgument<'_>) -> Result<(bool, String), PrintfError> {
         match value {
             PrintfArgument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
@@ -299,7 +299,7 @@ impl Conversion {
         digits
     }
 
-    /// Formats for `%g`: in decimal or exponential notation, depending on the exponent. Trailing zeros are removed
+    /// Formats a value for `%g`: in decimal or exponential notation, depending on the exponent. Trailing zeros are removed
     /// unless `#` requires them.
     fn general(&self, value: f64, digits: usize) -> String {
         let text = format!("{value:.*e}", digits - 1);

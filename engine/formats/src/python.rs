@@ -13,7 +13,7 @@ const ZERO_CODE_POINTS: &[u32] = &[
 /// Python's `float(text)`, or `None` where Python raises `ValueError`.
 ///
 /// [Spaces around the number](trim_number) are ignored, digits may be separated by `_` and belong to any script, and
-/// `inf`, `infinity` and `nan` are accepted in any case.
+/// `inf`, `infinity` and `nan` are accepted in upper or lower case.
 pub fn python_float(text: &str) -> Option<f64> {
     let text = trim_number(text);
     if !text.is_ascii() {

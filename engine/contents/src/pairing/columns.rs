@@ -13,6 +13,7 @@ const MAX_SAMPLED_ROWS: usize = 10_000;
 pub struct CommonColumn {
     /// Name in `ours`.
     pub name: String,
+    /// Indices of the column in `theirs` and in `ours`.
     pub there: usize,
     pub here: usize,
 }

@@ -1,4 +1,5 @@
-//! Reads objects as a table whose columns are the keys of all objects. The objects are lines of JSON, lists in JSON documents, or BSON.
+//! Reads objects as a table whose columns are the keys of all objects. The objects are lines of JSON, elements of a list
+//! in a JSON document, or BSON documents.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -182,7 +183,7 @@ fn is_compact(path: &Path) -> Result<bool> {
 /// Maximum length of the first line, which is parsed to find out whether each line is a document.
 const FIRST_LINE: u64 = 1 << 24;
 
-/// Returns whether a file named like a JSON document contains a document on each line.
+/// Returns whether a file named like a JSON document contains a document on each line, judged by the first two lines.
 ///
 /// # Errors
 /// If it cannot be read.

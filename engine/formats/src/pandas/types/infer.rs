@@ -5,9 +5,8 @@
 //! trial also fits the later numeric one. So the state only records properties of the previous cells. The trial of
 //! `uint64` begins if a cell exceeds `int64` and all cells before it were integers.
 //!
-//! Determines the type of a column from the types of its blocks, as pandas does by concatenating them.
-//!
-//! Converts a cell to the value that pandas stores for it.
+//! [`JoinedType::join`] determines the type of a column from the types of its blocks, as pandas does by concatenating
+//! them. [`value`] converts a cell to the value that pandas stores for it.
 
 use crate::pandas::numbers::parse::parse_f64;
 use crate::pandas::numbers::parse::{
