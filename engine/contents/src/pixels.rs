@@ -33,7 +33,7 @@ impl Pixels {
         if file.starts_with(b"\xff\xd8") {
             return jpeg(file, limits);
         }
-        Err(damaged("neither PNG nor JPEG"))
+        Err(damaged("the image is neither PNG nor JPEG"))
     }
 
     /// Returns the bytes per pixel.
@@ -59,7 +59,9 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
     let failed = |error: zune_jpeg::errors::DecodeErrors| damaged(error.to_string());
     decoder.decode_headers().map_err(failed)?;
-    let (width, height) = decoder.dimensions().ok_or_else(|| damaged("no size"))?;
+    let (width, height) = decoder
+        .dimensions()
+        .ok_or_else(|| damaged("the image has no size"))?;
     check(limits, width as u64, height as u64)?;
     let bytes = decoder.decode().map_err(failed)?;
     Ok(Pixels {

@@ -164,7 +164,7 @@ impl<R: Read> Bytes<R> {
 fn png<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     let rest: [u8; 14] = bytes.array()?;
     if !rest.starts_with(b"NG\r\n\x1a\n") || !rest.ends_with(b"IHDR") {
-        return Err(bytes.damaged("a PNG file begins with the chunk IHDR"));
+        return Err(bytes.damaged("a PNG file must begin with the chunk IHDR"));
     }
     let width = u32::from_be_bytes(bytes.array()?);
     let height = u32::from_be_bytes(bytes.array()?);
@@ -196,7 +196,7 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
             let height = i32::from_le_bytes(bytes.array()?);
             Ok((width, height.unsigned_abs()))
         }
-        _ => Err(bytes.damaged("a BMP header has at least 12 bytes")),
+        _ => Err(bytes.damaged("a BMP header must have at least 12 bytes")),
     }
 }
 
@@ -249,11 +249,11 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
         42 => false,
         43 => true,
         _ => {
-            return Err(numbers.damaged("a TIFF file has the number 42 or 43 here"));
+            return Err(numbers.damaged("a TIFF file must have the number 42 or 43 here"));
         }
     };
     if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
-        return Err(numbers.damaged("offsets of a BigTIFF file have 8 bytes"));
+        return Err(numbers.damaged("offsets of a BigTIFF file must have 8 bytes"));
     }
     // Size in bytes of offsets and of the count of values. The number of directory entries has a different size.
     let wide = if is_big { 8 } else { 4 };

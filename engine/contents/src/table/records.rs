@@ -223,7 +223,7 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     match longest {
         Some((name, _)) => Ok(Some(name)),
         None => Err(ContentsError::Damaged(
-            "there is no list of objects in it".to_owned(),
+            "the JSON document contains no list of objects".to_owned(),
         )),
     }
 }
@@ -244,7 +244,7 @@ pub fn lists_of_objects(
             Some(b'[') => return Ok(None),
             Some(b'{') => break,
             _ => {
-                let reason = "neither a list nor an object";
+                let reason = "the JSON document is neither a list nor an object";
                 return Err(ContentsError::Damaged(reason.to_owned()));
             }
         }
@@ -302,7 +302,7 @@ impl Rows for RecordRows<'_> {
     }
 }
 
-/// Writes a value: a text unchanged unless it could be confused with another value, all other values as JSON.
+/// Writes a value: a string unchanged unless it could be confused with another value, all other values as JSON.
 fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     if let JsonValue::String(text) = value
         && !is_ambiguous(text.as_wtf8())
@@ -319,7 +319,7 @@ fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Hashes the keys at all depths, in order.
+/// Hashes the keys at all depths, in the order of the document.
 fn hash_keys(value: &JsonValue, order: &mut blake3::Hasher) {
     match value {
         JsonValue::Object(object) => {
@@ -335,7 +335,7 @@ fn hash_keys(value: &JsonValue, order: &mut blake3::Hasher) {
     }
 }
 
-/// Returns whether a text looks like a missing value, or like a value that is not text.
+/// Returns whether a string looks like a missing value, or like a value that is not a string.
 fn is_ambiguous(text: &[u8]) -> bool {
     match text.first() {
         None | Some(b'"' | b'[' | b'{') => true,

@@ -197,7 +197,7 @@ pub fn push_json(
 ) -> Result<(), BsonError> {
     let object = value
         .as_object()
-        .ok_or_else(|| wrong("", "a document is an object"))?;
+        .ok_or_else(|| wrong("", "a document must be an object"))?;
     let mut members: Vec<_> = object.iter().collect();
     members.sort_by_key(|(key, _)| key.as_str() != Some("_id"));
     let mut writer = Writer { out };
@@ -246,7 +246,7 @@ fn element(
         JsonValue::Float(value) => writer.fixed(kind::DOUBLE, key, &value.to_le_bytes()),
         JsonValue::String(text) => {
             let text = text.as_str();
-            let text = text.ok_or_else(|| wrong(key, "a text contains an unpaired surrogate"))?;
+            let text = text.ok_or_else(|| wrong(key, "a string contains an unpaired surrogate"))?;
             writer.head(kind::STRING, key);
             writer.string(key, text)?;
         }

@@ -83,7 +83,7 @@ impl JsonValue {
     /// Appends the value as `DataFrame.to_json` formats it.
     ///
     /// # Errors
-    /// [`JsonWriteError::LoneSurrogate`] if a text contains an unpaired surrogate.
+    /// [`JsonWriteError::LoneSurrogate`] if a string contains an unpaired surrogate.
     pub fn push_pandas(&self, out: &mut Vec<u8>) -> Result<(), JsonWriteError> {
         let options = WriteOptions::default();
         let mut printer = Printer::<Pandas>::new(None, &options);

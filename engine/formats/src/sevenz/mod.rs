@@ -6,7 +6,7 @@
 //!
 //! # Headers
 //!
-//! [`packed_header`] determines the uncompressed size of a compressed archive header before the header is unpacked.
+//! `packed_header` determines the uncompressed size of a compressed archive header before the header is unpacked.
 //!
 //! The codec unpacks the header into memory, and allocates a record of more than a hundred bytes for each declared
 //! entry. A header of zeros compresses by a factor of 7,000, so a file of a few kilobytes could demand gigabytes. Real
