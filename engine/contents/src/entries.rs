@@ -14,14 +14,14 @@ use prep_formats::zip::ZipDirectory;
 use crate::read::spool;
 use crate::{ContentsError, ReadContext, Resources, Result, listing};
 
-/// Receives a member of an archive that is a file, and its content.
+/// Receives a file in an archive, and its content.
 pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Result<()>;
 
-/// Visits all files in the archive at `place`, which errors call `path`. Skips bytes that `visit` does not read.
-/// `budget` limits the number and size of the members.
+/// Visits all files in the archive at `place`. `path` is the name of the archive in errors. Skips bytes that `visit` does
+/// not read. `budget` limits the number and size of the members.
 ///
 /// # Errors
-/// If the file is not such an archive or is damaged. Also returns errors from `visit`.
+/// If the file is not an archive of this format or is damaged. Also returns errors from `visit`.
 pub fn of_archive(
     format: ArchiveFormat,
     place: &Path,
@@ -52,7 +52,7 @@ fn visit_archive(
             io::Error::from(io::ErrorKind::Other)
         })
     });
-    // Return the visitor's error, which the reader would wrap.
+    // Return the error of `visit` itself, because the reader would wrap it.
     failed.map_or(read.map_err(ContentsError::classify), Err)
 }
 

@@ -87,7 +87,7 @@ type MemberList = BTreeMap<MemberName, MemberContent>;
 pub struct MemberTotals {
     /// Number of names whose members have equal content.
     pub equal: u64,
-    /// Whether the common members have a different order.
+    /// Whether the common members have a different order in the two archives.
     pub reordered: bool,
 }
 

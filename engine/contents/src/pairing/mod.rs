@@ -174,7 +174,7 @@ pub fn pair_rows<D: RowDifferences>(
         only_there: &found.only_there,
         only_here: &found.only_here,
     };
-    // If the tables have only one column, the unmatched rows have no values in common, so a key cannot pair them.
+    // If the tables have only one common column, the unmatched rows have no values in common, so a key cannot pair them.
     let key = match places_do && columns.len() == 1 && !keys.strict {
         true => None,
         false => sides.key(columns, keys)?,
@@ -370,8 +370,8 @@ impl UnpairedRows<'_> {
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
     /// 1. a known id column whose values are unique in both tables;
-    /// 2. the unique column with the most values that both tables have, if these are at least half of the values of one
-    ///    table;
+    /// 2. the column with unique values that has the most values in both tables, if these are at least half of the
+    ///    values of one table;
     /// 3. a known id column with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {

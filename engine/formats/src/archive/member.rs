@@ -59,7 +59,7 @@ pub enum ArchiveError {
     /// The file does not have the expected format.
     #[error("got {found}, expected {expected}; fetch the file again")]
     OtherFormat {
-        /// The expected format, with an article.
+        /// The expected format, with an article, for example `a 7z archive`.
         expected: &'static str,
         /// The type that its first bytes indicate.
         found: FileType,
@@ -89,7 +89,7 @@ pub enum ArchiveError {
     NotAFile {
         /// Path of the member.
         member: String,
-        /// Its kind, with an article.
+        /// Its kind, with an article, for example `a link or special file`.
         kind: String,
     },
     /// The archive has too many members, or they declare too many bytes.
@@ -149,7 +149,7 @@ pub enum ArchiveError {
     },
 }
 
-/// Normalizes the path of a member to write.
+/// Normalizes the path of a member before it is written.
 pub(crate) fn safe(path: &str) -> Result<String, ArchiveError> {
     paths::normalize(path).map_err(|cause| ArchiveError::UnsafePath {
         member: path.to_owned(),

@@ -9,14 +9,14 @@ use super::stream::{Stop, Stream};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
-/// Maximum distance in bytes between a position in the uncompressed bytes and an earlier position from which it is copied.
+/// Size of deflate's window in bytes: the maximum distance to the earlier uncompressed bytes that a block may copy.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
-/// Number of bytes between the contents of two stored blocks, which are the header of the second block: three bits, padded
-/// to a byte, then the length and its complement.
+/// Length in bytes of the header between the contents of two stored blocks: three bits, padded to a byte, then the length
+/// of the content and its complement.
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
-/// Positions in a deflate stream at which decoding can start. Each begins a span, which ends at the next position.
+/// Positions in a deflate stream at which decoding can start. Each position begins a span, which ends at the next position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedIndex")]
 pub struct InflateIndex {

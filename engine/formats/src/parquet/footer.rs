@@ -119,7 +119,7 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
 ///
 /// # Errors
 /// [`ParquetError::Damaged`] if the footer does not have the structure of the format; [`ParquetError::TooDeep`];
-/// [`Limit::Record`] if it would take too much memory.
+/// [`Limit::Record`] if parsing it would take too much memory.
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
     let end = walk(footer, FOOTER, &mut cost);

@@ -147,9 +147,9 @@ fn parse_exponent(text: &[u8]) -> i32 {
     text.parse().unwrap_or(0)
 }
 
-/// Decimals whose digits are below this have at most 15 digits and are always preserved.
+/// Decimals whose digits form an integer below this number have at most 15 digits and are always preserved.
 const SAFE_DIGITS: u64 = 10u64.pow(15);
-/// Decimals whose digits are at least this have more than 17 digits, which no double needs.
+/// Decimals whose digits form an integer of at least this number have more than 17 digits, which no double needs.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
 /// Mask of the stored bits of a double's mantissa.
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
@@ -253,7 +253,7 @@ impl PlainDecimal {
         // An ulp is odd, so the difference is never exactly half an ulp.
         let step = i64::from(2 * difference > ulp) - i64::from(2 * difference < -ulp);
         let difference = difference - step * ulp;
-        // At a power of two, the interval below is half as wide as the interval above.
+        // At a power of two, the interval below is half as wide as the interval above, so the check below would be wrong.
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }

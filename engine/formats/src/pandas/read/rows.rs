@@ -378,7 +378,8 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads the complete rows of `text` and returns the number of bytes read.
+    /// Reads the complete rows of `text` and returns the number of bytes read. `last` means that `text` is the end of the
+    /// file.
     fn run(&mut self, text: &[u8], last: bool, sink: &mut impl RowSink) -> Result<usize, CsvError> {
         let mut at = 0;
         if !self.seen_start {

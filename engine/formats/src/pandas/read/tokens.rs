@@ -83,7 +83,7 @@ pub(crate) enum RowEnd {
     Lf { next: usize },
     /// CR, CRLF or the end of the file. The next row begins at `next`.
     Other { next: usize },
-    /// The buffer ends before the row.
+    /// The buffer ends before the end of the row.
     Incomplete,
     /// The file ends inside quotes.
     Unclosed,

@@ -131,7 +131,7 @@ impl Batches<'_> {
         }
     }
 
-    /// Prefetches the next rows if they are single rows or long.
+    /// Prefetches the next rows if they were selected one by one, or if rows are long.
     fn fetch_next(&self) {
         let mut next = [0; PREFETCH_ROWS];
         if let RowSelection::Rows(rows) = &self.rows {

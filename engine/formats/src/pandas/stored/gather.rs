@@ -225,7 +225,7 @@ pub(in crate::pandas) struct Copier {
     columns: Option<Vec<usize>>,
     /// Number of cells in a line.
     width: usize,
-    /// Number of cells that must be parsed.
+    /// Number of cells, from the left, that must be found in a line.
     wanted: usize,
 }
 

@@ -164,8 +164,8 @@ impl ParquetFooter {
 
 /// Returns the footer with `versions` in place of its versions, followed by its length and the final signature.
 ///
-/// The pages are not considered. If they depend on the versions (see [`WriterVersions`]), the file must be written again.
-/// Returns `None` if the footer lacks one of the replaced texts.
+/// Only the versions and the type of the column labels are replaced. If the pages or the types of columns also depend on
+/// the versions, the file must be written again. Returns `None` if the footer lacks one of the replaced texts.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;
