@@ -313,7 +313,8 @@ pub struct MaskCode {
 
 /// Returns the run-length code of the elements that are 1 or true, as `rle_encode(numpy.load(file).T.flatten() == 1)`.
 ///
-/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per element.
+/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per
+/// element.
 ///
 /// # Errors
 /// [`NpyError`] if the file is not an array, its elements are not numbers, it has more than 2^31 elements, or its code is

@@ -186,7 +186,8 @@ impl Inference {
             }
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
-                // pandas tries floats from the first cell on. The cells so far are floats, unless a cell only began like a number.
+                // pandas tries floats from the first cell on. The cells so far are floats, unless a cell only began
+                // like a number.
                 self.is_canonical = false;
                 self.number = true;
                 self.trial = if self.no_float {
