@@ -14,14 +14,14 @@ use prep_formats::zip::ZipDirectory;
 use crate::read::spool;
 use crate::{ContentsError, ReadContext, Resources, Result, listing};
 
-/// Receives a member of an archive that is a file, and its content.
+/// Receives a file in an archive, and its content.
 pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Result<()>;
 
-/// Visits all files in the archive at `place`, which errors call `path`. Skips bytes that `visit` does not read.
-/// `budget` limits the number and size of the members.
+/// Visits all files in the archive at `place`. `path` is the name of the archive in errors. Skips bytes that `visit` does
+/// not read. `budget` limits the number and size of the members.
 ///
 /// # Errors
-/// If the file is not such an archive or is damaged. Also returns errors from `visit`.
+/// If the file is not an archive of this format or is damaged. Also returns errors from `visit`.
 pub fn of_archive(
     format: ArchiveFormat,
     place: &Path,
@@ -52,11 +52,11 @@ fn visit_archive(
             io::Error::from(io::ErrorKind::Other)
         })
     });
-    // Return the visitor's error, which the reader would wrap.
+    // Return the error of `visit` itself, because the reader would wrap it.
     failed.map_or(read.map_err(ContentsError::classify), Err)
 }
 
-/// Opens a file. Returns also its length.
+/// Opens a file. Also returns its length.
 pub(crate) fn open(place: &Path) -> Result<(File, u64)> {
     let at = ContentsError::system_error(place);
     let file = File::open(place).map_err(&at)?;
@@ -64,7 +64,7 @@ pub(crate) fn open(place: &Path) -> Result<(File, u64)> {
     Ok((file, length))
 }
 
-/// Receives a file: its path (in which archives are directories), its length if known, and its content.
+/// Receives a file: its path (in which archives are directories), its length (0 if unknown), and its content.
 pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
 
 /// A file or a member of an archive, before it is read.
@@ -72,7 +72,7 @@ pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<(
 pub struct Entry<'a> {
     /// The path of the file, in which archives are directories.
     pub path: &'a str,
-    /// The length of the file, if known.
+    /// The length of the file; 0 if it is unknown.
     pub bytes: u64,
     /// How the archive stores the member. `None` for files outside of archives, and for formats other than zip, tar and
     /// gzip.
@@ -82,8 +82,8 @@ pub struct Entry<'a> {
 /// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// Like [`of_directory`], but also passes how archives store their members. Visits only a part of an archive that exceeds
-/// a limit, and returns these archives.
+/// Like [`of_directory`], but also passes how archives store their members. If an archive exceeds a limit, only some of its
+/// members are visited. Returns the paths of these archives and the limits that they exceed.
 ///
 /// # Errors
 /// Same as [`of_directory`].
@@ -177,8 +177,8 @@ impl EntryWalk<'_> {
         (self.visit)(entry, &mut BufReader::new(file))
     }
 
-    /// Visits the members if the file is a zip archive. Returns whether it is. A zip archive that is stored in it is read
-    /// in place.
+    /// Visits the members if the file is a zip archive. Returns whether it is. A member that is itself a zip archive is
+    /// read in place if it is not compressed.
     fn zip(
         &mut self,
         file: &File,
@@ -438,7 +438,7 @@ mod tests {
         assert_eq!(exceeded_limit(found), Some(Limit::Unpacked));
     }
 
-    /// Members of a zip64 archive are visited with their forms, also if the archive is stored inside another one.
+    /// Members of a zip64 archive are visited with their forms, even if the archive is stored inside another archive.
     #[test]
     fn zip64_members_have_forms() {
         let zip64 = include_bytes!("../../formats/tests/data/archives/zip64.zip");

@@ -118,7 +118,7 @@ pub enum ContentsError {
 /// Results of reading content.
 pub type Result<T, E = ContentsError> = std::result::Result<T, E>;
 
-/// Without a path, the message is that of the system.
+/// Formats a system error. Without a path, the message is that of the system.
 fn access(path: Option<&Path>, source: &io::Error) -> String {
     path.map_or_else(
         || source.to_string(),

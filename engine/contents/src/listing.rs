@@ -77,7 +77,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Returns the paths that are in both listings, in order.
+    /// Returns the paths that are in both listings, sorted.
     pub fn common(&self, other: &Listing) -> Vec<String> {
         let common = self.files.keys();
         common

@@ -28,7 +28,8 @@ pub enum MemberDifference<'a> {
         there: &'a str,
         size: u64,
     },
-    /// In `theirs`, this name has the content that a different name has in `ours`. That name differs as well.
+    /// In `theirs`, the content that this member has in `ours` has the name `there`. Both archives have both names, and
+    /// the members called `there` differ as well.
     Swapped {
         there: &'a str,
         /// Length of the member in `theirs` and in `ours`.
@@ -86,7 +87,7 @@ type MemberList = BTreeMap<MemberName, MemberContent>;
 pub struct MemberTotals {
     /// Number of names whose members have equal content.
     pub equal: u64,
-    /// Whether the common members have a different order.
+    /// Whether the common members have a different order in the two archives.
     pub reordered: bool,
 }
 
@@ -155,7 +156,7 @@ struct ArchiveMembers {
     order: Vec<MemberName>,
 }
 
-/// Returns whether the common members have a different order.
+/// Returns whether the common members have a different order in the two archives.
 fn is_reordered(there: &ArchiveMembers, here: &ArchiveMembers) -> bool {
     let common = there.order.iter();
     let common = common.filter(|name| here.members.contains_key(*name));
@@ -320,7 +321,7 @@ impl ArchiveReader<'_> {
         })
     }
 
-    /// Visits members with unique names.
+    /// Visits the members, and gives them unique names.
     fn visit(
         &self,
         place: &Path,

@@ -20,7 +20,7 @@ pub struct Pixels {
     pub bytes: Vec<u8>,
 }
 
-/// The limit of the format for width and height.
+/// The limit of the JPEG format for width and height.
 const MAX_JPEG_SIDE: usize = 0xffff;
 
 impl Pixels {
@@ -33,7 +33,7 @@ impl Pixels {
         if file.starts_with(b"\xff\xd8") {
             return jpeg(file, limits);
         }
-        Err(damaged("neither PNG nor JPEG"))
+        Err(damaged("the image is neither PNG nor JPEG"))
     }
 
     /// Returns the bytes per pixel.
@@ -59,7 +59,9 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
     let failed = |error: zune_jpeg::errors::DecodeErrors| damaged(error.to_string());
     decoder.decode_headers().map_err(failed)?;
-    let (width, height) = decoder.dimensions().ok_or_else(|| damaged("no size"))?;
+    let (width, height) = decoder
+        .dimensions()
+        .ok_or_else(|| damaged("the image has no size"))?;
     check(limits, width as u64, height as u64)?;
     let bytes = decoder.decode().map_err(failed)?;
     Ok(Pixels {
@@ -71,7 +73,7 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 }
 
 fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
-    // Expand palettes, few bits per sample and transparency, because they only encode the same pixels differently.
+    // Expand palettes, samples with few bits and transparency, because they only encode the same pixels differently.
     let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::classify)?;
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
     decoder.set_ignore_text_chunk(true);

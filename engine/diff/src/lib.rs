@@ -1,11 +1,11 @@
-//! Compares two directories: files, members of archives that differ, and rows and cells of tables.
+//! Compares two directories: their files, the members of archives, and the rows and cells of tables.
 //!
 //! ```text
 //! directories   two directories, or two archives
 //! tables        two tables: columns, rows, cells, counts of values
 //! ```
 //!
-//! `prep-contents` reads the files and pairs rows. Values are shown as they are in the file, never rounded.
+//! `prep-contents` reads the files and pairs rows. Values are reported as they are in the file, never rounded.
 
 mod tables;
 
@@ -121,7 +121,7 @@ fn one_sided(
     Ok(found)
 }
 
-/// Compares two files that are both called `path`.
+/// Compares the files `old` and `new`. The differences report them as `path`.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -136,7 +136,8 @@ pub fn two_files(
     files(path, old, new, &context)
 }
 
-/// Compares two files with the path `path`. Archives that are nested too deeply are compared by bytes.
+/// Compares the files `old` and `new`, which are reported as `path`. Archives that are nested too deeply are compared
+/// by bytes.
 fn files(
     path: &str,
     old: &Path,

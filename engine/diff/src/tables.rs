@@ -10,11 +10,12 @@ use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Result, Row, TableReader};
 use serde::Serialize;
 
-/// Maximum number of listed cells and ids, and their maximum size in bytes. All differences are counted.
+/// Maximum number of listed cells and ids, and maximum total size of the listed cells in bytes. Differences that are not
+/// listed are counted.
 const MAX_LISTED: usize = 1000;
 const MAX_LISTED_BYTES: usize = 16 << 20;
 
-/// A column with more distinct values is not compared by its counts of values.
+/// The values of a column are only counted if it has at most this number of distinct values.
 const MAX_COUNTED_VALUES: usize = 30;
 
 /// The differences of two tables.
@@ -176,7 +177,7 @@ impl RowDifferences for Cells<'_> {
     }
 }
 
-/// Counts the values of each common column with few distinct values.
+/// Counts the values of each common column with few distinct values. Returns the columns whose counts differ.
 fn counts(
     old: &dyn TableReader,
     new: &dyn TableReader,

@@ -2,10 +2,8 @@
 //!
 //! | Module | Content |
 //! |---|---|
-//! | `sha256` | a SHA-256: 64 hex digits; reports show the first 12 |
-//! | `tree` | the digest of a directory: the output of `find . -type f -exec sha256sum {} + \| LC_ALL=C sort -k 2 \| sha256sum` |
-//! | `facts` | the digests that determine scores, one digest over all of them, which pipeline prepared the data, and whether its published checksums match |
-//! | `lock` | `prep.lock`: these digests for all prepared competitions, one per line |
+//! | `tree` | SHA-256 digests, and the digest of a directory: the output of `find . -type f -exec sha256sum {} + \| LC_ALL=C sort -k 2 \| sha256sum` |
+//! | `lock` | `prep.lock`, the lockfile of a data directory; the digests that determine scores; the origin of the data |
 //!
 //! A digest covers file contents and relative paths. It does not depend on times, owners, modes, absolute paths or the
 //! computer. Therefore anyone can verify prepared data with `sha256sum`, without this program.

@@ -198,7 +198,8 @@ impl LockedDataset {
         self
     }
 
-    /// Returns the digest of a fact: `answers`, `public`, `leaderboard`, `rules` or `pipeline`, for example `sha256:9f2c...`.
+    /// Returns the digest that the fact `fact` records, for example `sha256:9f2c...`. The facts with digests are `answers`,
+    /// `public`, `leaderboard`, `rules` and `pipeline`.
     pub fn digest(&self, fact: &str) -> Option<&str> {
         self.0.get(fact)?.split(' ').next()
     }
@@ -214,7 +215,8 @@ impl LockedDataset {
 
     /// Returns the facts that determine scores and differ between `self` (locked) and `found`.
     ///
-    /// Digests of files that `found` does not contain are skipped, because nothing has been prepared yet.
+    /// If `found` has no digest of `answers` or `public`, that fact is not compared, because the data have not been
+    /// prepared yet.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
@@ -316,9 +318,9 @@ impl Lockfile {
 
     /// Records the facts of a competition.
     ///
-    /// If the facts that determine scores are unchanged, the recorded facts about the preparation stay. So a different
-    /// program that prepares the same data does not modify the file. There are two exceptions. A verified bundle
-    /// replaces one that was not verified, and `comparable_with_v1` is always updated.
+    /// If the facts that determine scores are unchanged, the recorded facts about the preparation stay. So the file does
+    /// not change if a different program prepares the same data. There are two exceptions. A verified bundle replaces one
+    /// that was not verified, and `comparable_with_v1` is always updated.
     pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {

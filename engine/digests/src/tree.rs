@@ -66,7 +66,8 @@ impl TreeHasher {
     /// Creates a hasher for files that are added in the order of their paths. Its memory does not grow with their
     /// number.
     ///
-    /// The order must be that of the escaped paths, so paths with line breaks are not supported.
+    /// The order must be that of the escaped paths. Escaping a line break can change the position of its path in the order,
+    /// so paths with line breaks are not supported.
     pub fn sorted() -> TreeHasher {
         TreeHasher {
             sorted: true,
@@ -151,7 +152,8 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
 /// The digest of a directory, computed on `threads` threads. A missing directory has the digest of an empty one.
 ///
 /// # Errors
-/// [`io::Error`] for the first file that cannot be read, or whose name is not UTF-8.
+/// The I/O error, and the path of the file that cannot be read. If the name of a file is not UTF-8, the path is that of
+/// its directory.
 pub fn digest_of_directory(
     directory: &Path,
     threads: usize,
@@ -227,7 +229,7 @@ const SHORT: usize = 12;
 #[serde(try_from = "String", into = "String")]
 pub struct Sha256([u8; 32]);
 
-/// A text that is not a SHA-256.
+/// A string that is not a SHA-256.
 #[derive(Debug, Error)]
 #[error("`{0}` is not a SHA-256: expected 64 hex digits")]
 pub struct Sha256Error(String);

@@ -3,14 +3,13 @@
 //! The size equals Pillow's `Image.open(file).size`. If a file contains several images, it is the size of the first.
 //! The Exif orientation of a photograph is ignored.
 //!
-//! Crates such as `imagesize` seek in the file. Here most images are compressed members of archives, which can only be
-//! read sequentially.
+//! Crates such as `imagesize` are not used, because they seek in the file. Here most images are compressed members of
+//! archives, which can only be read sequentially.
 //!
-//! Finds the size of a JPEG image in its first frame header (SOFn). Source: ITU-T T.81, annex B.
+//! The size of a JPEG image is in its first frame header (SOFn). The size of a TIFF or BigTIFF image is in its first
+//! directory.
 //!
-//! Finds the size of a TIFF or BigTIFF image in its first directory.
-//!
-//! Source: TIFF revision 6.0, section 2, and libtiff's BigTIFF design.
+//! Sources: ITU-T T.81, annex B; TIFF revision 6.0, section 2; libtiff's BigTIFF design.
 
 use std::io;
 use std::io::Read;
@@ -32,7 +31,7 @@ pub enum ImageFormat {
     Tiff,
 }
 
-/// Returns whether a path or pattern ends with the suffix of an image file, in any case.
+/// Returns whether a path or pattern ends with the suffix of an image file, in upper or lower case.
 pub fn is_image_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
@@ -165,7 +164,7 @@ impl<R: Read> Bytes<R> {
 fn png<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     let rest: [u8; 14] = bytes.array()?;
     if !rest.starts_with(b"NG\r\n\x1a\n") || !rest.ends_with(b"IHDR") {
-        return Err(bytes.damaged("a PNG file begins with the chunk IHDR"));
+        return Err(bytes.damaged("a PNG file must begin with the chunk IHDR"));
     }
     let width = u32::from_be_bytes(bytes.array()?);
     let height = u32::from_be_bytes(bytes.array()?);
@@ -197,7 +196,7 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
             let height = i32::from_le_bytes(bytes.array()?);
             Ok((width, height.unsigned_abs()))
         }
-        _ => Err(bytes.damaged("a BMP header has at least 12 bytes")),
+        _ => Err(bytes.damaged("a BMP header must have at least 12 bytes")),
     }
 }
 
@@ -205,7 +204,7 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
 fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     loop {
         match marker(bytes)? {
-            // Frame headers. 0xc4, 0xc8 and 0xcc are tables and extensions.
+            // Frame headers. 0xc4, 0xc8 and 0xcc are markers of tables and extensions instead.
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 let _length_and_precision: [u8; 3] = bytes.array()?;
                 let height = u16::from_be_bytes(bytes.array()?);
@@ -250,11 +249,11 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
         42 => false,
         43 => true,
         _ => {
-            return Err(numbers.damaged("a TIFF file has the number 42 or 43 here"));
+            return Err(numbers.damaged("a TIFF file must have the number 42 or 43 here"));
         }
     };
     if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
-        return Err(numbers.damaged("offsets of a BigTIFF file have 8 bytes"));
+        return Err(numbers.damaged("offsets of a BigTIFF file must have 8 bytes"));
     }
     // Size in bytes of offsets and of the count of values. The number of directory entries has a different size.
     let wide = if is_big { 8 } else { 4 };

@@ -20,7 +20,7 @@ use crate::pandas::MAX_COLUMNS;
 pub enum Limit {
     /// Depth of archives inside archives.
     Nesting,
-    /// Number of members of an archive, for the memory of their list.
+    /// Number of members of an archive, to limit the memory of the list of members.
     Members,
     /// Number of members of an archive, in proportion to its length.
     MembersByLength,
@@ -44,9 +44,9 @@ pub enum Limit {
 /// The resource on which a limit depends. More of the resource raises the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
-    /// A larger memory budget.
+    /// The memory budget.
     Memory,
-    /// More free disk space.
+    /// The free disk space.
     Disk,
 }
 
@@ -162,8 +162,8 @@ const MIN_UNPACKED_BYTES: u64 = 1 << 30;
 const MAX_RATIO: u64 = 100;
 /// Every archive may have this number of members, if the memory budget allows it.
 const MIN_MEMBERS: u64 = 1 << 16;
-/// A longer archive may have a member for this number of bytes. An empty member in a compressed archive takes
-/// about 12 bytes.
+/// In addition, an archive may have one member for this number of bytes of its length. An empty member in a compressed
+/// archive takes about 12 bytes.
 const BYTES_PER_MEMBER: u64 = 4;
 /// Every table may have this number of cells, however short its file is.
 const MIN_CELLS: u64 = 1 << 24;
@@ -245,7 +245,7 @@ impl DecodingLimits {
     }
 
     /// Creates the budget for all members of an archive of `archive` bytes. Archives nested in it can share this
-    /// budget; then their members count in proportion to the outer archive.
+    /// budget. The length of the outer archive then limits the members of all of them together.
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {

@@ -1,12 +1,13 @@
 //! Lists the variables and structure fields in MATLAB 5 files, and removes some of them.
 //!
-//! A file is a header of 128 bytes, followed by elements: type and length in a tag of 8 bytes, then the content. A
-//! variable is an element `MATRIX`, or such an element compressed in an element `COMPRESSED`. A structure contains one
-//! matrix per field.
+//! A file consists of a header of 128 bytes and a sequence of elements. An element consists of a tag of 8 bytes, which
+//! contains its type and length, and its content. A variable is a `MATRIX` element, or a `COMPRESSED` element that
+//! contains one. A structure contains one matrix per field.
 //!
 //! Removing a variable or field copies all other bytes unchanged. Version 7.3 files are HDF5 and not supported.
 //!
-//! The crate `matfile` decodes arrays of numbers and discards everything else, so it cannot copy the remaining bytes.
+//! The crate `matfile` is not used, because it decodes arrays of numbers and discards all other bytes, so they could not
+//! be copied.
 
 use std::io::{self, Read, Write};
 
@@ -58,8 +59,8 @@ pub enum MatlabError {
 
 /// Lists the paths of all variables and fields, for example `Video` and `Video.Labels`.
 ///
-/// The list ends where the file is damaged. Deeply nested and very large structures are listed only in part; see the
-/// limits above.
+/// The list ends where the file is damaged. Variables beyond the limits of this module, such as deeply nested and very
+/// large structures, are listed only in part.
 pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
@@ -165,7 +166,8 @@ enum StrippedMatrix {
     Changed(Vec<u8>),
 }
 
-/// Removes fields from a matrix, given its content. `outer` is the path of the field that contains it, empty for a variable.
+/// Removes fields from a matrix, given its content. `outer` is the path of the field that contains the matrix, empty for a
+/// variable.
 fn strip_fields(
     content: &[u8],
     outer: &str,
@@ -279,8 +281,8 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Collects the names in a matrix, given its content. `path` is the path of the field that contains it, empty for a
-/// variable, whose name is in the matrix.
+/// Collects the names in a matrix, given its content. `path` is the path of the field that contains the matrix. It is empty
+/// for a variable, because the matrix itself contains the variable's name.
 fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;

@@ -3,8 +3,8 @@
 //! Supports the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, a width and a
 //! precision.
 //!
-//! Rust's macros need a format that is known when the program is compiled. Crates for other formats follow C, where
-//! `%x` prints -255 as `ffffff01`. Python prints `-ff`.
+//! Rust's macros are not used, because they need a format that is known when the program is compiled. Crates for other
+//! formats follow C, where `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
 
 use std::fmt::Write;
 
@@ -250,7 +250,7 @@ impl Conversion {
         }
     }
 
-    /// Whether an integer is negative, and its digits. Decimals are truncated, as in Python.
+    /// Whether an integer is negative, and its digits. Doubles are truncated, as in Python.
     fn decimal(&self, value: PrintfArgument<'_>) -> Result<(bool, String), PrintfError> {
         match value {
             PrintfArgument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
@@ -299,7 +299,7 @@ impl Conversion {
         digits
     }
 
-    /// Formats for `%g`: in decimal or exponential notation, depending on the exponent. Trailing zeros are removed
+    /// Formats a value for `%g`: in decimal or exponential notation, depending on the exponent. Trailing zeros are removed
     /// unless `#` requires them.
     fn general(&self, value: f64, digits: usize) -> String {
         let text = format!("{value:.*e}", digits - 1);

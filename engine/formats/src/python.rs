@@ -13,7 +13,7 @@ const ZERO_CODE_POINTS: &[u32] = &[
 /// Python's `float(text)`, or `None` where Python raises `ValueError`.
 ///
 /// [Spaces around the number](trim_number) are ignored, digits may be separated by `_` and belong to any script, and
-/// `inf`, `infinity` and `nan` are accepted in any case.
+/// `inf`, `infinity` and `nan` are accepted in upper or lower case.
 pub fn python_float(text: &str) -> Option<f64> {
     let text = trim_number(text);
     if !text.is_ascii() {
@@ -61,7 +61,7 @@ pub fn trim_number(text: &str) -> &str {
     text.trim()
 }
 
-/// Whether Python's `str.strip` and `str.split` treat a character as white space.
+/// Whether Python's `str.strip` and `str.split` treat a character as whitespace.
 pub fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }

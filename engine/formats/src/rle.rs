@@ -1,8 +1,8 @@
 //! Run-length codes of masks: pairs of a start (from 1) and a length, separated by spaces.
 //!
-//! For example, `3 2 9 1` sets the pixels 3, 4 and 9. The caller decides how pixels are numbered. Competitions number
-//! them down the columns ([`column_major`]) or along the rows. This is a convention of Kaggle's competitions. Libraries
-//! exist only for the different code of COCO.
+//! For example, `3 2 9 1` sets the pixels 3, 4 and 9. The caller decides how pixels are numbered: competitions number
+//! them down the columns ([`column_major`]) or along the rows. The format is a convention of Kaggle's competitions.
+//! Libraries exist only for COCO's run-length encoding, which is different.
 
 use std::ops::Range;
 
@@ -113,7 +113,7 @@ pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usiz
         .iter()
         .try_fold(1usize, |count, size| count.checked_mul(*size));
     let total = count.filter(|count| *count == length).unwrap_or(0);
-    // Distance in `values` between neighbors along each axis.
+    // Distance in the array between neighbors along each axis.
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis].max(1);

@@ -1,9 +1,9 @@
 //! Random access to compressed streams that can be decoded from several positions.
 //!
 //! Normally a compressed stream is decoded from its beginning. If decoding can also start at other, known positions,
-//! the stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes them readable like
-//! a file. The decoders that this crate uses only read from one position to the end, so finding the positions and
-//! caching the decoded spans is left to their user.
+//! the stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes the stream readable
+//! like a file. The decoders of other crates only read from one position to the end, so this crate finds the positions
+//! and caches the decoded spans.
 
 use std::io;
 use std::ops::Range;
@@ -35,8 +35,8 @@ pub trait Spans {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Decodes a span and appends all its bytes to `bytes`, which is empty. Returns the number of additional bytes that
-    /// had to be decoded and were discarded.
+    /// Decodes a span and appends all its bytes to `bytes`, which must be empty. Returns the number of additional bytes
+    /// that had to be decoded and were discarded.
     ///
     /// # Errors
     /// I/O errors from the source; [`io::ErrorKind::InvalidData`] and [`io::ErrorKind::UnexpectedEof`] if it is

@@ -13,10 +13,10 @@ use crate::paths::{self, PathError};
 use crate::sniff::{FileType, SNIFF_BYTES};
 use prep_failure::Quoted;
 
-/// Maximum length of the headers of one member, in bytes. Headers of long names contain a path.
+/// Maximum length of the headers of one member, in bytes. Headers for long names contain a path, so they may be long.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// Reads an archive, plain or gzipped, and visits its members in order. Gzip is detected.
+/// Reads an archive, plain or gzipped, and visits its members in the order of the archive. Gzip is detected.
 ///
 /// Content that `visit` does not read is skipped. A member that exceeds the budget is an error and is not visited. The
 /// size of headers is limited, because they are kept in memory.
@@ -30,7 +30,7 @@ pub fn read(
     visit: VisitMember<'_>,
 ) -> Result<(), ArchiveError> {
     let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
-    // gzip is recognized by its first bytes, but tar's signature has an offset of 257.
+    // Detects gzip, whose signature is at the beginning. The signature of tar is at byte 257, and is checked later.
     let head = input.fill_buf().map_err(ArchiveError::DamagedTar)?;
     match FileType::detect(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default()) {
         FileType::Gzip => read_plain(MultiGzDecoder::new(input), budget, forms, visit),
@@ -38,7 +38,7 @@ pub fn read(
     }
 }
 
-/// Like [`read`], but only for a plain archive. A gzipped one is an error.
+/// Like [`read`], but only for a plain archive. A gzipped archive is an error.
 ///
 /// # Errors
 /// Same as [`read`].
@@ -123,8 +123,9 @@ fn read_buffered(
             let member = raw_path;
             return Err(ArchiveError::Limit { member, cause });
         }
-        // The member may read its content with the padding, and then the headers of the next member. For a sparse file,
-        // the size in the header is that of the stored content, which is shorter than the size of the file.
+        // The limit must allow reading the content of the member with its padding, and then the headers of the next
+        // member. For a sparse file, the size in the header is that of the stored content, which is shorter than the
+        // size of the file.
         let stored_bytes = entry.header().entry_size();
         let stored_bytes = stored_bytes.map_err(ArchiveError::DamagedTar)?;
         let max_bytes = stored_bytes

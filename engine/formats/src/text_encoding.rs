@@ -66,7 +66,8 @@ pub struct Utf8Reader<R> {
 const CHUNK_BYTES: u64 = 1 << 16;
 
 impl<R: Read> Utf8Reader<R> {
-    /// Creates a reader that converts the bytes of `input`. They do not begin with a byte order mark, and are not UTF-8.
+    /// Creates a reader that converts the bytes of `input`, which must not begin with a byte order mark. `encoding` must
+    /// not be UTF-8.
     pub fn new(input: R, encoding: TextEncoding) -> Self {
         let utf16 = match encoding {
             TextEncoding::Utf16Le => Some(UTF_16LE),

@@ -5,7 +5,7 @@
 //!
 //! # Examples
 //!
-//! Reads `tf.train.Example` messages: named lists of byte strings, floats or integers.
+//! An [`Example`] reads a `tf.train.Example` message: named lists of byte strings, floats or integers.
 //!
 //! Field numbers of the messages: Example { 1: Features }, Features { 1: map entry }, entry { 1: key, 2: Feature },
 //! Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values }. Numbers may be packed.
@@ -175,12 +175,12 @@ pub enum TfRecordError {
     },
 }
 
-/// A field of a message.
+/// The value of a field.
 enum Field<'a> {
     Varint(u64),
     Fixed32(u32),
     Fixed64,
-    /// A submessage, a text, or packed numbers. `offset` is its offset in the payload.
+    /// A submessage, a string, or packed numbers. `offset` is its offset in the payload.
     Bytes {
         bytes: &'a [u8],
         offset: usize,
@@ -269,7 +269,7 @@ pub enum Feature {
     Ints(Vec<i64>),
 }
 
-/// A message, parsed on each access.
+/// A `tf.train.Example` message, which is parsed on each access.
 #[derive(Debug, Clone, Copy)]
 pub struct Example<'a> {
     payload: &'a [u8],

@@ -34,7 +34,7 @@ fn has_nan(data: &[u8]) -> bool {
     eights.any(|eight| f64::from_le_bytes(eight.try_into().unwrap()).is_nan())
 }
 
-/// The result equals pymongo's, except for documents that cannot be converted to JSON or have an ambiguous key.
+/// A document that is converted to JSON and back has the bytes that pymongo writes, unless the conversion fails.
 #[test]
 fn written_documents_equal_those_of_pymongo() {
     let mut count = 0;

@@ -93,7 +93,7 @@ macro_rules! targets {
     };
 }
 
-/// Libraries parse some of the formats.
+/// This includes formats that other crates parse, whose recursion this crate does not control.
 #[test]
 fn parsers_need_little_stack_for_deep_inputs() {
     for (name, check) in CHECKS {

@@ -8,11 +8,12 @@ use crate::table::{Row, TableReader};
 /// Number of rows that are compared to find renamed columns.
 const MAX_SAMPLED_ROWS: usize = 10_000;
 
-/// A common column.
+/// A column that both tables have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonColumn {
     /// Name in `ours`.
     pub name: String,
+    /// Indices of the column in `theirs` and in `ours`.
     pub there: usize,
     pub here: usize,
 }

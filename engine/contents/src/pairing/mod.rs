@@ -1,7 +1,7 @@
-//! Pairs the rows of two tables.
+//! Pairs the rows of two tables. They are called `theirs` and `ours`, and positions in them `there` and `here`.
 //!
-//! 1. Find the common columns. The next steps use only these.
-//! 2. Compare the rows in order. If all rows are equal, or differ only in some cells, pair them by position.
+//! 1. Find the common columns. The next steps use only these columns.
+//! 2. Compare the rows with the same position. If all rows are equal, or differ only in some cells, pair them by position.
 //! 3. Otherwise, compare the tables as multisets of rows, by hash, and pair equal rows at any position.
 //! 4. Pair the remaining rows by a key: a column whose values are unique in both tables, or a known id. Rows without a
 //!    pair are missing or added.
@@ -49,7 +49,7 @@ pub trait RowDifferences {
 pub struct Keys<'a> {
     /// Columns that are known to be ids.
     pub known: &'a dyn Fn(&str) -> bool,
-    /// Columns that are not ids.
+    /// Columns that must not be used as the key.
     pub never: &'a dyn Fn(&str) -> bool,
     /// Whether rows must be paired by a key, even if pairing by position would be possible.
     pub strict: bool,
@@ -64,7 +64,7 @@ pub struct Alone {
     pub examples: Vec<Row>,
 }
 
-/// Hashes of the keys of rows without a pair, because these rows may be in another file.
+/// Hashes of the keys of rows without a pair. With these, the caller can find out whether the rows are in another file.
 #[derive(Debug, Clone, Default)]
 pub struct UnpairedKeys {
     pub key: String,
@@ -86,7 +86,8 @@ pub struct PairingResult<D> {
     pub added: Alone,
     /// Rows that occur in `theirs` more often than in `ours`.
     pub repeated: Alone,
-    /// Number of pairs. The next fields are the number of moved pairs, and the first moved pairs.
+    /// Number of pairs. The next fields are the number of pairs that moved, and the first pairs whose two positions
+    /// differ.
     pub pairs: u64,
     pub reordered: u64,
     pub elsewhere: Vec<(u64, u64)>,
@@ -173,7 +174,7 @@ pub fn pair_rows<D: RowDifferences>(
         only_there: &found.only_there,
         only_here: &found.only_here,
     };
-    // If the tables have only one column, the unmatched rows have no values in common, so a key cannot pair them.
+    // If the tables have only one common column, the unmatched rows have no values in common, so a key cannot pair them.
     let key = match places_do && columns.len() == 1 && !keys.strict {
         true => None,
         false => sides.key(columns, keys)?,
@@ -232,7 +233,7 @@ fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Ro
     Ok(found)
 }
 
-/// Visits the rows of a table until `visit` stops.
+/// Visits the rows of a table until `visit` returns false.
 fn for_each_row(
     table: &dyn TableReader,
     mut visit: impl FnMut(u64, &Row) -> Result<bool>,
@@ -245,7 +246,7 @@ fn for_each_row(
     Ok(())
 }
 
-/// Visits the rows at these positions until `visit` stops.
+/// Visits the rows at these positions until `visit` returns false.
 fn each_at(
     table: &dyn TableReader,
     places: &[u64],
@@ -261,11 +262,11 @@ fn each_at(
     })
 }
 
-/// The first of the unmatched rows, which are in memory.
+/// The first unmatched rows of a table, which are kept in memory.
 struct Sample {
     rows: Vec<Row>,
     is_all: bool,
-    /// Memory of the rows, in bytes.
+    /// Memory of all unmatched rows, in bytes, including those that are not kept.
     bytes: u64,
 }
 
@@ -369,8 +370,8 @@ impl UnpairedRows<'_> {
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
     /// 1. a known id column whose values are unique in both tables;
-    /// 2. the unique column with the most values that are also in the other table, if these are at least half of its
-    ///    values;
+    /// 2. the column with unique values that has the most values in both tables, if these are at least half of the
+    ///    values of one table;
     /// 3. a known id column with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {

@@ -82,7 +82,7 @@ impl CsvTable {
             table.columns = names.collect();
         }
         rows.limits = *limits;
-        // A row may have more fields than the header. These are also columns.
+        // A row may have more fields than the header. The surplus fields also become columns.
         let (mut width, mut count) = (table.columns.len(), 0);
         while rows.next(&mut row)? {
             width = width.max(row.len());
@@ -150,8 +150,8 @@ fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     Ok(form.encoding.buffered(file))
 }
 
-/// Infers the delimiter of a file from its beginning: `expected`, unless the header does not have it, and another character
-/// occurs as often in most of the next lines as in the header.
+/// Infers the delimiter of a file from its beginning. This is `expected` if the header contains it. Otherwise, it is
+/// another character that occurs as often in most of the next lines as in the header, if there is one.
 pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
     let lines = begin.split(|byte| matches!(byte, b'\n' | b'\r'));
     let mut lines = lines.filter(|line| !line.is_empty()).map(unquoted_part);

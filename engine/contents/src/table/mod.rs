@@ -1,7 +1,7 @@
 //! Reads files as tables: rows of cells, with the text that pandas would print.
 //!
-//! A missing cell is empty. A text that could be confused with another value (an empty text, or `1` and `true` in JSON)
-//! is in quotes, so two cells are equal only if their values are equal.
+//! A missing cell is empty. A string that could be confused with another value (an empty string, or `1` and `true` in
+//! JSON) is in quotes, so two cells are equal only if their values are equal.
 
 mod csv;
 pub mod npy;
@@ -26,7 +26,8 @@ pub enum Format {
     /// A text file, in which each line is a row.
     Lines,
     JsonLines,
-    /// The longest list of records in a JSON document. If each line is a document, despite the name, its lines.
+    /// The longest list of records in a JSON document. If each line of the file is a document, each line is a record, as
+    /// in [`Format::JsonLines`].
     Json,
     Bson,
     Parquet,
@@ -90,7 +91,8 @@ impl DetectedFile {
     }
 }
 
-/// Applies `each` to the cells of a column, in order. Returns `None` if the column does not exist.
+/// Applies `each` to the cells of a column, in the order of the rows. `each` receives the row and the index of the column.
+/// Returns `None` if the column does not exist.
 ///
 /// # Errors
 /// If the file cannot be read as such a table.
@@ -165,7 +167,7 @@ impl Row {
         self.bytes.get(begin..end).unwrap_or_default()
     }
 
-    /// Returns the current cell. Append bytes to it, and then call [`end_cell`](Self::end_cell).
+    /// Returns the bytes of all cells. To add a cell, append its bytes, and then call [`end_cell`](Self::end_cell).
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }

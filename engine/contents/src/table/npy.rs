@@ -181,7 +181,8 @@ fn element_size(header: &NpyHeader) -> usize {
         .max(1)
 }
 
-/// Returns the offset of an element in the file. `number` counts elements with the last index varying fastest.
+/// Returns the index of an element in the order of the file. `number` is its index in the order in which the last index
+/// varies fastest.
 fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     if !header.fortran_order || header.shape.len() < 2 {
         return number;

@@ -139,7 +139,7 @@ impl Rows for ParquetRows {
     }
 }
 
-/// Prints a value like pandas in CSV. An empty text is in quotes, because missing values are empty.
+/// Prints a value like pandas in CSV. An empty string is in quotes, because missing values are empty.
 fn print(column: &ArrayRef, row: usize, limits: &DecodingLimits, out: &mut Vec<u8>) -> Result<()> {
     if column.is_null(row) {
         return Ok(());
@@ -216,7 +216,7 @@ fn push_list(items: &ArrayRef, limits: &DecodingLimits, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// Prints a nested value: texts are in quotes, and missing values are printed as a word.
+/// Prints a nested value: strings are in quotes, and missing values are printed as `null`.
 fn push_inner(
     column: &ArrayRef,
     row: usize,

@@ -1,4 +1,5 @@
-//! Reads objects as a table whose columns are the keys of all objects. The objects are lines of JSON, lists in JSON documents, or BSON.
+//! Reads objects as a table whose columns are the keys of all objects. The objects are lines of JSON, elements of a list
+//! in a JSON document, or BSON documents.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -182,7 +183,7 @@ fn is_compact(path: &Path) -> Result<bool> {
 /// Maximum length of the first line, which is parsed to find out whether each line is a document.
 const FIRST_LINE: u64 = 1 << 24;
 
-/// Returns whether a file named like a JSON document contains a document on each line.
+/// Returns whether a file named like a JSON document contains a document on each line, judged by the first two lines.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -222,7 +223,7 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     match longest {
         Some((name, _)) => Ok(Some(name)),
         None => Err(ContentsError::Damaged(
-            "there is no list of objects in it".to_owned(),
+            "the JSON document contains no list of objects".to_owned(),
         )),
     }
 }
@@ -243,7 +244,7 @@ pub fn lists_of_objects(
             Some(b'[') => return Ok(None),
             Some(b'{') => break,
             _ => {
-                let reason = "neither a list nor an object";
+                let reason = "the JSON document is neither a list nor an object";
                 return Err(ContentsError::Damaged(reason.to_owned()));
             }
         }
@@ -301,7 +302,7 @@ impl Rows for RecordRows<'_> {
     }
 }
 
-/// Writes a value: a text unchanged unless it could be confused with another value, all other values as JSON.
+/// Writes a value: a string unchanged unless it could be confused with another value, all other values as JSON.
 fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     if let JsonValue::String(text) = value
         && !is_ambiguous(text.as_wtf8())
@@ -318,7 +319,7 @@ fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Hashes the keys at all depths, in order.
+/// Hashes the keys at all depths, in the order of the document.
 fn hash_keys(value: &JsonValue, order: &mut blake3::Hasher) {
     match value {
         JsonValue::Object(object) => {
@@ -334,7 +335,7 @@ fn hash_keys(value: &JsonValue, order: &mut blake3::Hasher) {
     }
 }
 
-/// Returns whether a text looks like a missing value, or like a value that is not text.
+/// Returns whether a string looks like a missing value, or like a value that is not a string.
 fn is_ambiguous(text: &[u8]) -> bool {
     match text.first() {
         None | Some(b'"' | b'[' | b'{') => true,

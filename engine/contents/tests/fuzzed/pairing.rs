@@ -1,4 +1,4 @@
-//! Splits arbitrary bytes into two tables. Every row of both tables must be in a pair or without a pair.
+//! Splits arbitrary bytes into two tables. Each row of both tables must be counted once: in a pair, or without a pair.
 
 use std::io::Write;
 

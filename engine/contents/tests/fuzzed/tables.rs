@@ -1,5 +1,4 @@
-//! Reads arbitrary bytes as a table of each format. The table must be read or rejected, each time with the same result,
-//! and must not have more cells than the limit.
+//! Reads arbitrary bytes as a table of each format. The table must be read or rejected, each time with the same result.
 
 use std::io::Write;
 

@@ -44,7 +44,7 @@ pub struct StoredForm {
     /// Modification time in seconds since an epoch that is the same for all members. In zip archives without Unix
     /// times, it is computed from MS-DOS times as if every month had 31 days.
     pub time: f64,
-    /// Version, flags, method, attributes, owner and extra fields, formatted as a text for comparison.
+    /// Version, flags, method, attributes, owner and extra fields, formatted as a string for comparison.
     pub form: String,
     /// Compressed size in bytes, if members are compressed separately.
     pub compressed_bytes: Option<u64>,
@@ -59,7 +59,7 @@ pub enum ArchiveError {
     /// The file does not have the expected format.
     #[error("got {found}, expected {expected}; fetch the file again")]
     OtherFormat {
-        /// The expected format, with an article.
+        /// The expected format, with an article, for example `a 7z archive`.
         expected: &'static str,
         /// The type that its first bytes indicate.
         found: FileType,
@@ -89,7 +89,7 @@ pub enum ArchiveError {
     NotAFile {
         /// Path of the member.
         member: String,
-        /// Its kind, with an article.
+        /// Its kind, with an article, for example `a link or special file`.
         kind: String,
     },
     /// The archive has too many members, or they declare too many bytes.
@@ -104,7 +104,7 @@ pub enum ArchiveError {
     /// The list of members of a 7z archive is too long.
     #[error("{0}")]
     LongList(#[source] LimitExceeded),
-    /// The bytes after the last member unpack to too many bytes.
+    /// The compressed bytes after the last member decompress to too many bytes.
     #[error("after the last member of the tar archive")]
     LongEnd(#[source] LimitExceeded),
     /// The tar archive is truncated or a header is damaged.
@@ -149,7 +149,7 @@ pub enum ArchiveError {
     },
 }
 
-/// Normalizes the path of a member to write.
+/// Normalizes the path of a member before it is written.
 pub(crate) fn safe(path: &str) -> Result<String, ArchiveError> {
     paths::normalize(path).map_err(|cause| ArchiveError::UnsafePath {
         member: path.to_owned(),

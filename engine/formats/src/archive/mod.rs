@@ -1,8 +1,8 @@
-//! Archives of all formats: the suffixes of their names, their members, and one walk through the members.
+//! Archives of all formats: the suffixes of their names, and one function that visits the members.
 //!
 //! [`ArchiveFormat`] is the only place that knows suffixes. [`ArchiveFormat::read`] visits the members of a zip, tar, 7z
-//! or gzip file in one way. It uses the reader of each format: [`crate::zip`], [`crate::tar`], [`crate::sevenz`]. These
-//! readers are strict: they reject an archive if any member is unsafe to unpack. [`crate::zip::read_tolerant`] lists the
+//! or gzip file. It uses the reader of each format: [`crate::zip`], [`crate::tar`], [`crate::sevenz`]. These readers are
+//! strict: they reject an archive if any member is unsafe to unpack. In contrast, [`crate::zip::read_tolerant`] lists the
 //! records of a zip archive as they are, for an audit.
 //!
 //! ```
@@ -57,8 +57,8 @@ pub enum ArchiveFormat {
     Gzip,
 }
 
-/// Suffixes of names, the format of such archives, and whether users see these archives as directories. A suffix that ends
-/// in a shorter one comes first.
+/// Suffixes of names, the format of such archives, and whether users see these archives as directories. A suffix comes
+/// before the suffixes that it ends with: `.tar.gz` before `.gz`.
 const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
     (".zip", ArchiveFormat::Zip, true),
     (".npz", ArchiveFormat::Zip, false),
@@ -73,8 +73,8 @@ const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
 ];
 
 impl ArchiveFormat {
-    /// Returns the format of the archive with this path, in upper or lower case. This includes file formats that are
-    /// archives only technically, such as `.npz`.
+    /// Returns the archive format that the suffix of `path` indicates, in upper or lower case. This includes file formats
+    /// that are archives only technically, such as `.npz`.
     pub fn from_path(path: &str) -> Option<ArchiveFormat> {
         let path = path.to_ascii_lowercase();
         let found = SUFFIXES.iter().find(|(end, ..)| path.ends_with(end));
@@ -93,11 +93,11 @@ impl ArchiveFormat {
     }
 
     /// Visits all members of the archive `archive`, in the order of the archive. Skips content that `visit` does not
-    /// read. `name` is the file name of the archive, from which a gzipped file has its own name. `budget` limits the
-    /// number and size of the members.
+    /// read. `name` is the file name of the archive; the member of a gzip file has this name without `.gz`. `budget`
+    /// limits the number and size of the members.
     ///
-    /// In a tar archive, a path may occur repeatedly, because files can be appended. The last occurrence is valid, so
-    /// writing all members in order yields the correct tree.
+    /// In a tar archive, a path may occur repeatedly, because files can be appended. The last occurrence replaces the
+    /// earlier ones, so writing all members in the order of the visits yields the correct tree.
     ///
     /// # Errors
     /// [`ArchiveError`]. If `visit` returns an error, reading stops.

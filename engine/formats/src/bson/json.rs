@@ -1,12 +1,12 @@
 //! Converts documents to JSON and back, as MongoDB Extended JSON v2.
 //!
-//! Texts, booleans, null, finite doubles and 32-bit integers are plain JSON. Other values become an object with one key
+//! Strings, booleans, null, finite doubles and 32-bit integers are plain JSON. Other values become an object with one key
 //! of [`EXTENDED_KEYS`]: 64-bit integers `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
-//! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. Therefore converting a
-//! document to JSON and back yields the same document.
+//! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. These objects keep the
+//! types of values. So a document that is converted to JSON and back has the bytes that pymongo writes after reading it.
 //!
-//! Two kinds of values cannot be converted to JSON: 128-bit decimals, and documents that look like one of these
-//! objects. Other keys that begin with `$` are ordinary, for example those of references (`$ref`, `$id`).
+//! Three kinds of values cannot be converted to JSON: 128-bit decimals, DBPointers, and documents that look like one of
+//! these objects. Other keys that begin with `$` are ordinary, for example those of references (`$ref`, `$id`).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,8 @@ use super::{BsonDocument, BsonError, BsonValue, RawDocument, kind};
 use crate::hex;
 use crate::json::{JsonObject, JsonValue};
 
-/// Keys of the objects that represent values. Such an object has no other key.
+/// Keys of the JSON objects that represent BSON values. Such an object has no other key, except that an object with
+/// `$code` may have `$scope`.
 const EXTENDED_KEYS: &[&str] = &[
     "$binary",
     "$code",
@@ -34,13 +35,13 @@ const EXTENDED_KEYS: &[&str] = &[
     "$undefined",
 ];
 
-/// An object that represents a value.
+/// A JSON object that represents a BSON value.
 struct ExtendedValue<'a> {
-    /// Its key of [`EXTENDED_KEYS`].
+    /// Its key, one of [`EXTENDED_KEYS`].
     tag: &'a str,
     /// The value of that key.
     value: &'a JsonValue,
-    /// The value of `$scope`, a second key that code may have.
+    /// The value of `$scope`, a second key that may occur next to `$code`.
     scope: Option<&'a JsonValue>,
 }
 
@@ -64,7 +65,7 @@ impl BsonDocument {
         object(self.raw(), None, 1)
     }
 
-    /// Converts the document to a JSON object with references to long binaries in `file`, see [`BinaryReference`].
+    /// Converts the document to a JSON object in which long binaries are references into `file`, see [`BinaryReference`].
     ///
     /// # Errors
     /// [`BsonError`] if the document is damaged or cannot be converted.
@@ -93,8 +94,8 @@ fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
 
-/// Converts the value of an element. `depth` is the number of documents around the element, including the outermost
-/// one.
+/// Converts the value of an element. `depth` is the number of documents and arrays that contain the element, including
+/// the outermost document.
 fn json(
     key: &str,
     value: BsonValue<'_>,
@@ -188,7 +189,7 @@ fn json(
 /// A top-level `_id` becomes the first element. A plain integer takes 32 bits if it fits, otherwise 64.
 ///
 /// # Errors
-/// [`BsonError::NotExtendedJson`]; [`BsonError::ReferencedBinary`] if `read` fails.
+/// [`BsonError`] if `value` is not Extended JSON, cannot be written, or is nested too deeply, or if `read` fails.
 pub fn push_json(
     value: &JsonValue,
     out: &mut Vec<u8>,
@@ -196,7 +197,7 @@ pub fn push_json(
 ) -> Result<(), BsonError> {
     let object = value
         .as_object()
-        .ok_or_else(|| wrong("", "a document is an object"))?;
+        .ok_or_else(|| wrong("", "a document must be an object"))?;
     let mut members: Vec<_> = object.iter().collect();
     members.sort_by_key(|(key, _)| key.as_str() != Some("_id"));
     let mut writer = Writer { out };
@@ -226,7 +227,7 @@ fn wrong(key: &str, reason: &'static str) -> BsonError {
     }
 }
 
-/// Writes a JSON value as an element. `depth` is the number of documents around it.
+/// Writes a JSON value as an element. `depth` is the number of documents and arrays that contain it.
 fn element(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
@@ -245,7 +246,7 @@ fn element(
         JsonValue::Float(value) => writer.fixed(kind::DOUBLE, key, &value.to_le_bytes()),
         JsonValue::String(text) => {
             let text = text.as_str();
-            let text = text.ok_or_else(|| wrong(key, "a text contains an unpaired surrogate"))?;
+            let text = text.ok_or_else(|| wrong(key, "a string contains an unpaired surrogate"))?;
             writer.head(kind::STRING, key);
             writer.string(key, text)?;
         }
@@ -291,7 +292,7 @@ fn members(
     })
 }
 
-/// Writes an element from an object that represents a value.
+/// Writes an element from a JSON object that represents a BSON value.
 fn extended_element<'v>(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,

@@ -4,8 +4,8 @@
 //! ([`BsonDocument::to_json`], as MongoDB Extended JSON v2), and written from JSON with the same
 //! bytes as pymongo ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_with_references`]).
 //!
-//! The crate `bson` converts through its own values and those of `serde_json`. This module converts directly from and to
-//! this crate's JSON, and returns the positions of binaries in the file.
+//! The crate `bson` is not used, because it converts through its own values and those of `serde_json`. This module
+//! converts directly from and to this crate's JSON, and returns the positions of binaries in the file.
 //!
 //! Source: bsonspec.org, version 1.1.
 
@@ -50,7 +50,7 @@ mod kind {
 /// Maximum length of a document in bytes. MongoDB's own limit is 16 MiB, but files of other programs may exceed it.
 pub const MAX_DOCUMENT_BYTES: u32 = 1 << 28;
 
-/// Memory that is reserved before the document is read, in bytes, because the declared length may be wrong.
+/// Maximum memory, in bytes, that is reserved for a document before it is read, because its declared length may be wrong.
 const MAX_RESERVED_BYTES: u32 = 1 << 20;
 
 /// Iterates over the documents of a file. At most one document is in memory at a time. The iterator ends after an
@@ -237,10 +237,10 @@ pub enum BsonError {
 /// Binaries up to this length in bytes are stored in the JSON itself.
 const MAX_INLINE_BYTES: usize = 64;
 
-/// Number of hex digits of the hash: 128 bits.
+/// Number of hex digits of the hash in a [`BinaryReference`]: 128 bits.
 const HASH_DIGITS: usize = 32;
 
-/// A binary value in a BSON file.
+/// A reference to a binary value in a BSON file: the position of its bytes, and their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinaryReference {
     /// Name of the file, as given to [`BsonDocument::to_json_with_references`](BsonDocument::to_json_with_references).

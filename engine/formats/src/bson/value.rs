@@ -209,12 +209,12 @@ impl<'a> DocumentElements<'a> {
         let length = self.length()?;
         match self.take(length)? {
             [text @ .., 0] => self.utf8(text),
-            _ => Err(self.damaged("a text does not end with a zero")),
+            _ => Err(self.damaged("a string does not end with a zero")),
         }
     }
 
     fn utf8(&self, text: &'a [u8]) -> Result<&'a str, BsonError> {
-        std::str::from_utf8(text).map_err(|_| self.damaged("a text is not UTF-8"))
+        std::str::from_utf8(text).map_err(|_| self.damaged("a string is not UTF-8"))
     }
 
     /// Reads a document or array, whose first four bytes are its length.

@@ -30,7 +30,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Writes the content after its length, which includes the four bytes of the length.
+    /// Writes the length of the content, then the content. The length includes its own four bytes.
     pub fn with_length(
         &mut self,
         key: &str,
@@ -83,7 +83,7 @@ impl Writer<'_> {
         self.out.push(0);
     }
 
-    /// Writes the content of a text.
+    /// Writes the value of a string element: its length, its bytes, a zero.
     pub fn string(&mut self, key: &str, text: &str) -> Result<(), BsonError> {
         let length = i32::try_from(text.len() + 1).map_err(|_| too_long(key))?;
         self.out.extend(length.to_le_bytes());

@@ -9,13 +9,14 @@ use super::stream::{Stop, Stream};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
-/// Maximum distance in bytes from which deflate copies.
+/// Size of deflate's window in bytes: the maximum distance to the earlier uncompressed bytes that a block may copy.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
-/// Bytes between the contents of two stored blocks: three bits, padded to a byte, then the length and its complement.
+/// Length in bytes of the header between the contents of two stored blocks: three bits, padded to a byte, then the length
+/// of the content and its complement.
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
-/// Positions in a deflate stream at which decoding can start. Each begins a span, which ends at the next position.
+/// Positions in a deflate stream at which decoding can start. Each position begins a span, which ends at the next position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedIndex")]
 pub struct InflateIndex {
@@ -62,7 +63,7 @@ pub enum SpanWindow {
     Kept(u64),
 }
 
-/// A stored index.
+/// A deserialized index, before it is validated.
 #[derive(Deserialize)]
 struct UncheckedIndex {
     spans: Vec<InflateSpan>,
@@ -160,7 +161,7 @@ impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
         span.ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
-    /// Returns the up to 32 KiB before the uncompressed offset `start`, which the span that begins there may copy.
+    /// Returns up to 32 KiB of bytes before the uncompressed offset `start`. The span that begins there may copy them.
     fn window_before(&self, start: u64, window: SpanWindow) -> io::Result<Vec<u8>> {
         let range = InflateIndex::window(start);
         let mut bytes = vec![0; (range.end - range.start) as usize];

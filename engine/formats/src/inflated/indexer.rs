@@ -163,7 +163,7 @@ struct Spans<'w> {
     stored: Option<u64>,
     /// Uncompressed offset of the current compressed span.
     coded: Option<u64>,
-    /// Uncompressed offset from which on all blocks are stored.
+    /// Uncompressed offset since which all blocks have been stored blocks.
     plain: u64,
     /// Whether the stream cannot have an index.
     has_no_index: bool,

@@ -12,7 +12,7 @@ use libz_rs_sys::{
     inflateSetDictionary, z_stream, zlibVersion,
 };
 
-/// The window argument for raw deflate with the largest window.
+/// The argument of `inflateInit2_` that means raw deflate with the largest window.
 const RAW_WINDOW_BITS: c_int = -15;
 /// Bits of `data_type` after a call of `inflate`: the number of unused bits of the last input byte; whether this was
 /// the last block; whether a block has just ended.

@@ -1,9 +1,6 @@
 //! Iterates over the elements of one list or object anywhere in a document, keeping one element in memory.
 //!
-//! All documents that may be too large for memory are read with this module. The empty path denotes the outermost
-//! value, for example a list of records or an object.
-//!
-//! Reads a JSON text piece by piece, for readers that do not keep the entire text in memory.
+//! All documents that may be too large for memory are read with this module, because it reads the text in chunks.
 
 use std::collections::HashSet;
 use std::io;
@@ -28,7 +25,8 @@ pub struct JsonElements<R> {
     path: Vec<String>,
     /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
-    /// The kinds of the lists and objects around the current position, outermost first. The last one is iterated over.
+    /// The kinds of the lists and objects that contain the current position, outermost first. After the path has been
+    /// followed, the last one is iterated over.
     entered: Vec<Kind>,
     /// Keys read from the object, to detect repeated ones.
     keys: HashSet<JsonString>,
@@ -240,7 +238,7 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Skips the rest of the text and checks its brackets.
+    /// Skips the rest of the text and checks its brackets. Keys of the path must not occur again.
     fn leave(&mut self) -> Result<(), JsonError> {
         while let Some(kind) = self.entered.last().copied() {
             let step = self.entered.len() - 1;
@@ -311,7 +309,7 @@ impl<R: Read> Cursor<R> {
         checked.map_err(|error| self.error(error.into()))
     }
 
-    /// Skips white space. Returns the next byte, or `None` at the end.
+    /// Skips whitespace. Returns the next byte, or `None` at the end.
     pub fn skip_spaces(&mut self) -> Result<Option<u8>, JsonError> {
         loop {
             let unread = self.unread();
@@ -406,7 +404,7 @@ impl<R: Read> Cursor<R> {
         }
         self.buffer.drain(..self.start);
         self.start = 0;
-        // The buffer grows in proportion to its size, so that a long element is not scanned too often.
+        // Each read doubles the buffer, so that a long element takes few reads.
         let want = CHUNK_BYTES.max(self.buffer.len()) as u64;
         let read = io::Read::by_ref(&mut self.input)
             .take(want)

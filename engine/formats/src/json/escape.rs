@@ -4,7 +4,7 @@ use super::value::push_code_point;
 use super::{JsonErrorKind, JsonString};
 
 /// Decodes the string whose content begins at the start of `text`, after the opening quote. Returns the value, and its
-/// length including the closing quote. An error contains the offset at which it occurred.
+/// length including the closing quote. An error contains its offset in `text`; `None` means the opening quote.
 pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
     let mut offset = plain(text, 0);
     if text.get(offset) == Some(&b'"') {
@@ -33,9 +33,9 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, O
 
 /// Decodes a string like [`read`], but with the rules of ujson.
 ///
-/// All control characters except NUL are allowed. The first half of a surrogate pair is kept until the next `\\u`,
-/// which must be the second half; if no `\\u` follows, the first half is dropped. A second half without a first half is
-/// kept.
+/// All control characters except NUL are allowed. The first half of a surrogate pair is remembered until the next `\u`,
+/// which must be the second half. If no `\u` follows, the first half is dropped. A second half without a first half is
+/// part of the string.
 pub(super) fn read_ujson(
     text: &[u8],
 ) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
@@ -89,7 +89,7 @@ fn plain(text: &[u8], from: usize) -> usize {
 
 /// Returns the number of bytes before the first one for which `special` is not 0.
 ///
-/// Most files consist mainly of long texts. The compiler turns arithmetic on chunks of fixed size into vector
+/// Most files consist mainly of long strings. The compiler turns arithmetic on chunks of fixed size into vector
 /// instructions, which are eight times as fast as a branch per byte.
 pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     let (chunks, _) = text.as_chunks::<32>();
@@ -157,7 +157,7 @@ impl<'a> TextCursor<'a> {
         }
     }
 
-    /// Skips white space, and the byte after it if it is `byte`. Returns whether it is.
+    /// Skips whitespace, and the byte after it if it is `byte`. Returns whether it is.
     pub fn accept(&mut self, byte: u8) -> bool {
         self.skip_spaces();
         let is_next = self.peek() == Some(byte);
@@ -165,7 +165,7 @@ impl<'a> TextCursor<'a> {
         is_next
     }
 
-    /// Skips white space, and a comma or the closing bracket `end` after an element. Returns `true` for the bracket,
+    /// Skips whitespace, and a comma or the closing bracket `end` after an element. Returns `true` for the bracket,
     /// and `None` for anything else.
     pub fn comma_or(&mut self, end: u8) -> Option<bool> {
         let ended = self.accept(end);

@@ -1,8 +1,8 @@
 //! Converts a list of records to a table as pandas does.
 //!
-//! Each row of a table has all columns. The columns are the members of all records, in order of first appearance. Their
-//! types depend on the entire list, so the caller passes every record twice: first to [`FrameBuilder::add`], then to
-//! [`FrameColumns::record`].
+//! Each row of a table has all columns. The columns are the keys of all records, in order of first appearance. The types
+//! of the columns depend on the entire list, so the caller passes every record twice: first to [`FrameBuilder::add`],
+//! then to [`FrameColumns::record`].
 
 use std::collections::HashMap;
 
@@ -105,7 +105,7 @@ impl FrameBuilder {
             let value = match text.as_bytes().first() {
                 Some(b'[') => JsonValue::List(Vec::new()),
                 Some(b'{') => JsonValue::Object(JsonObject::new()),
-                // More texts do not change the inferred type, so they are not parsed.
+                // Further strings do not change the inferred type, so they are not parsed.
                 Some(b'"') if inference.ignores_more_texts() => continue,
                 _ => parse(text.as_bytes()).unwrap_or(JsonValue::Null),
             };
@@ -128,7 +128,7 @@ impl FrameBuilder {
         self.records.saturating_mul(self.columns.len() as u64)
     }
 
-    /// Counts a member of a record. `guess` is its index in the record.
+    /// Counts a member of a record and returns the observations of its column. `guess` is its index in the record.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
         let index = self.column_index(key, guess);
         self.in_order &= index == guess;
@@ -198,7 +198,7 @@ pub struct FrameColumns {
 }
 
 impl FrameColumns {
-    /// Converts a record to a row of the table, with all columns in order.
+    /// Converts a record to a row of the table, with all columns in the order of the table.
     pub fn record(&self, mut record: JsonObject) -> JsonObject {
         let value = |column: usize, name: &JsonString| match self.types.get(column) {
             Some(inferred) => inferred.value(record.take(name)),
@@ -238,8 +238,8 @@ pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or
     /// NaN. A column that contains anything but numbers is unchanged.
     DataFrame,
-    /// `pandas.read_json`. In addition, a column that consists of numbers, booleans, missing values and texts that
-    /// Python's `float` accepts becomes doubles. Doubles that are all integers become integers.
+    /// `pandas.read_json`. In addition, a column that consists of numbers, booleans, missing values and strings that
+    /// Python's `float` accepts becomes doubles. If all doubles of a column are integers, it becomes integers.
     ReadJson,
 }
 
@@ -267,7 +267,7 @@ pub struct JsonInference {
     small: bool,
 }
 
-/// In columns whose name is that of a date, pandas interprets numbers above this as seconds since 1970.
+/// In columns whose name is that of a date, pandas interprets numbers above this bound as seconds since 1970.
 const MIN_DATE_SECONDS: f64 = 31_536_000.0;
 
 impl JsonInference {
@@ -321,7 +321,7 @@ impl JsonInference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Whether the column contains texts and is not numeric. More texts then do not change the inferred type.
+    /// Whether the column contains strings and is not numeric. Further strings then do not change the inferred type.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }
@@ -409,7 +409,7 @@ impl JsonColumnType {
     }
 }
 
-/// Converts a value to a double as NumPy does: null is NaN, a text is parsed by Python's `float`.
+/// Converts a value to a double as NumPy does: null is NaN, a string is parsed by Python's `float`.
 fn as_number(value: &JsonValue) -> Option<f64> {
     match value {
         JsonValue::Null => Some(f64::NAN),

@@ -18,7 +18,7 @@ pub enum JsonLine {
 
 /// Iterates over the values of a file with one value per line.
 ///
-/// As in pandas, lines of white space are skipped. Lines may end with `\r\n`, and the last line may lack a line break.
+/// As in pandas, lines of whitespace are skipped. Lines may end with `\r\n`, and the last line may lack a line break.
 /// The iterator ends after an error.
 #[derive(Debug)]
 pub struct JsonLines<R> {
@@ -127,7 +127,7 @@ impl<R: BufRead> JsonLines<R> {
     }
 }
 
-/// Strips white space from a line like Python's `str.strip`, as pandas does before ujson reads it. Returns the offset
+/// Strips whitespace from a line like Python's `str.strip`, as pandas does before ujson reads it. Returns the offset
 /// of the text, and the text.
 fn stripped(line: &[u8]) -> (usize, &[u8]) {
     let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);

@@ -6,7 +6,7 @@ use super::{JsonErrorKind, JsonValue};
 const MAX_DIGITS: usize = 4300;
 /// Number of fraction digits that ujson reads. It ignores further digits.
 const FRACTION_DIGITS: usize = 15;
-/// The value of the last digit of a fraction, by the number of its digits.
+/// The factor that turns the digits of a fraction into its value, by the number of digits.
 const UNITS: [f64; FRACTION_DIGITS + 1] = [
     1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
     1e-15,

@@ -19,7 +19,7 @@ pub fn parse(text: &[u8]) -> Result<JsonValue, JsonError> {
     parse_at(text, Position::START, 0, ParseOptions::default())
 }
 
-/// Parses a text, in UTF-8, that consists of one value. Its memory is limited to [`Limit::Record`].
+/// Parses a text, in UTF-8, that consists of one value. The memory of the value is limited to [`Limit::Record`].
 ///
 /// # Errors
 /// Same as [`parse`], and [`JsonErrorKind::Limit`].
@@ -80,7 +80,8 @@ pub(super) struct ParseOptions {
     pub limits: DecodingLimits,
 }
 
-/// Parses a part of a text. The part begins at `start`, inside `depth` lists and objects.
+/// Parses `text`, the part of a larger text that contains one value. The part begins at the position `start`, inside
+/// `depth` lists and objects.
 pub(super) fn parse_at(
     text: &[u8],
     start: Position,

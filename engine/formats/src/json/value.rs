@@ -1,8 +1,4 @@
-//! Values, objects and strings.
-//!
-//! JSON objects that preserve the order of their keys.
-//!
-//! Strings that may contain unpaired surrogates.
+//! JSON values, objects that preserve the order of their keys, and strings that may contain unpaired surrogates.
 
 use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
@@ -18,9 +14,9 @@ pub enum JsonValue {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// An integer of at most 64 bits, written without point and exponent.
+    /// An integer in the range of `i64`, written without point and exponent.
     Int(i64),
-    /// An integer that exceeds 64 bits: its digits, after `-` if it is negative.
+    /// An integer outside the range of `i64`: its digits, after `-` if it is negative.
     BigInt(Box<str>),
     /// A number with point or exponent, as the nearest double. Also `NaN`, `Infinity` and `-Infinity`.
     Float(f64),
@@ -140,13 +136,13 @@ pub(super) struct SharedKeys {
 }
 
 impl SharedKeys {
-    /// `keys` must be different.
+    /// `keys` must not contain a key twice.
     pub fn new(keys: Vec<JsonString>) -> Self {
         let index = (keys.len() > MAX_UNINDEXED_KEYS).then(|| Arc::new(index_of(keys.iter())));
         Self { keys, index }
     }
 
-    /// Creates an object. `value` returns the value of the key with this number.
+    /// Creates an object. `value` receives the number of a key and the key, and returns the key's value.
     pub fn object(&self, mut value: impl FnMut(usize, &JsonString) -> JsonValue) -> JsonObject {
         let keys = self.keys.iter().enumerate();
         JsonObject {

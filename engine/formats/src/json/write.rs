@@ -47,7 +47,7 @@ pub enum JsonWriteError {
     Io(#[from] io::Error),
 }
 
-/// 10 to the number of fraction digits that `to_json` writes (`double_precision=10`).
+/// 10 to the power of the number of fraction digits that `to_json` writes (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
 /// Buffered text is passed to the output when it exceeds this number of bytes.
@@ -83,7 +83,7 @@ impl JsonValue {
     /// Appends the value as `DataFrame.to_json` formats it.
     ///
     /// # Errors
-    /// [`JsonWriteError::LoneSurrogate`] if a text contains an unpaired surrogate.
+    /// [`JsonWriteError::LoneSurrogate`] if a string contains an unpaired surrogate.
     pub fn push_pandas(&self, out: &mut Vec<u8>) -> Result<(), JsonWriteError> {
         let options = WriteOptions::default();
         let mut printer = Printer::<Pandas>::new(None, &options);
@@ -205,7 +205,7 @@ fn ten_digits(value: f64) -> String {
 
 /// The state of writing a value.
 struct Printer<'a, S> {
-    /// The output that takes long texts in parts.
+    /// The output to which a long text is written in parts. `None` if the entire text stays in `text`.
     out: Option<&'a mut dyn Write>,
     options: &'a WriteOptions,
     /// Text that is not yet passed to the output.
@@ -232,7 +232,7 @@ impl<'a, S: Style> Printer<'a, S> {
         }
     }
 
-    /// Writes a value, except the text that is returned.
+    /// Writes a value to the output, except the last part of the text, which is returned.
     fn print(mut self, value: &JsonValue) -> Result<Vec<u8>, JsonWriteError> {
         self.value(value, 0)?;
         Ok(self.text)

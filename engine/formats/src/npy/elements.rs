@@ -1,8 +1,6 @@
-//! Converts a single element or the elements of a one-dimensional array to values.
+//! Reads the elements of array files: converts them to values, copies a selection of rows, and encodes masks.
 //!
-//! Reads the rows of an array file and saves a selection of them.
-//!
-//! Encodes a mask as the run-length code of the elements that are 1 or true.
+//! The code of a mask is the run-length code of the elements that are 1 or true.
 
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -37,7 +35,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Returns the value as a number; `true` is 1. `None` for texts.
+    /// Returns the value as a number; `true` is 1. `None` for strings.
     pub fn to_f64(&self) -> Option<f64> {
         Some(match self {
             Element::Bool(value) => f64::from(u8::from(*value)),
@@ -63,7 +61,7 @@ pub enum ElementKind {
     Single,
     /// `float64`.
     Double,
-    /// Texts of fixed width, in UTF-32.
+    /// Strings of fixed width, in UTF-32.
     Text,
 }
 
@@ -84,7 +82,7 @@ impl NpyHeader {
     }
 
     /// Converts the bytes of an element to its value. `None` for types without a plain value: bytes, dates, complex
-    /// numbers.
+    /// numbers, floats of 16 bytes.
     pub fn value(&self, element: &[u8]) -> Option<Element> {
         let bits = self.bits(element);
         Some(match self.element_kind() {
@@ -106,7 +104,7 @@ impl NpyHeader {
         })
     }
 
-    /// Interprets up to 8 bytes in the byte order of the array.
+    /// Interprets up to 8 bytes as an unsigned integer, in the byte order of the array.
     fn bits(&self, bytes: &[u8]) -> u64 {
         let add = |value, byte: &u8| value << 8 | u64::from(*byte);
         match self.descr.starts_with('>') {
@@ -132,8 +130,8 @@ fn signed(bits: u64, bytes: usize) -> i64 {
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// Returns the elements at `rows` of a one-dimensional array, in this order. As in other tables, NaN and the empty text
-    /// are missing.
+    /// Returns the elements at `rows` of a one-dimensional array, in the order of `rows`. As in other tables, NaN and the
+    /// empty string are missing values.
     ///
     /// # Errors
     /// [`NpyError`] if reading fails, the array is not one-dimensional, or its elements have no plain value.
@@ -155,7 +153,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         self.read_rows(rows, &mut bytes)?;
         let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
         if size == 0 {
-            // Texts of length 0 occupy no bytes, so there are no chunks to iterate over.
+            // Strings of length 0 occupy no bytes, so there are no chunks to iterate over.
             return Ok(Arc::new(StringArray::new_null(rows.len())));
         }
         let items = bytes.chunks_exact(size);
@@ -315,7 +313,8 @@ pub struct MaskCode {
 
 /// Returns the run-length code of the elements that are 1 or true, as `rle_encode(numpy.load(file).T.flatten() == 1)`.
 ///
-/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per element.
+/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per
+/// element.
 ///
 /// # Errors
 /// [`NpyError`] if the file is not an array, its elements are not numbers, it has more than 2^31 elements, or its code is
@@ -374,7 +373,7 @@ impl MaskBits {
             });
         }
         let is_set = |item: &[u8]| header.value(item).and_then(|value| value.to_f64()) == Some(1.0);
-        // Numbers of one byte are looked up, because they are most of the masks.
+        // Numbers of one byte are looked up in a table, because most masks consist of them.
         let set_bytes: Vec<bool> = match size {
             1 => (0..=u8::MAX).map(|byte| is_set(&[byte])).collect(),
             _ => Vec::new(),
@@ -386,7 +385,7 @@ impl MaskBits {
         let (mut words, mut available) = (Vec::new(), 0);
         let mut input = input.take(needed);
         let mut buffer = Vec::new();
-        // A chunk fills whole words, except the last one.
+        // Each chunk except the last one is a multiple of 64 elements, so it ends at the end of a word.
         while input
             .by_ref()
             .take(64 * 1024 * header.item_size)

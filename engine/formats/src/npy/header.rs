@@ -1,6 +1,4 @@
-//! Parses and writes headers of array files.
-//!
-//! Parses the Python dictionary in a header.
+//! Parses and writes the headers of array files, which contain a Python dictionary.
 
 use std::io::Read;
 
@@ -189,8 +187,8 @@ fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     }
 }
 
-/// Normalizes an element type to NumPy's notation: byte order first, `|` if it has no meaning. Returns the type and its
-/// size in bytes.
+/// Normalizes an element type to NumPy's notation, which begins with the byte order, or with `|` if the byte order has no
+/// meaning. Returns the type, and the size of an element in bytes.
 fn element_type(descr: &str) -> Result<(String, u64), NpyError> {
     let unsupported = || NpyError::UnsupportedType {
         descr: descr.to_owned(),

@@ -1,7 +1,7 @@
-//! NumPy's `argsort` with its default kind, which is not stable. It is the order of pandas' `sort_values`.
+//! NumPy's `argsort` with its default kind, which is not stable. It determines the order of pandas' `sort_values`.
 //!
-//! Keys that are compared one by one, such as texts, are sorted in this way on all processors, and 64-bit numbers on
-//! processors without AVX-512.
+//! On all processors, NumPy sorts keys that are compared one by one, such as strings, with this algorithm. It sorts 64-bit
+//! numbers with it only on processors without AVX-512.
 
 /// Parts of up to this many keys are sorted with insertion sort.
 const MAX_INSERTION_SORT: usize = 16;

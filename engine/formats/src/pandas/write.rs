@@ -21,7 +21,7 @@ pub enum Quoting {
     All,
 }
 
-/// The end of each line, also of the last one.
+/// The end of each line, including the last one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum LineEnding {
     /// LF, pandas' default on Linux.
@@ -36,7 +36,7 @@ pub enum LineEnding {
 pub struct CsvDialect {
     /// The separator of the fields (`sep`).
     pub delimiter: u8,
-    /// The fields in quotes (`quoting`).
+    /// The rule for quoting fields (`quoting`).
     pub quoting: Quoting,
     /// The end of each line (`lineterminator`).
     pub line_ending: LineEnding,
@@ -173,7 +173,7 @@ impl<W: Write> CsvWriter<W> {
             quoting,
             line_ending,
         } = self.dialect;
-        // Python quotes the characters of the line ending.
+        // Python quotes fields that contain a character of the line ending.
         let has_cr = || line_ending == LineEnding::CrLf && memchr(b'\r', value).is_some();
         let is_quoted = quoting != Quoting::Minimal || has_cr();
         let out = self.field();
@@ -211,7 +211,7 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// Writes `count` fields at once. `text` contains these fields of another row, with the delimiters between them.
+    /// Writes `count` fields at once. `text` is a part of another row: these fields, with the delimiters between them.
     pub fn fields(&mut self, text: &[u8], count: usize) {
         self.buffer.extend_from_slice(text);
         self.fields += count;

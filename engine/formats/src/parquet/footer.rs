@@ -1,7 +1,7 @@
 //! Checks a footer before the parquet crate parses it.
 //!
 //! The crate builds the tree of columns by recursion, so a schema that nests 10,000 deep would overflow the stack. It
-//! also allocates a multiple of the footer for columns and their chunks, and copies the path of each column.
+//! also allocates a multiple of the footer's length for columns and their chunks, and copies the path of each column.
 
 use super::ParquetError;
 use super::pages::FieldKind::{
@@ -14,7 +14,8 @@ use crate::limits::{DecodingLimits, Limit};
 /// Maximum depth of groups in groups. A list in a column takes two levels.
 const MAX_DEPTH: usize = 32;
 
-/// Memory of a column, in addition to its path: its element of the schema, and its fields in both Arrow schemas.
+/// Memory of a column, in addition to its path: its element of the schema, and its fields in the Arrow schemas with and
+/// without views.
 const COLUMN_BYTES: u64 = 1_000;
 /// Memory of a column in a row group.
 const CHUNK_BYTES: u64 = 700;
@@ -114,11 +115,11 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
     Binary,
 ]);
 
-/// Checks that a parser may build the tables of this footer.
+/// Checks that the crate may parse this footer.
 ///
 /// # Errors
 /// [`ParquetError::Damaged`] if the footer does not have the structure of the format; [`ParquetError::TooDeep`];
-/// [`Limit::Record`] if it would take too much memory.
+/// [`Limit::Record`] if parsing it would take too much memory.
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
     let end = walk(footer, FOOTER, &mut cost);
@@ -133,13 +134,13 @@ pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), Parque
     checked.map_err(|exceeded| ParquetError::Io(exceeded.into()))
 }
 
-/// The fields of `FileMetaData`, and fields of its structures, that determine the cost.
+/// The paths of the fields in `FileMetaData` that determine the memory.
 const SCHEMA: &[usize] = &[2];
 const NAME: &[usize] = &[2, 4];
 const NUM_CHILDREN: &[usize] = &[2, 5];
 const CHUNKS: &[usize] = &[4, 1];
 
-/// The memory that the footer takes in the crate.
+/// The memory that the crate needs for the footer.
 #[derive(Default)]
 struct FooterCost {
     bytes: u64,
@@ -175,7 +176,7 @@ impl FooterCost {
             None => return None,
         };
         self.has_root = true;
-        // Both schemas contain the name, and a column contains its path and the names of the groups around it.
+        // Both Arrow schemas contain the name, and a column contains its path and the names of its groups.
         self.bytes += COLUMN_BYTES + 4 * name + 2 * path;
         if children > 0 {
             self.open.push(Group { children, path });

@@ -5,12 +5,12 @@
 //!
 //! # Thrift
 //!
-//! Walks through Thrift's compact protocol, without recursion that the bytes control.
+//! [`walk`] reads Thrift's compact protocol, with a limit on the depth of recursion.
 //!
 //! The parquet crate reads known fields with the type that the format defines and ignores the type in the file. If the
-//! two differ, the crate would find a different end of the field than this module. So a difference is an error, and both
-//! see the same numbers. Structures that the crate skips may nest 64 deep there, and a list of booleans takes no bytes
-//! there, whatever its declared length. Both are errors here.
+//! two types differ, the crate would find a different end of the field than this module. So a difference is an error,
+//! which ensures that the crate and this module see the same numbers. In structures that it skips, the crate accepts 64
+//! levels, and reads lists of booleans without consuming bytes, whatever length they declare. Both are errors here.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,12 +43,12 @@ struct PagesState {
     lists: Vec<ListChunk>,
     /// Number of values in lists so far.
     values: u64,
-    /// By the offset of its page: the uncompressed size and the number of values in a header. Several columns may have
-    /// read the header of their next page.
+    /// The uncompressed size and the number of values that a header declares, by the offset of the page after the header.
+    /// There may be several, because each column may have read the header of its next page.
     headers: BTreeMap<u64, (u64, u64)>,
 }
 
-/// A part of the file with values of lists. One row can contain all of them, and a row is read at once.
+/// A part of the file that contains values of lists. One row can contain all these values, and a row is read at once.
 #[derive(Debug)]
 pub(super) struct ListChunk {
     pub range: Range<u64>,
@@ -79,11 +79,11 @@ impl Pages {
         })))
     }
 
-    /// Returns the bytes of the header at the offset `start`. At the offset of a page whose header was read before,
-    /// the crate reads the page and no header. It then receives no bytes.
+    /// Returns the bytes of the header at the offset `start`. Returns no bytes if `start` is the offset of a page whose
+    /// header was read before, because the crate then reads the page instead of a header.
     ///
     /// # Errors
-    /// If `from` fails; [`io::ErrorKind::InvalidData`] if there is no header of the format.
+    /// If `from` fails; [`io::ErrorKind::InvalidData`] if there is no valid header.
     pub(super) fn header(&self, start: u64, from: &mut impl Read) -> io::Result<Vec<u8>> {
         let mut state = self.0.lock();
         let mut bytes = Vec::new();
@@ -154,7 +154,8 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
 struct PageHeader {
     /// `uncompressed_page_size`
     size: Option<u64>,
-    /// `num_values` of a data page, otherwise 0. A header may contain both versions, of which the crate uses one.
+    /// `num_values` of a data page, otherwise 0. A header may contain both versions of a data page header, of which the
+    /// crate uses one.
     values: u64,
 }
 
@@ -196,14 +197,14 @@ pub(super) enum FieldKind {
 /// Maximum depth of structures and lists in each other. The format has nine levels.
 const MAX_NESTING: usize = 16;
 
-/// Receives the content. `path` contains the numbers of the fields from the root. An element of a list has the path of
-/// the list. The walk ends if a method returns `None`.
+/// Receives the content of a structure from [`walk`]. `path` contains the numbers of the fields from the root. An element
+/// of a list has the path of the list. The walk ends if a method returns `None`.
 pub(super) trait Visitor {
     fn integer(&mut self, _path: &[usize], _value: i64) -> Option<()> {
         Some(())
     }
 
-    /// A text of this number of bytes.
+    /// A binary value of this number of bytes.
     fn binary(&mut self, _path: &[usize], _bytes: usize) -> Option<()> {
         Some(())
     }

@@ -178,8 +178,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// The maximum number of rows of a batch. The crate copies values of fixed length, also those of a dictionary, and
-    /// the footer declares their length.
+    /// The maximum number of rows of a batch. The crate copies values of fixed length, including those of a dictionary.
+    /// The footer declares this length, so it may be large.
     fn most_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));
@@ -222,7 +222,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     }
 }
 
-/// Returns the bytes of a value, if all values of the column have the same length. Otherwise 0.
+/// Returns the number of bytes of a value, if all values of the column have the same length. Otherwise 0.
 fn fixed_width(column: &ColumnDescriptor) -> u64 {
     u64::try_from(column.type_length()).unwrap_or(0)
 }
@@ -307,7 +307,7 @@ impl<R: ReadAt + Send + Sync> Length for ParquetSource<R> {
 }
 
 impl<R: ReadAt> ParquetSource<R> {
-    /// Returns the bytes at `start`.
+    /// Returns the bytes from `start` to the end of the file.
     fn from(&self, start: u64) -> ByteSection<&ByteSection<R>> {
         ByteSection::new(&*self.section, start..self.section.len())
     }

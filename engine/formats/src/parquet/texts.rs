@@ -20,7 +20,7 @@ use crate::limits::{ArchiveBudget, DecodingLimits, Limit};
 /// Bytes of texts in a batch, if it has more than one row.
 pub(super) const MAX_TEXT_BYTES: u64 = 32 << 20;
 
-/// A file may expand to this multiple of the texts that its pages may contain.
+/// The texts of a file may take about this multiple of the bytes to which its pages may decompress.
 const DICTIONARY_RATIO: u64 = 10;
 
 /// Returns the schema with which the crate reads texts as views.
@@ -101,8 +101,8 @@ impl Texts {
     }
 }
 
-/// Converts the views in an array to texts. Of lists, only the items in the array are converted: after slicing, the
-/// array still refers to those of other rows.
+/// Converts the views in an array to texts. For lists, only the items of the array's own rows are converted, because a
+/// sliced array still refers to the items of other rows.
 fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match data_type {
         same if same == array.data_type() => Arc::clone(array),

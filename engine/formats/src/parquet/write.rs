@@ -6,7 +6,8 @@
 //!
 //! # Metadata
 //!
-//! Formats the `pandas` entry of the footer. `pandas.read_parquet` reads the types and the index of the frame from it.
+//! [`metadata_entry`] formats the `pandas` entry of the footer. `pandas.read_parquet` reads the types and the index of the
+//! frame from this entry.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -122,7 +123,7 @@ pub(super) struct Creator<'a> {
     pub library: &'a str,
     pub version: &'a str,
     pub pandas_version: &'a str,
-    /// NumPy's and pandas' name.
+    /// NumPy's and pandas' names for the type of the labels.
     pub labels: (&'a str, &'a str),
 }
 
@@ -164,7 +165,7 @@ pub(super) fn metadata_column(name: Option<&str>, numpy: &str, pandas: &str) -> 
     ])
 }
 
-/// Returns the text of the entry of a file that this program writes.
+/// Returns the `pandas` entry for a file with the columns `fields` that this program writes.
 fn pandas_metadata(fields: &[&Field]) -> Result<String, ParquetError> {
     let describe = |field: &&Field| {
         let numpy = numpy_type(field)?;

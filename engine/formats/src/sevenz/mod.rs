@@ -6,7 +6,7 @@
 //!
 //! # Headers
 //!
-//! Determines the uncompressed size of a compressed archive header before it is unpacked.
+//! `packed_header` determines the uncompressed size of a compressed archive header before the header is unpacked.
 //!
 //! The codec unpacks the header into memory, and allocates a record of more than a hundred bytes for each declared
 //! entry. A header of zeros compresses by a factor of 7,000, so a file of a few kilobytes could demand gigabytes. Real
@@ -104,8 +104,9 @@ impl<R: Read + Seek> SevenZReader<R> {
         Ok(())
     }
 
-    /// Returns the parts that can be decoded separately, or `None` if they do not cover the entire content.
-    /// [`PartSpans`] yields the concatenated contents of all members. `source` must be the same archive.
+    /// Returns the parts that can be decoded separately, or `None` if a part of the content cannot be decoded
+    /// separately. [`PartSpans`] reads the parts as the concatenated contents of all members. `source` must be the same
+    /// archive.
     ///
     /// # Errors
     /// [`ArchiveError::Damaged7z`] if `source` cannot be read.

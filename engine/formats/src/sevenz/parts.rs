@@ -163,7 +163,7 @@ fn walk(
     let mut at = stream.start;
     let mut part: Option<SevenZPart> = None;
     loop {
-        // The longest chunk header has 5 bytes. At the end of the stream, fewer bytes may be left.
+        // The first 5 bytes of a chunk header contain all lengths. At the end of the stream, fewer bytes may be left.
         let mut header = [0; 5];
         let left = usize::try_from(stream.end.saturating_sub(at)).unwrap_or(usize::MAX);
         let Some(header) = header.get_mut(..left.min(5)) else {
@@ -205,7 +205,7 @@ fn walk(
     Ok(at < stream.end)
 }
 
-/// Wraps the errors of a decoder in a [`ArchiveError`].
+/// Wraps the errors of a decoder in an [`ArchiveError`].
 struct ErrorMapper<R>(R);
 
 impl<R: Read> Read for ErrorMapper<R> {
@@ -214,7 +214,7 @@ impl<R: Read> Read for ErrorMapper<R> {
     }
 }
 
-/// Wraps a decoding error in a [`ArchiveError`].
+/// Wraps a decoding error in an [`ArchiveError`].
 fn decoding_error(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,

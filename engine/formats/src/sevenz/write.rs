@@ -36,7 +36,7 @@ enum WriterState<W: Write + Seek> {
 
 impl<W: Write + Seek> SevenZWriter<W> {
     /// Writes an archive to `out` with LZMA2 at this level (0 to 9). Nothing is written before the first file with
-    /// content, or before the end.
+    /// content or, if there is no such file, before [`finish`](Self::finish).
     pub fn new(out: W, level: u32) -> Self {
         let state = WriterState::Bare {
             out,

@@ -1,4 +1,4 @@
-//! Errors when reading archives.
+//! Errors when reading zip archives.
 
 use std::io;
 

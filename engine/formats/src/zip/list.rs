@@ -1,8 +1,8 @@
-//! The central directory of an archive: its records as they are, and the members that pass all checks.
+//! Reads the central directory of an archive.
 //!
-//! Reads the records of an archive that may be damaged or unsafe, for an audit that reports what is wrong with it.
-//!
-//! Checks all members of an archive for contradictory sizes, duplicates, paths inside files, and overlaps.
+//! - [`ZipDirectory::read`] checks all members for contradictory sizes, duplicates, paths inside files, and overlaps.
+//! - [`read_tolerant`] returns the records as they are, for an audit that reports the defects of a damaged or unsafe
+//!   archive.
 
 use std::io;
 use std::io::{BufReader, Read};
@@ -28,8 +28,8 @@ use crate::sniff::{FileType, SNIFF_BYTES};
 /// Maximum number of members for which memory is reserved, because the declared number may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// Maximum length in bytes of an extra field, of all extra fields, and of a comment in a form. A hostile directory has long
-/// ones for each member.
+/// Maximum length in bytes of an extra field, of all extra fields, and of a comment in a form. In a hostile directory, each
+/// member may have long ones.
 const MAX_FORM_EXTRA_BYTES: usize = 24;
 const MAX_FORM_EXTRAS_BYTES: usize = 1024;
 const MAX_FORM_COMMENT_BYTES: usize = 1024;
@@ -603,8 +603,8 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Whether two members with the same path have equal contents. If the CRCs differ, the contents are not compared. Equal
-/// CRCs prove nothing, because they can be forged.
+/// Whether two members with the same path have equal contents. If the sizes or CRCs differ, the contents are not read. If
+/// they are equal, the contents are compared, because CRCs can be forged.
 fn is_same<R: ReadAt + ?Sized>(
     base: &R,
     one: &ZipMember<'_>,
@@ -694,7 +694,7 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
     }
 }
 
-/// Sets the limit of each member, and rejects members that exceed it.
+/// Sets the `limit` of each member, and rejects members that exceed it.
 ///
 /// The length of a local header is unknown before the header is read. This function checks the fixed part of the header
 /// and the data; opening a member checks the rest.

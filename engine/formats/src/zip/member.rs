@@ -148,7 +148,7 @@ impl ZipDirectory {
         }
     }
 
-    /// Removes the members with these ascending indices. Their names stay in memory.
+    /// Removes the members with these indices, which must be ascending. The names of the members stay in memory.
     pub(super) fn remove(&mut self, indices: &[usize]) {
         remove(&mut self.members, indices);
         remove(&mut self.forms, indices);

@@ -6,8 +6,8 @@
 //!
 //! The central directory is authoritative, as in Python's `zipfile`. If any member is unsafe or inconsistent, the
 //! entire archive is rejected, because a pipeline that silently skips members produces a wrong dataset. A local header
-//! is read only when its member is opened, because reading a million of them would need a million seeks. It must then
-//! agree with the central directory.
+//! is read only when its member is opened, because reading a million of them would need a million seeks. Then the local
+//! header must agree with the central directory.
 //!
 //! The crate `rawzip` parses the structures. This module adds the rules for names, limits, overlaps, duplicates and
 //! verified contents.

@@ -416,7 +416,7 @@ impl<R: BufRead> Read for DeflateReader<R> {
             let status = decoder.decompress(input, buf, flush);
             let used = decoder.total_in() - before.0;
             let written = decoder.total_out() - before.1;
-            // Both are lengths of slices.
+            // Both numbers fit into `usize`, because they are lengths of parts of slices.
             self.input.consume(used as usize);
             let corrupt = |_| io::Error::new(io::ErrorKind::InvalidInput, "corrupt deflate stream");
             let has_ended = status.map_err(corrupt)? == Status::StreamEnd;

@@ -1,4 +1,5 @@
-//! Arbitrary bytes are read as documents or rejected. A document that is written from its JSON has the same JSON.
+//! Arbitrary bytes are read as documents or rejected. A document that is converted to JSON and back twice has the same
+//! bytes as after the first time.
 
 use prep_formats::bson::{BsonDocument, BsonDocuments, push_json};
 

@@ -1,4 +1,4 @@
-//! Arbitrary bytes are read as a table or rejected. A table has the declared number of rows.
+//! Arbitrary bytes are read as a table or rejected. A table has at most the declared number of rows.
 
 use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::ParquetTable;

@@ -1,5 +1,5 @@
-//! Reads arbitrary bytes as the header of a 7z archive. The checksums are correct, so that the reader does not stop
-//! before it.
+//! Reads arbitrary bytes as the header of a 7z archive. The checksums of the header are correct, so that the reader does
+//! not reject it before parsing it.
 
 use std::io::Cursor;
 

@@ -1,10 +1,11 @@
-//! Stores cells of different types compactly: twenty million short texts take little more memory than their bytes.
+//! Stores the cells of a column compactly.
 //!
-//! All cells are concatenated in one vector. A text is stored unchanged. Any other cell begins with a byte that cannot
-//! begin UTF-8 text. A number takes the number of bytes that it needs.
+//! An [`ObjectColumn`] stores cells of different types: twenty million short strings take little more memory than their
+//! bytes. All cells are concatenated in one vector. A string is stored unchanged. Any other cell begins with a byte that
+//! cannot begin a UTF-8 string. The length of a number depends on its value.
 //!
-//! Stores numbers in the narrowest sufficient type, block by block: twenty million small integers take twenty
-//! megabytes.
+//! [`PackedNumbers`] stores numbers of one type, block by block, in the narrowest sufficient type: twenty million small
+//! integers take twenty megabytes.
 
 use std::hint::black_box;
 
@@ -39,7 +40,7 @@ impl CellValue<'_> {
         }
     }
 
-    /// Returns the value of an integer or a boolean.
+    /// Returns the value of an integer or a boolean. `None` for other cells.
     #[must_use]
     pub fn integer(self) -> Option<i128> {
         match self {
@@ -151,7 +152,8 @@ impl ObjectColumn {
         })
     }
 
-    /// Prefetches the cells of `rows` in any order, so that their cache misses overlap. Invalid rows are ignored.
+    /// Prefetches the cells of `rows`, which may be in any order, so that their cache misses overlap. Rows beyond the end
+    /// are ignored.
     pub fn fetch(&self, rows: &[u32]) {
         let ends = || rows.iter().map(|row| self.end(*row as usize));
         black_box(ends().fold(0, |all, end| all ^ end.unwrap_or(0)));
@@ -256,7 +258,7 @@ pub struct PackedNumbers<T: PackedNumber> {
 }
 
 impl<T: PackedNumber> PackedNumbers<T> {
-    /// Reserves memory for `count` numbers, but for at most one unpacked block.
+    /// Reserves memory for the list of blocks of `count` numbers, and for one block that is not packed yet.
     #[must_use]
     pub fn with_capacity(count: usize) -> Self {
         PackedNumbers {

@@ -25,7 +25,7 @@ pub struct FrameColumn {
     pub data: ColumnData,
 }
 
-/// The cells of a column by dtype.
+/// The cells of a column. The variants are the dtypes of pandas.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnData {
     /// `int64`, and narrower integers on request.
@@ -150,8 +150,8 @@ impl<'a> ScannedFrame<'a> {
         columns.map(|column| column.name.as_str())
     }
 
-    /// The number of fields at the left of each row that are not in the frame, because the first row has more fields than the
-    /// header.
+    /// The number of fields at the left of each row that are not in the frame, because the first row has more fields than
+    /// the header.
     #[must_use]
     pub fn surplus_fields(&self) -> usize {
         self.scan.index_columns

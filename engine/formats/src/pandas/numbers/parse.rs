@@ -310,7 +310,7 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     )
 }
 
-/// Parses `true` and `false` in any case.
+/// Parses `true` and `false`, in upper or lower case.
 pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
     if cell.eq_ignore_ascii_case(b"true") {
         Some(true)
@@ -321,7 +321,7 @@ pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
     }
 }
 
-/// Parses `inf` and `infinity` in any case, with an optional sign and without spaces.
+/// Parses `inf` and `infinity`, in upper or lower case, with an optional sign and without spaces.
 pub(crate) fn parse_infinity(cell: &[u8]) -> Option<f64> {
     let (negative, text) = take_sign(cell);
     let value = if negative {

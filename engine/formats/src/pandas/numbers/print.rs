@@ -2,12 +2,14 @@
 //!
 //! # Decimals that need no formatting
 //!
-//! Checks whether Python would format a decimal in the same way, without formatting it.
+//! [`is_surely_canonical`] checks whether a cell already is the decimal that Python would write for its value, without
+//! formatting the value.
 //!
 //! Most of a large table consists of decimals that pandas or Python wrote, so the answer is usually yes. Decimals of up
-//! to 15 digits are always preserved by a conversion to double and back. With 16 or 17 digits, the text is `w / 10^k`,
-//! and the nearest double is `x = m * 2^e`. Python formats `x` as this text if two conditions are met: no shorter
-//! decimal is in the interval that rounds to `x`, and no decimal of the same length is closer to `x`.
+//! to 15 digits are always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of them after
+//! the point, has the value `w / 10^k`, and the nearest double is `x = m * 2^e`, with integers `w` and `m`. Python formats
+//! `x` as this text if two conditions are met: no shorter decimal is in the interval that rounds to `x`, and no decimal of
+//! the same length is closer to `x`.
 //!
 //! Both conditions are checked with integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with `s =
 //! -(e + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The text and the double have up to 105 bits, but only their
@@ -43,7 +45,8 @@ pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else {
-        // NumPy decides by the value, not by the digits: the float32 nearest to 0.0001 is smaller and becomes `1e-04`.
+        // The value decides whether NumPy writes an exponent, not its digits: the float32 nearest to 0.0001 is smaller than
+        // 0.0001 and becomes `1e-04`.
         push_digits(
             out,
             zmij::Buffer::new().format_finite(value).as_bytes(),
@@ -144,13 +147,13 @@ fn parse_exponent(text: &[u8]) -> i32 {
     text.parse().unwrap_or(0)
 }
 
-/// Decimals whose digits are below this have at most 15 digits and are always preserved.
+/// Decimals whose digits form an integer below this number have at most 15 digits and are always preserved.
 const SAFE_DIGITS: u64 = 10u64.pow(15);
-/// Decimals whose digits are at least this have more than 17 digits, which no double needs.
+/// Decimals whose digits form an integer of at least this number have more than 17 digits, which no double needs.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
 /// Mask of the stored bits of a double's mantissa.
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
-/// Maximum number of digits that cannot overflow 64 bits.
+/// Maximum number of decimal digits that always fit into 64 bits.
 const MAX_DIGITS: usize = 19;
 
 /// The powers of `base` up to the exponent [`MAX_DIGITS`].
@@ -250,7 +253,7 @@ impl PlainDecimal {
         // An ulp is odd, so the difference is never exactly half an ulp.
         let step = i64::from(2 * difference > ulp) - i64::from(2 * difference < -ulp);
         let difference = difference - step * ulp;
-        // At a power of two, the interval below is half as wide as the interval above.
+        // At a power of two, the interval below is half as wide as the interval above, so the check below would be wrong.
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }

@@ -1,8 +1,9 @@
-//! Writes the canonical text of a raw file if the text of some cells changes. This is the second pass over the file.
+//! Reads raw files a second time, when the types of their columns are known.
 //!
-//! Reads several files as one table, as `pandas.concat` combines the frames that `read_csv` creates from them.
-//!
-//! Finds the cell that prevents a column from having the required type, for an error message.
+//! - [`normalise`] writes the canonical text of a raw file if the text of some cells changes.
+//! - [`Concatenation`] reads several files as one table, as `pandas.concat` combines the frames that `read_csv` creates
+//!   from them.
+//! - [`first_type_mismatch`] finds the cell that prevents a column from having the required type, for an error message.
 
 use std::io::{Read, Write};
 
@@ -151,7 +152,7 @@ impl Concatenation {
         }
     }
 
-    /// Adds a file.
+    /// Adds a file, given the result of scanning it.
     ///
     /// # Errors
     /// [`MissingColumn`] names the first selected column that the file does not contain.

@@ -73,7 +73,7 @@ impl Rewriter {
         }
     }
 
-    /// Also collects these columns for [`take_projection`](Self::take_projection).
+    /// Also collects the columns `names`, for [`take_projection`](Self::take_projection).
     #[must_use]
     pub fn with_projection(mut self, names: BTreeSet<String>) -> Self {
         self.sink.text.projection = ProjectionBuilder::new(names);
@@ -137,15 +137,15 @@ impl Rewriter {
         })
     }
 
-    /// Returns the offsets of the rows of the text, including the header, after the end of the file. `None` if there
-    /// are too many rows.
+    /// Returns the offsets of the rows of the text, including the header. `None` if there are too many rows. Call this
+    /// after [`finish`](Self::finish).
     pub fn take_index(&mut self) -> Option<RowIndex> {
         let end = self.sink.text.end();
         self.sink.text.index.take(end)
     }
 
-    /// Returns the requested columns of the text, after the end of the file. `None` if they are a large part of the
-    /// text.
+    /// Returns the requested columns of the text. `None` if they are a large part of the text. Call this after
+    /// [`finish`](Self::finish).
     pub fn take_projection(&mut self) -> Option<Projection> {
         self.sink.text.projection.take()
     }

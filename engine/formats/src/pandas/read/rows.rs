@@ -64,8 +64,8 @@ impl<'a> RawRow<'a> {
         Some(fields.iter().map(|field| field.raw(text)))
     }
 
-    /// Whether the row consists of `count` non-negative integers below 1e18 in Python's format. `false` means that it
-    /// may or may not. Two short loops over the row are faster than checking each cell.
+    /// Whether the row consists of `count` non-negative integers below 1e18 in Python's format. `false` means that this
+    /// is not known. Two short loops over the row are faster than checking each cell.
     pub fn is_of_integers(&self, count: usize) -> bool {
         if self.fields.len() != count || self.nul || self.quotes {
             return false;
@@ -152,7 +152,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Appends a row with these fields and an LF, as `to_csv` formats it.
+    /// Appends a row that consists of the fields with the indices `fields`, and an LF, as `to_csv` formats it.
     pub fn push_row(&self, fields: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
         let (start, mut count) = (out.len(), 0);
         for field in fields {
@@ -378,7 +378,8 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads the complete rows of `text` and returns the number of bytes read.
+    /// Reads the complete rows of `text` and returns the number of bytes read. `last` means that `text` is the end of the
+    /// file.
     fn run(&mut self, text: &[u8], last: bool, sink: &mut impl RowSink) -> Result<usize, CsvError> {
         let mut at = 0;
         if !self.seen_start {

@@ -181,7 +181,7 @@ impl TypeScanner {
         self.watched.iter().map(|column| column.name.as_str())
     }
 
-    /// Returns the result for the `rows` rows of the file.
+    /// Returns the result of scanning a file of `rows` rows.
     pub fn finish(&mut self, rows: u64) -> CsvScan {
         if self.in_block > 0 {
             self.end_block();

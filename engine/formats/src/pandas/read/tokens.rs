@@ -3,10 +3,9 @@
 //! A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content. A
 //! quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
 //!
-//! Finds the ends of fields (delimiters and line endings), 64 bytes at a time.
-//!
-//! Most fields are short, and starting a search for each of them takes longer than the search itself. So one pass over
-//! 64 bytes records all ends as bits of an integer. The ends of longer fields are searched as usual.
+//! [`FieldEnds`] finds the ends of fields (delimiters and line endings), 64 bytes at a time. Most fields are short, and
+//! starting a search for each of them takes longer than the search itself. So one pass over 64 bytes records all ends as
+//! bits of an integer. The ends of longer fields are searched with `memchr`.
 
 use std::borrow::Cow;
 
@@ -84,7 +83,7 @@ pub(crate) enum RowEnd {
     Lf { next: usize },
     /// CR, CRLF or the end of the file. The next row begins at `next`.
     Other { next: usize },
-    /// The buffer ends before the row.
+    /// The buffer ends before the end of the row.
     Incomplete,
     /// The file ends inside quotes.
     Unclosed,
@@ -188,7 +187,7 @@ impl<'a> FieldEnds<'a> {
         self.next_block(from)
     }
 
-    /// Implements [`next`](Self::next) if the current block contains no more ends.
+    /// Implements [`next`](Self::next) for the case that the current block contains no end from `from` on.
     fn next_block(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block) < BLOCK_BYTES;
         self.block = if within {

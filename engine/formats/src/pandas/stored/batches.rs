@@ -45,7 +45,7 @@ impl TextTable {
     /// Reads the columns with these indices, in batches of at most `batch` rows. Missing cells become null.
     ///
     /// # Errors
-    /// [`CsvError::NoSuchColumn`] if a column does not exist. If a row is missing or a cell has the wrong type, the
+    /// [`CsvError::NoSuchColumn`] if a column does not exist. If a row does not exist or a cell has the wrong type, the
     /// iterator returns an error.
     pub fn read_batches(
         &self,
@@ -62,7 +62,8 @@ impl TextTable {
                 columns: all.len(),
             };
             let found = all.get(*column).ok_or(no_column)?;
-            // All fields are nullable: an empty text is a missing cell, even if the schema has no missing cells.
+            // All fields are nullable, because an empty text is a missing cell, even if the schema declares that no cell is
+            // missing.
             fields.push(Field::new(&found.name, arrow_type(found.kind), true));
             wanted.push((*column, position));
         }
@@ -130,7 +131,7 @@ impl Batches<'_> {
         }
     }
 
-    /// Prefetches the next rows if they are not contiguous or long.
+    /// Prefetches the next rows if they were selected one by one, or if rows are long.
     fn fetch_next(&self) {
         let mut next = [0; PREFETCH_ROWS];
         if let RowSelection::Rows(rows) = &self.rows {

@@ -50,7 +50,7 @@ pub fn gather(
     options: &GatherOptions<'_>,
 ) -> Result<u64, CsvError> {
     let copier = Copier::new(table.schema().columns.len(), columns)?;
-    // Row numbers of 32 bits leave space for the position in the output.
+    // A row number of 32 bits and the position of the row in the output fit into one integer.
     let short = table.schema().rows <= u64::from(u32::MAX);
     if table.text().len() <= options.budget || !short {
         direct(table, rows, &copier, out)
@@ -105,7 +105,7 @@ fn direct(
     Ok(count)
 }
 
-/// The rows of a range of the output.
+/// A temporary file with the rows of a range of the output.
 struct Bucket {
     /// First output row of the range.
     first: u32,
@@ -225,7 +225,7 @@ pub(in crate::pandas) struct Copier {
     columns: Option<Vec<usize>>,
     /// Number of cells in a line.
     width: usize,
-    /// Number of cells that must be parsed.
+    /// Number of cells, from the left, that must be found in a line.
     wanted: usize,
 }
 

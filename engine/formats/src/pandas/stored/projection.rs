@@ -40,7 +40,7 @@ impl Projection {
     /// Converts the columns to a table. `schema` is the schema of the entire table.
     ///
     /// # Errors
-    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
     pub fn into_table(self, schema: &Schema) -> Result<TextTable, CsvError> {
         TextTable::from_indexed(self.text, schema.of_columns(&self.columns), self.index)
     }
@@ -66,7 +66,7 @@ impl ProjectionBuilder {
         }
     }
 
-    /// Starts with the names in the header.
+    /// Starts a table with the columns `names`.
     pub fn start<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<(), CsvError> {
         let mut held = Vec::new();
         for (column, name) in names.enumerate() {

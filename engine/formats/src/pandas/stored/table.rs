@@ -1,6 +1,6 @@
 //! Opens stored tables: canonical text with a schema, accessed by rows and cells.
 //!
-//! Finds and stores the offsets of the rows of canonical text.
+//! A [`RowIndex`] contains the offsets of the rows, which are recorded when the text is written, or found when it is opened.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -131,7 +131,7 @@ impl TextTable {
     /// of the rows are known, the text is not read.
     ///
     /// # Errors
-    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
     pub fn open(
         text: impl MappedText + 'static,
         schema: Schema,
@@ -150,7 +150,7 @@ impl TextTable {
     /// is searched for rows.
     ///
     /// # Errors
-    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
     pub fn from_pages(
         pages: Mmap,
         len: usize,
@@ -163,7 +163,7 @@ impl TextTable {
     /// Opens a table in memory.
     ///
     /// # Errors
-    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
     pub fn from_bytes(bytes: Vec<u8>, schema: Schema) -> Result<Self, CsvError> {
         Self::new(Bytes::Owned(bytes), schema, None)
     }
@@ -198,7 +198,7 @@ impl TextTable {
     /// Returns the same text with a different schema. The text is not copied.
     ///
     /// # Errors
-    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
     pub fn with_schema(&self, schema: Schema) -> Result<Self, CsvError> {
         let lines = Arc::clone(&self.lines);
         Self { schema, lines }.validate()
@@ -264,7 +264,7 @@ impl TextTable {
     }
 
     /// Prefetches rows at arbitrary positions: first their offsets, then their text. Otherwise each access would wait
-    /// for the previous one. Invalid rows are ignored.
+    /// for the previous one. Rows that do not exist are ignored.
     pub(crate) fn fetch(&self, rows: &[u64]) {
         let lines = || {
             rows.iter()
@@ -485,8 +485,8 @@ impl RowIndex {
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. Memory for the maximum number of rows is reserved immediately, because untouched pages take no memory. A growing
-    /// vector would need three times its size.
+    /// Starts recording. Memory for the maximum number of rows is reserved immediately, because untouched pages take no
+    /// memory, but a growing vector would need three times its size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }

@@ -5,9 +5,8 @@
 //! trial also fits the later numeric one. So the state only records properties of the previous cells. The trial of
 //! `uint64` begins if a cell exceeds `int64` and all cells before it were integers.
 //!
-//! Determines the type of a column from the types of its blocks, as pandas does by concatenating them.
-//!
-//! Converts a cell to the value that pandas stores for it.
+//! [`JoinedType::join`] determines the type of a column from the types of its blocks, as pandas does by concatenating
+//! them. [`value`] converts a cell to the value that pandas stores for it.
 
 use crate::pandas::numbers::parse::parse_f64;
 use crate::pandas::numbers::parse::{
@@ -187,7 +186,8 @@ impl Inference {
             }
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
-                // The float trial begins again. The integers so far are floats, unless a cell only began like a number.
+                // pandas tries floats from the first cell on. The cells so far are floats, unless a cell only began
+                // like a number.
                 self.is_canonical = false;
                 self.number = true;
                 self.trial = if self.no_float {

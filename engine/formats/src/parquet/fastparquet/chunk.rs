@@ -2,10 +2,11 @@
 //!
 //! # Snappy
 //!
-//! Compresses a stream piece by piece in Snappy's block format.
+//! [`Snappy`] compresses a stream piece by piece in Snappy's block format.
 //!
-//! A stream is its uncompressed length, followed by independently compressed blocks of 64 KiB. So each block is
-//! compressed as soon as it is complete, and only compressed bytes are stored until the length is known.
+//! A stream consists of its uncompressed length and independently compressed blocks of 64 KiB. So each block is
+//! compressed as soon as it is complete. Because the length comes first, the compressed blocks are stored until the
+//! length is known.
 
 use std::io;
 use std::io::{Read, Seek, Write};
@@ -359,7 +360,7 @@ impl Snappy {
     fn flush(&mut self) -> io::Result<()> {
         let length = self.encoder.compress(&self.block, &mut self.compressed);
         let length = length.map_err(io::Error::other)?;
-        // The encoder begins its output with the length of the block.
+        // The encoder begins its output with the length of the block, which is removed.
         let head = varint_length(self.block.len() as u64);
         let body = self.compressed.get(head..length).unwrap_or_default();
         self.blocks.write_all(body)?;
@@ -398,7 +399,7 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// Writes a structure. Fields must be written in ascending order of their ids.
+/// Writes a structure in Thrift's compact protocol. Fields must be written in ascending order of their ids.
 pub(super) struct Struct<'a> {
     out: &'a mut Vec<u8>,
     last: u8,

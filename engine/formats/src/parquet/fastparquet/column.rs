@@ -70,7 +70,7 @@ impl FastparquetColumn {
     }
 }
 
-/// A bit per row. No memory is allocated while all bits are set.
+/// A bit per row, which is set if the row has a value. No memory is allocated while all bits are set.
 #[derive(Debug, Default)]
 struct Validity {
     bytes: Vec<u8>,
@@ -311,7 +311,7 @@ impl ColumnValues {
         Ok((self.file.stream_position()?, self.row))
     }
 
-    /// Returns to a position.
+    /// Returns to a position from [`ColumnValues::mark`].
     pub(super) fn back(&mut self, mark: (u64, u64)) -> Result<(), ParquetError> {
         self.file.seek(std::io::SeekFrom::Start(mark.0))?;
         self.row = mark.1;

@@ -2,7 +2,8 @@
 //!
 //! # Rewriting
 //!
-//! Changes the versions in a finished file by replacing its footer. All bytes before the footer are unchanged.
+//! [`with_versions`] changes the versions in a finished file by replacing its footer. All bytes before the footer are
+//! unchanged.
 
 use thiserror::Error;
 
@@ -16,7 +17,7 @@ pub struct WriterVersions {
     pandas: String,
 }
 
-/// A text that is not a version.
+/// A string that is not a version.
 #[derive(Debug, Error)]
 #[error("`{0}` is not a version: expected numbers separated by dots, such as 2024.5.0")]
 pub struct VersionError(String);
@@ -60,7 +61,7 @@ impl WriterVersions {
         }
     }
 
-    /// NumPy's name for the type of the column labels. Since version 3.0, pandas has a text type.
+    /// NumPy's name for the type of the column labels. Since version 3.0, pandas has a type for strings.
     pub(super) fn labels(&self) -> &'static str {
         let text = numbers(&self.pandas).is_some_and(|version| version >= vec![3]);
         if text { "str" } else { "object" }
@@ -91,7 +92,7 @@ impl std::fmt::Display for WriterVersions {
     }
 }
 
-/// The numbers of a version.
+/// Parses the numbers of a version.
 fn numbers(version: &str) -> Option<Vec<u32>> {
     version.split('.').map(|part| part.parse().ok()).collect()
 }
@@ -161,9 +162,10 @@ impl ParquetFooter {
     }
 }
 
-/// Returns the footer, its length and the final signature as `versions` would write them.
+/// Returns the footer with `versions` in place of its versions, followed by its length and the final signature.
 ///
-/// Returns `None` if the footer shows that the pages would differ, too. The file must then be written again.
+/// Only the versions and the type of the column labels are replaced. If the pages or the types of columns also depend on
+/// the versions, the file must be written again. Returns `None` if the footer lacks one of the replaced texts.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;

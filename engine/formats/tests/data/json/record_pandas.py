@@ -11,7 +11,6 @@ def number():
     return "%d.%de%d" % (rng.randrange(100), rng.randrange(10 ** 6), rng.randrange(-30, 25))
 texts = ["[%s]" % number() for _ in range(600)] + ["0", "-0", "-0.0", "-1e-12", "1e-7", "1e20", "0.5", "0.00000000005", "0.00000000015", "0.99999999999", "1e16", "9999999999999999.0", "1e-15", "9e-16",
     "null", "true", "[]", "{}", '{"a":[1,{"b":null}],"c":"d"}', '"\\u00e9\\ud83c\\udf55/\\b\\f\\n\\r\\t\\u0001\\u007f\\"\\\\<>&"', "18446744073709551615", "18446744073709551616", "-9223372036854775809", "0.12345678905"]
-# ujson_dumps crashes on a key with an unpaired surrogate, so encoding the key is tried first.
 # Texts that ujson reads but Python rejects or reads differently. ujson misreads some integers of more than 20 digits without
 # an error. prep rejects such integers, so there are none here.
 def spelled():
@@ -26,6 +25,7 @@ def text():
     return rng.choice(['"%s"', '{"%s":1}', '["%s",1]']) % pieces
 texts += [spelled() for _ in range(700)] + [text() for _ in range(700)]
 texts += ["NaN", "[NaN,Infinity,-Infinity]", '{"a":NaN}', '{"a":1,}', '{"a":{"b":1,},}', "{,}", "[1,]", "[,]", "-", "--1", "-a", "+1", ".5", "nan", "[1 2]", '{"a":1,,}', '"\x00"', "[-]", '{"a":-}', "-Infinit", "Infinityx"]
+# ujson_dumps crashes on a key with an unpaired surrogate, so the loop tries to encode the value before it calls ujson_dumps.
 with open("pandas.jsonl", "w") as out:
     for text in texts:
         try: result = [ujson_loads(text)]; json.dumps(result, ensure_ascii=False).encode(); result = [ujson_dumps(result[0], double_precision=10), [repr(v) if isinstance(v, float) else None for v in (result[0] if isinstance(result[0], list) else [])]]

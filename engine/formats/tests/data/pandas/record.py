@@ -1,9 +1,9 @@
 """Records how pandas reads small CSV files: `python record.py [NAME.jsonl]`, with pandas 2.2.3 and NumPy 1.26.4.
 
 tables.jsonl   hand-written cases, one JSON object a line: in, options, and out + dtypes, or error
-random.jsonl   random files over a nasty alphabet, from a fixed seed
+random.jsonl   random files of characters and cells with a special meaning, from a fixed seed
 text.jsonl     random files of which some columns are text by request (`dtype={name: str}`) and the others are inferred
-floats.jsonl   [text, value of the round-trip reader, value of the default reader] as Python prints them; null = text
+floats.jsonl   [text, value of the round-trip reader, value of the default reader] as Python prints them; null = not a float
 A text that is not UTF-8 is written as hex under `hex`.
 """
 import io, json, random, re, struct, sys, warnings

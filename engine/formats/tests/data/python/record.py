@@ -1,6 +1,6 @@
 """Records which code points below U+3001 Python ignores next to a number: `python3 record.py > spaces.txt`.
 
-`float` and `int` agree, before and after the digit, for ASCII digits and others.
+`float` and `int` ignore the same code points, before and after the digit, for ASCII digits and others.
 """
 
 import sys
