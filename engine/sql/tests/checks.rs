@@ -66,7 +66,7 @@ fn array_entries_are_rejected_in_other_outputs_and_in_expressions() {
     ] {
         assert_error(
             output,
-            "wrong-columns: `record` contains entries of an array, which only an output `npy` can contain",
+            "wrong-columns: `record` contains entries of an array, which only an `npy` output can contain",
         );
     }
     for output in [

@@ -12,7 +12,7 @@ use crate::QueryError;
 use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 
 impl Binder<'_> {
-    /// Resolves a query. `outer` contains the names of the query around it.
+    /// Resolves a query. `outer` contains the names of the outer query.
     pub(super) fn query<'q>(
         &mut self,
         query: &'q QueryTree,
@@ -164,7 +164,8 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Returns a plan with its columns converted.
+    /// Converts `columns` of a plan to `types`, and applies `convert` to each. Returns the plan and the converted
+    /// columns.
     fn with_types(
         &mut self,
         mut plan: Relational,
@@ -378,7 +379,7 @@ pub(super) fn position(key: &tree::Expr, columns: usize) -> Result<Option<usize>
     }
 }
 
-/// Returns the name of the table if a branch of a set operation reads only one, otherwise an empty text.
+/// Returns the name of the table if a branch of a set operation reads only one, otherwise an empty string.
 fn only_table(branch: &Body) -> &str {
     let Body::Select(select) = branch else {
         return "";

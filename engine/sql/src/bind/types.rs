@@ -61,7 +61,7 @@ impl TypeClass {
 /// The type of times with a date and a time of day.
 pub(super) const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
-/// Returns the type in which values of a type are computed.
+/// Returns the type in which queries compute with values of this type.
 pub(super) fn computed_type(data_type: &DataType) -> DataType {
     match data_type {
         integer if integer.is_integer() => DataType::Int64,
@@ -110,7 +110,8 @@ pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataT
     both.ok_or_else(|| mismatch(a, b, "one column", Position::default()))
 }
 
-/// Returns the error for values that cannot be compared or combined. They are given by text and type.
+/// Returns the error for two values, given by their text and type, that cannot be compared or combined. `what` ends the
+/// message.
 pub(super) fn mismatch(
     (one, one_type): (&str, &DataType),
     (other, other_type): (&str, &DataType),
@@ -141,13 +142,14 @@ pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
     Expr::new(kind, to.clone(), at)
 }
 
-/// Converts an expression to the type in which it is computed.
+/// Converts an expression to the type in which queries compute with it.
 pub(super) fn widened(expr: Expr) -> Expr {
     let to = computed_type(&expr.data_type);
     cast(expr, &to)
 }
 
-/// Returns a double so that equal doubles have equal bits: NaN is one value, and -0.0 is 0.0. Other types do not change.
+/// Returns an expression in the form in which equal doubles have equal bits: NaN is one value, and -0.0 is 0.0.
+/// Expressions of other types do not change.
 pub(super) fn canonical(expr: Expr) -> Expr {
     if !expr.data_type.is_floating() {
         return expr;
@@ -214,7 +216,8 @@ pub(super) fn comparison(op: Operator, left: Expr, right: Expr) -> Expr {
     Expr::binary(op, canonical(left), canonical(right), DataType::Boolean)
 }
 
-/// Returns the expression as a value of a class.
+/// Returns the expression if its type belongs to `class`, otherwise an error. `what` is the subject of the error message.
+/// NULL gets a type of the class.
 pub(super) fn of_class(
     expr: Expr,
     source: &tree::Expr,

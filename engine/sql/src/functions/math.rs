@@ -89,7 +89,7 @@ fn two(columns: &[ArrayRef], compute: impl Fn(f64, f64) -> f64) -> Result<ArrayR
     Ok(Arc::new(binary::<_, _, _, Float64Type>(x, y, compute)?))
 }
 
-/// Returns the logarithm of `x`. The logarithms to bases 2 and 10 of their powers are exact.
+/// Returns the logarithm of `x` to `base`. For the bases 2 and 10, the logarithms of powers of the base are exact.
 fn log(base: f64, x: f64) -> f64 {
     match base {
         2.0 => libm::log2(x),

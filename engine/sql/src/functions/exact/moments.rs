@@ -31,7 +31,7 @@ pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
     fn write(&self, out: &mut Vec<u8>);
     /// Adds a serialized state. `None` if it is truncated.
     fn merge(&mut self, state: &[u8]) -> Option<()>;
-    /// Returns the bits that equal values share.
+    /// Returns the bits of a value. Equal values have equal bits.
     fn bits(value: Native<Self>) -> u64;
     fn value(bits: u64) -> Native<Self>;
 }
