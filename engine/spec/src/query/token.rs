@@ -127,7 +127,7 @@ impl<'t> Cursor<'t> {
         is_next
     }
 
-    /// Returns the longest text of such characters.
+    /// Skips all next characters for which `is_part` returns true, and returns them.
     fn take(&mut self, is_part: impl Fn(char) -> bool) -> &'t str {
         let before = self.rest;
         while self.peek().is_some_and(&is_part) {
