@@ -1,4 +1,4 @@
-//! Errors in a pipeline's queries that are output_errors when the pipeline is loaded, before any file exists.
+//! Errors in a pipeline's queries that are reported when the pipeline is loaded, before any file exists.
 
 use prep_sql::Session;
 
