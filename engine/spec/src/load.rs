@@ -201,7 +201,7 @@ impl ParsedFile {
 
     /// Returns the pipeline in a variant, with the warnings about all variants. Corrections that the pipeline does not
     /// have are ignored, because all competitions use the same names of variants. So the result may be the same as for
-    /// the base variant. [`Variant::differs`](crate::model::Variant::differs) distinguishes the two cases.
+    /// the base variant. [`Variant::differs`](crate::model::Variant::differs) is false in that case.
     ///
     /// # Errors
     /// If there is an error in any variant, or the variant is unknown.

@@ -168,24 +168,24 @@ impl FromStr for PackLayout {
 /// The dates of a competition on Kaggle, and the address of its rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CompetitionFacts {
-    /// The first day.
+    /// The first day of the competition.
     pub launched: Option<Day>,
-    /// The last day.
+    /// The last day of the competition.
     pub closed: Option<Day>,
-    /// The address of the rules.
+    /// The address of the competition's rules.
     pub rules: Option<String>,
 }
 
 /// The content of a `pack.yaml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Pack {
-    /// The name.
+    /// The name of the pack.
     pub name: String,
     /// The version of the pack's files.
     pub version: String,
     /// Address of the repository from which the pack was derived.
     pub repository: Option<String>,
-    /// The commit of that repository.
+    /// The commit of that repository from which the pack was derived.
     pub commit: Option<String>,
     /// The licence of the pack's files.
     pub licence: Option<String>,
@@ -193,9 +193,9 @@ pub struct Pack {
     pub upstream_licence: Option<String>,
     /// The layout in which the competitions are exported.
     pub layout: PackLayout,
-    /// Names of competitions by the name of the set.
+    /// The names of the competitions in each set, by the name of the set.
     pub sets: BTreeMap<String, Vec<String>>,
-    /// Facts by the name of the competition.
+    /// Facts about each competition, by its name.
     pub competitions: BTreeMap<String, CompetitionFacts>,
 }
 

@@ -77,7 +77,7 @@ impl Relation for ArrayTable {
     }
 }
 
-/// The reason why a query has no number as its result.
+/// The reason why the result of a query is not a number.
 #[derive(Debug, Error)]
 pub enum NumberError {
     /// The query is invalid, or fails.

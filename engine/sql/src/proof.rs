@@ -249,7 +249,7 @@ fn depends_on_order(window: &dyn WindowExpr) -> bool {
             .downcast_ref::<SlidingAggregateWindowExpr>()
             .map(SlidingAggregateWindowExpr::get_aggregate_expr),
     };
-    // Functions that are not aggregates process rows one by one.
+    // Functions that are not aggregates process rows one by one, so the order of rows with equal keys matters.
     counts_rows || aggregate.is_none_or(|call| is_order_sensitive(call.fun().name()))
 }
 

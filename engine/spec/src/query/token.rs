@@ -32,11 +32,11 @@ pub(super) struct Token {
     pub end: Position,
 }
 
-/// The tokens of a query. The last one is its end.
+/// The tokens of a query. The last token marks the end of the query.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     pub all: Vec<Token>,
-    /// Starts and ends of the comments that extend to the end of their line.
+    /// Starts and ends of the line comments (`--`).
     pub comments: Vec<(Position, Position)>,
 }
 

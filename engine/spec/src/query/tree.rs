@@ -100,7 +100,7 @@ pub enum Body {
         op: SetOperator,
         /// Two branches or more.
         branches: Vec<Body>,
-        /// Where the second branch begins.
+        /// Where the right operand of the last operator begins.
         #[serde(skip)]
         at: Position,
     },
@@ -302,7 +302,7 @@ pub enum ExprKind {
     Integer(i64),
     /// A finite double, not -0.0.
     Double(f64),
-    /// A text.
+    /// A string literal.
     Text(String),
     /// `a + b`, `NOT a`, `a IS NULL`, `a IN (b, c)`, ...
     Operation {

@@ -167,7 +167,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     }))
 }
 
-/// Words in the messages of the YAML parser, in lower case, each with an action.
+/// Words in the messages of the YAML parser, in lower case, each with the help for such messages.
 const YAML_HELP: [(&str, &str); 7] = [
     (
         "mapping values",

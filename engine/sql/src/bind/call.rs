@@ -25,7 +25,7 @@ use crate::functions::{
 };
 use crate::relational::{ColumnId, Expr, needs_order_by};
 
-/// A key of ORDER BY, resolved.
+/// A resolved key of an ORDER BY.
 #[derive(Debug, Clone)]
 pub(super) struct OrderKey {
     pub expr: Expr,
@@ -186,7 +186,7 @@ impl<'q> Exprs<'_, 'q, '_> {
             let help = "compute it in a subquery, or write the condition in HAVING";
             return Err(rejected(at, message, Some(help)));
         }
-        // Aggregates see rows of the input, so their arguments contain no other aggregates.
+        // Aggregates are computed from the rows before they are grouped, so their arguments contain no other aggregates.
         let outside = (
             self.found.aggregates.take(),
             self.found.windows.take(),
@@ -339,7 +339,7 @@ impl<'q> Exprs<'_, 'q, '_> {
             filter,
             partition_by,
             order_by,
-            // Functions that are not aggregates process rows one by one.
+            // Functions that are not aggregates process rows one by one, so the order of rows with equal keys matters.
             depends_on_ties: counts_rows || !is_aggregate || is_order_sensitive(name),
             frame,
         };
@@ -380,7 +380,7 @@ fn is_same(a: &PendingAggregate, b: &PendingAggregate) -> bool {
         && b.order_by.is_empty()
 }
 
-/// Returns an error for a key without a column.
+/// Returns an error for a key that contains no column, because it has no effect.
 pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Result<(), QueryError> {
     if expr.is_constant() {
         let message = format!(
@@ -392,7 +392,7 @@ pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Resul
     Ok(())
 }
 
-/// Returns an error for a clause of a call that the kind of function does not support.
+/// Returns an error if a call has a clause that is not one of `supported`.
 fn reject_clauses(call: &Call, supported: &[&str]) -> Result<(), QueryError> {
     let name = call.name.text.as_str();
     let ignores = call.ignores_nulls && !takes_ignore_nulls(name);
@@ -498,7 +498,7 @@ fn at_least_zero(value: Expr) -> Expr {
     Expr::case(vec![(is_negative, zero())], Some(value), at)
 }
 
-/// Returns arguments with the types that a function takes.
+/// Casts arguments to the types that a function accepts, or returns an error.
 fn coerced<F: UDFCoercionExt>(
     function: &F,
     args: Vec<Expr>,
@@ -573,7 +573,7 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
-/// Returns the error for arguments that a function does not take.
+/// Returns the error for arguments that a function does not accept.
 fn not_accepted(
     name: &str,
     args: &[Expr],
@@ -611,7 +611,7 @@ pub(super) fn element_type(list: &Expr, source: &tree::Expr) -> Result<DataType,
     }
 }
 
-/// Returns the frame of a window, with bounds of the type of its ORDER BY.
+/// Returns the frame of a window. The bounds of a RANGE frame have the type of the ORDER BY key.
 fn frame(
     window: &tree::Window,
     order_by: &[OrderKey],

@@ -26,7 +26,7 @@ pub(super) struct Exprs<'b, 'q, 't> {
     pub parts: &'b Parts<'q>,
     /// Names of the select list, for clauses that can use them.
     pub aliases: &'b [(&'q Name, &'q tree::Expr)],
-    /// The parts that become operators of their own.
+    /// The parts of the expressions that become operators of their own.
     pub found: Found,
 }
 
@@ -337,7 +337,7 @@ impl<'q> Exprs<'_, 'q, '_> {
     }
 }
 
-/// Returns expressions with one type.
+/// Casts expressions to their common type, or returns an error if they have none.
 pub(super) fn unified(
     exprs: Vec<Expr>,
     sources: &[&tree::Expr],
@@ -365,7 +365,7 @@ pub(super) fn unified(
     Ok(exprs.into_iter().map(|expr| cast(expr, &to)).collect())
 }
 
-/// Returns an error if an operand is a number with decimals.
+/// Returns an error if an operand is not an integer.
 fn require_integers(symbol: &str, operands: [(&Expr, &tree::Expr); 2]) -> Result<(), QueryError> {
     for (operand, source) in operands {
         if operand.data_type != DataType::Int64 {

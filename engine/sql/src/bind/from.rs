@@ -13,7 +13,7 @@ use crate::QueryError;
 use crate::relation::ROW;
 use crate::relational::{ColumnId, Expr, JoinKind, Relational, conjuncts};
 
-/// The rows of FROM, and the tables whose columns can be named.
+/// The rows of FROM, and the tables whose columns expressions can name.
 pub(super) type BoundFrom = (Relational, Vec<ScopeTable>);
 
 impl Binder<'_> {
@@ -413,7 +413,7 @@ fn scope_table(name: Option<&String>, columns: Vec<OutputColumn>) -> ScopeTable 
     }
 }
 
-/// Renames columns as an alias states.
+/// Renames columns if an alias names them: `AS t(a, b)`.
 fn renamed(
     columns: Vec<OutputColumn>,
     alias: Option<&Alias>,

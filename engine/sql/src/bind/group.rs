@@ -23,7 +23,7 @@ impl Groups {
     /// Replaces the expressions of GROUP BY in an expression by their columns.
     ///
     /// # Errors
-    /// If the expression uses another column of the rows below.
+    /// If the expression uses a column of the rows below GROUP BY outside of the keys.
     pub(super) fn rewrite(&self, expr: Expr, binder: &Binder<'_>) -> Result<Expr, QueryError> {
         expr.replace(&mut |part: &Expr| {
             if let Some((_, id)) = self.keys.iter().find(|(key, _)| key == part) {
@@ -189,7 +189,7 @@ impl Binder<'_> {
 /// Aggregates for which the operator sorts its rows. It sorts once for all aggregates.
 const SORTED_BY_OPERATOR: [&str; 2] = ["string_agg", "nth_value"];
 
-/// Returns an error if `call` is one of these aggregates, and another one in `calls` needs a different order.
+/// Returns an error if `call` is one of [`SORTED_BY_OPERATOR`], and another one in `calls` needs a different order.
 fn check_sorting(
     calls: &[(ColumnId, AggregateCall)],
     call: &AggregateCall,

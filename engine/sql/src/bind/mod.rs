@@ -9,7 +9,7 @@
 //! constant   expressions without columns
 //! ```
 //!
-//! Everything that can be wrong with a query, except for its values, is found here, with its place.
+//! All errors of a query except for errors of values are found here, with their positions.
 
 mod call;
 mod constant;

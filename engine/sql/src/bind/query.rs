@@ -121,7 +121,8 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Returns the types to which the columns of two branches are converted. `tables` are the names of their tables.
+    /// Returns the types to which the columns of two branches are converted. `tables` are the names of the branches'
+    /// tables, for messages.
     fn common_types(
         &self,
         types: &[DataType],
@@ -141,7 +142,7 @@ impl Binder<'_> {
         pairs
             .zip(first.iter().zip(columns))
             .map(|((a, b), (column, other))| {
-                // Equal types need no conversion, so columns that are only passed on keep theirs.
+                // Equal types need no conversion, so columns that are only passed on keep their type.
                 if *a == b {
                     return Ok(b);
                 }
@@ -221,7 +222,8 @@ impl Binder<'_> {
         (plan.aggregated(keys, Vec::new()), outputs)
     }
 
-    /// Returns the distinct rows of the left side with or without an equal row on the right side.
+    /// Returns the distinct rows of the left side that have (INTERSECT) or do not have (EXCEPT) an equal row on the right
+    /// side.
     fn matched(
         &mut self,
         ((left, left_columns), (right, right_columns)): (Bound, Bound),

@@ -28,7 +28,7 @@ enum ListItem<'q> {
 
 /// A key of the ORDER BY of a SELECT.
 enum SelectKey {
-    /// The item with this index.
+    /// The item of the select list with this index.
     Item(usize),
     Expr(Expr),
 }

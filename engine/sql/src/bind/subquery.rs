@@ -40,7 +40,7 @@ pub(super) struct Pending {
 enum PendingKind {
     /// The value of the only row.
     Value(ScalarResult),
-    /// Whether there is a row. The result is the column.
+    /// Whether there is a row. The column contains the result.
     Exists(ColumnId),
     /// Whether the value is in a column of the subquery.
     In {
@@ -294,7 +294,8 @@ impl Binder<'_> {
         if let (Some(single), Some(empty), false) =
             (result.single, &result.empty, pulled.equal.is_empty())
         {
-            // The subquery has a row for each group of keys. For keys without a group, it would have aggregated no rows.
+            // The subquery has a row for each group of keys. For keys without a group, the original subquery would have
+            // aggregated no rows, so its value is `empty`.
             let present = self.column("present", DataType::Boolean);
             let yes = Expr::literal(true.into(), Position::default());
             let right = pulled.plan.computed(vec![(present, yes)]);
@@ -603,7 +604,7 @@ fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<E
                     }
                 })
             };
-            // A value that cannot be computed is an error where it is needed.
+            // If a value cannot be computed, the expression stays, and fails if a row needs it.
             let literal = |expr: Expr| {
                 let replaced = expr.replace(&mut |part: &Expr| match part.as_column() {
                     Some(id) => of_call(id).map(Some).ok_or(()),

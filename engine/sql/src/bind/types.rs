@@ -16,7 +16,7 @@ use crate::error::place;
 use crate::functions::canonical_key;
 use crate::relational::{Expr, ExprKind};
 
-/// The kind of value of a type.
+/// A class of types. Values of one class can be compared and combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeClass {
     Text,
@@ -96,7 +96,7 @@ pub(super) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     }
 }
 
-/// Returns the type of a column with the values of two columns, which are given by name and type.
+/// Returns the type of a column that contains the values of two columns, which are given by name and type.
 ///
 /// # Errors
 /// If the types cannot be combined.
@@ -172,7 +172,7 @@ pub(super) fn canonical(expr: Expr) -> Expr {
     Expr::call(canonical_key(), vec![expr], DataType::Float64, at)
 }
 
-/// Returns two expressions with one type, so that they can be compared.
+/// Casts two expressions to their common type, so that they can be compared.
 pub(super) fn compared(
     (left, right): (Expr, Expr),
     texts: (&dyn Fn() -> String, &dyn Fn() -> String),

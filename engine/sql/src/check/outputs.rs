@@ -1,4 +1,5 @@
-//! The columns of outputs, as far as they are known before files are read, and public outputs that contain the answers.
+//! Finds the columns of outputs, as far as they are known before files are read, and public outputs that contain the
+//! answers.
 
 use prep_spec::model::{Output, Query, Setting, Table, TableOrigin};
 use prep_spec::query::tree::{Body, Grouping, QueryTree, Source};

@@ -165,7 +165,7 @@ pub(super) fn bounded_call(
         .iter()
         .map(|arg| (is_array(arg), bytes(arg, rows)));
     let sizes: Vec<(bool, u64)> = sizes.collect();
-    // A result that is not larger than a column in memory always fits.
+    // A result may always be as large as the largest argument, which is already in memory.
     let largest = sizes.iter().filter(|size| size.0).map(|size| size.1).max();
     let limit = allowed(&args)?.max(largest.unwrap_or(0));
     let linear = sizes

@@ -1,8 +1,9 @@
 //! One representation of NaN and of zero.
 //!
-//! IEEE 754 has many NaNs, and processors differ in the one that `0.0 / 0.0` is: its sign is negative on x86 and positive
-//! on ARM, so it would be the smallest value on one and the largest on the other. It also has two zeros, which are equal
-//! but differ in their bits, and DataFusion's operators compare sometimes the values and sometimes the bits. Therefore:
+//! IEEE 754 has many NaNs, and processors differ in the NaN that `0.0 / 0.0` returns: its sign is negative on x86 and
+//! positive on ARM, so it would be the smallest value on one and the largest on the other. IEEE 754 also has two zeros,
+//! which are equal but differ in their bits, and DataFusion's operators compare sometimes the values and sometimes the
+//! bits. Therefore:
 //!
 //! * Every NaN that an operator or function returns has the same bits (`with_one_nan`). It is the largest double.
 //! * Doubles that are compared also have only one zero (`canonical_key`): operands of comparisons, and keys of joins,
@@ -39,7 +40,7 @@ fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<Ar
     match array.data_type() {
         DataType::Float64 => {
             let doubles = array.as_primitive::<Float64Type>();
-            // Without an early end, the loop compares several values at once.
+            // The loop has no early exit, so the compiler can vectorize it.
             let differs = doubles.values().iter().fold(false, |differs, value| {
                 differs | (canonical(*value).to_bits() != value.to_bits())
             });

@@ -1,7 +1,7 @@
 //! Transcendental functions of doubles, computed by a libm in Rust.
 //!
-//! The libm of the system has versions for several processors, and differs between systems, in the last digits. The
-//! crate `libm` uses only operations that IEEE 754 defines exactly, so the results have the same bits everywhere.
+//! The results of the system's libm differ in their last digits between systems, and on one system between processors.
+//! The crate `libm` uses only operations that IEEE 754 defines exactly, so the results have the same bits everywhere.
 //! Outside of its domain, a function returns NaN or an infinity, like NumPy.
 
 use std::f64::consts::PI;

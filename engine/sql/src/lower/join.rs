@@ -79,7 +79,7 @@ impl Lowering<'_> {
         self.narrowed(joined, needed)
     }
 
-    /// Reads the only row of the right side, whose values are then constants.
+    /// Joins a right side that has a single row: its values become constants of the left rows.
     fn with_constants(
         &self,
         left: &Relational,
@@ -112,7 +112,7 @@ impl Lowering<'_> {
         spec: &JoinSpec,
         sides: &Sizes,
     ) -> Result<Lowered> {
-        // The operator keeps its first input in memory.
+        // The operator keeps its first input in memory. If that is the right side, the sides are exchanged.
         let is_exchanged = sides.right.bytes < sides.left.bytes;
         let (build, probe) = match is_exchanged {
             true => (right, left),
@@ -157,7 +157,7 @@ impl Lowering<'_> {
             true => MAX_RATIO_FOR_ORDER,
             false => 1,
         };
-        // The side that is kept in memory is the first one.
+        // The operator keeps its first input in memory. If that is the right side, the sides are exchanged.
         let keeps_right = sides.right.bytes <= sides.left.bytes.saturating_mul(ratio);
         let is_exchanged = match (sides.left.bytes < limit, sides.right.bytes < limit) {
             (false, false) => return self.sort_merge(left, right, spec),
@@ -335,7 +335,7 @@ fn null_equality(spec: &JoinSpec) -> NullEquality {
     }
 }
 
-/// Returns DataFusion's name of a join whose sides may be exchanged.
+/// Returns DataFusion's type of a join whose sides may be exchanged.
 fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     match (kind, is_exchanged) {
         (JoinKind::Inner, _) => JoinType::Inner,

@@ -110,7 +110,7 @@ impl Lowered {
     }
 }
 
-/// The columns that an operator reads.
+/// The columns of an operator that the operators above it read.
 type Needed = BTreeSet<ColumnId>;
 
 impl Lowering<'_> {

@@ -20,7 +20,7 @@ use crate::limits::QueryPool;
 /// Assumed size in bytes of a batch without columns or without data.
 const EMPTY_BATCH_BYTES: usize = 1 << 10;
 
-/// Checks for cancellation between two operators.
+/// Checks for cancellation between two operators, and accounts for memory.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
     /// How many times the operator above stores each row without accounting for its memory. The guard accounts for it

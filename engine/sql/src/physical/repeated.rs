@@ -3,7 +3,8 @@
 //! For each row, DataFusion's hash join visits all rows of the other side with the same key, even if one of them would
 //! suffice. If both sides repeat a value n times, this takes n * n visits, and n can be large even in a small bundle,
 //! because files whose rows are all equal compress to almost nothing. Dropping repeated rows of the looked-up side does
-//! not change the result. [`SkipRepeated`] remembers a limited number of rows, so it may pass some rows more than once.
+//! not change the result. [`SkipRepeated`] remembers a limited number of rows, so it may pass on some rows more than
+//! once.
 
 use std::sync::Arc;
 
@@ -84,7 +85,7 @@ struct PassedRows {
 }
 
 impl PassedRows {
-    /// Returns the batch without rows that are remembered.
+    /// Returns the batch without the rows that equal a remembered row.
     fn drop_repeated(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         self.hashes.clear();
         self.hashes.resize(batch.num_rows(), 0);

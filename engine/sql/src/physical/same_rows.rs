@@ -23,8 +23,8 @@ fn reads_only(plan: &Plan) -> bool {
         || passes && plan.children().into_iter().all(reads_only)
 }
 
-/// Returns no rows if both sides have the same rows, and the result of the join otherwise. The inputs are the sides and the
-/// join.
+/// Returns no rows if both sides have the same rows, and the result of the join otherwise. The inputs are the two sides
+/// and the join, in this order.
 #[derive(Debug)]
 pub(crate) struct SameRows {
     /// The columns of each side to compare.

@@ -26,7 +26,7 @@ pub(crate) enum ScanColumn {
     Position,
 }
 
-/// Reads the columns `scanned` of a relation in row order.
+/// Reads the columns `scanned` of a relation, in row order unless `any_order` is set.
 #[derive(Clone)]
 pub(crate) struct Scan {
     relation: Arc<dyn Relation>,

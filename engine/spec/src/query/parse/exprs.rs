@@ -37,7 +37,7 @@ impl Parser<'_> {
         self.infix(first, power::ANY)
     }
 
-    /// Counts a level above the operands that were parsed.
+    /// Adds a level to the depth of the current expression. Returns an error if it is then too deep.
     fn deepen(&mut self) -> Parsed<()> {
         self.depth += 1;
         match self.depth > MAX_DEPTH {
@@ -203,7 +203,7 @@ impl Parser<'_> {
         Ok(call.kind)
     }
 
-    /// Parses an operand up to its first operator.
+    /// Parses an operand, up to the operator that follows it.
     fn prefix(&mut self) -> Parsed<Expr> {
         let at = self.at();
         let Some(token) = self.token(0) else {
@@ -261,7 +261,7 @@ impl Parser<'_> {
             let sign = self.at();
             self.next += 1;
             let operand = self.operand(power::PRODUCT)?;
-            // The sign of a number has no effect.
+            // A plus sign before a number has no effect.
             return match operand.kind {
                 ExprKind::Integer(_) | ExprKind::Double(_) => Ok(operand.kind),
                 _ => Err(Fault::unsupported(sign, "+", "remove it")),

@@ -35,7 +35,7 @@ const MACROS: [(&str, &str); 3] = [
 /// An item of a select list that is parsed once for each name in its calls of `columns`.
 #[derive(Default)]
 pub(super) struct Repetition {
-    /// The names, after the first call was found.
+    /// The names of the columns, once the first call of `columns` has been parsed.
     names: Option<Arc<Vec<String>>>,
     /// The index of the current name.
     index: usize,

@@ -38,7 +38,7 @@ pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
 
 type Native<S> = <<S as Sums>::Values as ArrowPrimitiveType>::Native;
 
-/// The number of integers, and their sum. It fits into 128 bits, so only the final result can exceed 64.
+/// The number of integers, and their sum. The sum fits into 128 bits, so only the final result can exceed 64 bits.
 #[derive(Debug, Default)]
 pub(super) struct Integers {
     count: u64,
