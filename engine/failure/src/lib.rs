@@ -16,7 +16,7 @@
 //!
 //! Names and values in messages come from files that this project did not write. Control characters, and characters that
 //! change the direction of text, are written as escapes (`\n`, `\u{1b}`), so that a name cannot add lines to a message or
-//! hide a part of itself. Long texts are shortened, because a name may have millions of characters.
+//! hide a part of itself. Long names and values are shortened, because they may have millions of characters.
 
 #![warn(missing_docs)]
 
@@ -52,7 +52,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The name in the codes of diagnostics and in JSON.
+    /// Returns the name of the kind, as the codes of diagnostics and JSON contain it.
     pub fn name(self) -> &'static str {
         match self {
             Failure::Input => "input",
@@ -84,9 +84,9 @@ pub fn causes<'a>(
 
 /// Returns the messages of an error and its causes on one line, separated by `: `.
 ///
-/// Errors of this workspace do not contain the messages of their causes. Some libraries append them, and an error
-/// without a message of its own, such as an [`io::Error`] around another one, has its cause's message. A message that
-/// the previous one ends with is therefore skipped.
+/// Errors of this workspace do not contain the messages of their causes. But the errors of some libraries end with the
+/// message of their cause, and an error without a message of its own, such as an [`io::Error`] that wraps another error,
+/// has exactly that message. Therefore a message is skipped if the message before it ends with the same text.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut messages: Vec<String> = causes(error).map(ToString::to_string).collect();
     messages.dedup_by(|cause, before| before.ends_with(&**cause));
@@ -164,7 +164,7 @@ impl fmt::Display for QuotedValue<'_> {
     }
 }
 
-/// Maximum number of characters of a text that are written.
+/// Maximum number of characters of a name or value in a message.
 const MAX_CHARACTERS: usize = 1_000;
 
 fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Result {
@@ -203,7 +203,7 @@ pub enum Remedy {
     Words(String),
     /// Name the directory that contains the bundle or the file.
     NameSource,
-    /// Use results in the cache whose bundle the user does not have.
+    /// Use results in the cache, although the user does not have the bundle from which they were computed.
     UseCachedResults,
     /// Prepare without the options of the last run.
     ForgetOptions,
@@ -245,7 +245,7 @@ pub enum Remedy {
     ListCompetitions,
     /// Name the directory that contains the directories of pipelines.
     NamePipelines {
-        /// This directory, if it is known.
+        /// The directory that contains the directories of pipelines, if it is known.
         parent: Option<String>,
     },
     /// Prepare a competition, which also sends its bundle and its results to the remote.
@@ -266,7 +266,7 @@ pub enum Remedy {
     ListKeys,
     /// Add a key to the trusted keys.
     TrustKey {
-        /// The key, if it is not trusted at all.
+        /// The key to add. `None` if a key is already trusted, but not for this purpose.
         key: Option<String>,
     },
     /// Name a further address of the same remote.
@@ -281,9 +281,9 @@ pub enum Remedy {
     MoveOrRemoveUnpublished,
     /// Use directories on one file system for the cache and the data.
     UseOneFileSystem,
-    /// Several remedies, each of which helps.
+    /// Several remedies, each of which is sufficient.
     AnyOf(Vec<Remedy>),
-    /// Several remedies that help together, in this order.
+    /// Several remedies that are needed together, in this order.
     InOrder(Vec<Remedy>),
 }
 

@@ -94,7 +94,7 @@ fn all_variants(
     let mut findings = Vec::new();
     let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
     for set in combinations(corrections.len()) {
-        // The base is resolved together with `variants`, so that the keys of `variants` are checked only once.
+        // Only the base variant is resolved from the entire file, so the keys of `variants` are checked only once.
         let mut node = match (set, &base) {
             (0, _) | (_, None) => root.clone(),
             (_, Some(base)) => base.clone(),
@@ -112,7 +112,7 @@ fn all_variants(
         findings.extend(resolved.diagnostics);
         unused.push((set, resolved.unused));
     }
-    // If there are errors, a part that could not be parsed may use a declaration that seems unused.
+    // Unused declarations are reported only if there are no errors, because a part that could not be parsed may use them.
     if findings.is_empty() {
         findings = always_unused(&corrections, unused);
     }
@@ -145,7 +145,8 @@ fn always_unused(
     counts.into_keys().collect()
 }
 
-/// Returns the tree without `variants`, and the corrections whose values are mappings.
+/// Returns the tree without `variants`, and the corrections with valid names whose values are mappings. If the file has
+/// no corrections, returns `None` and an empty list.
 fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     let Kind::Mapping(entries) = &root.kind else {
         return (None, Vec::new());
@@ -198,9 +199,9 @@ impl ParsedFile {
         self.findings.extend(findings);
     }
 
-    /// Returns the pipeline in a variant, with the warnings about all variants. Corrections that the pipeline does not have are ignored, because all
-    /// competitions use the same names of variants. So a known variant may equal the base.
-    /// [`Variant::differs`](crate::model::Variant::differs) distinguishes the two cases.
+    /// Returns the pipeline in a variant, with the warnings about all variants. Corrections that the pipeline does not
+    /// have are ignored, because all competitions use the same names of variants. So the result may be the same as for
+    /// the base variant. [`Variant::differs`](crate::model::Variant::differs) is false in that case.
     ///
     /// # Errors
     /// If there is an error in any variant, or the variant is unknown.

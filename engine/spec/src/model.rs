@@ -62,9 +62,9 @@ pub struct Reading {
 /// A version of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
-    /// `v1`, or a key of `variants`.
+    /// The name of the variant, for example `v1` or `fixed`.
     pub name: String,
-    /// Whether the file defines differences from `v1`.
+    /// Whether the variant has corrections.
     pub differs: bool,
 }
 
@@ -158,8 +158,9 @@ pub struct Grade {
     pub sample: Spanned<String>,
     /// The reason why the sample submission is invalid, if it is.
     pub invalid_sample: Option<String>,
-    /// The section without these keys.
+    /// The section without `answers`, `sample` and `invalid_sample`.
     pub rules: serde_json::Value,
-    /// The position of each value of `rules`, by JSON pointer. `/metric/name` is a value, and `""` is the section.
+    /// The position of each value of `rules`, by its JSON pointer: for example `/metric/name`, or `""` for the entire
+    /// section.
     pub places: BTreeMap<String, Span>,
 }

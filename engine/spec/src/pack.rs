@@ -1,8 +1,8 @@
 //! The file `pack.yaml` of a pack, and the ids of competitions.
 //!
 //! A pack is a directory of competitions: `pack.yaml`, and a directory `ID` with a `pipeline.yaml` for each. The id of a
-//! competition of a pack is `PACK/ID`, which is also its path below the data directory. Therefore [`CompetitionId`] and
-//! [`check_pack_name`] are the only places that decide which names are safe.
+//! competition of a pack is `PACK/ID`, which is also its path below the data directory. So a name must be safe as the
+//! name of a directory, and only [`CompetitionId`] and [`check_pack_name`] decide which names are safe.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -82,8 +82,8 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the name of a pack. It has no upper-case letters, so that two packs never share a directory on a file system
-/// that ignores case.
+/// Checks the name of a pack. It must not contain upper-case letters, so that two packs never share a directory on a file
+/// system that ignores case.
 ///
 /// # Errors
 /// Returns the reason if a pack cannot have this name.
@@ -168,24 +168,24 @@ impl FromStr for PackLayout {
 /// The dates of a competition on Kaggle, and the address of its rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CompetitionFacts {
-    /// The first day.
+    /// The first day of the competition.
     pub launched: Option<Day>,
-    /// The last day.
+    /// The last day of the competition.
     pub closed: Option<Day>,
-    /// The address of the rules.
+    /// The address of the competition's rules.
     pub rules: Option<String>,
 }
 
 /// The content of a `pack.yaml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Pack {
-    /// The name.
+    /// The name of the pack.
     pub name: String,
     /// The version of the pack's files.
     pub version: String,
     /// Address of the repository from which the pack was derived.
     pub repository: Option<String>,
-    /// The commit of that repository.
+    /// The commit of that repository from which the pack was derived.
     pub commit: Option<String>,
     /// The licence of the pack's files.
     pub licence: Option<String>,
@@ -193,9 +193,9 @@ pub struct Pack {
     pub upstream_licence: Option<String>,
     /// The layout in which the competitions are exported.
     pub layout: PackLayout,
-    /// Names of competitions by the name of the set.
+    /// The names of the competitions in each set, by the name of the set.
     pub sets: BTreeMap<String, Vec<String>>,
-    /// Facts by the name of the competition.
+    /// Facts about each competition, by its name.
     pub competitions: BTreeMap<String, CompetitionFacts>,
 }
 
@@ -216,7 +216,7 @@ const fn optional(name: &'static str) -> SectionKey {
     SectionKey::optional(name, KeyType::Text, "", "")
 }
 
-// The page about packs describes the keys.
+// docs/packs.md describes the keys, so they have no descriptions here.
 static PACK: Section = Section {
     name: "the pack",
     doc: "",
@@ -366,7 +366,7 @@ fn sets_of(
             }
             Some(id.value)
         });
-        // A list with an id twice is the same set.
+        // A set contains an id only once, even if the list contains it twice.
         let ids: BTreeSet<String> = ids.collect();
         sets.insert(entry.key.clone(), ids.into_iter().collect());
     }
@@ -374,7 +374,7 @@ fn sets_of(
 }
 
 impl ParseState {
-    /// Returns the text of a key, if it exists. Reports a text that `check` does not accept.
+    /// Returns the text of a key, if the key exists. Reports a text that `check` does not accept, and returns it, too.
     fn checked(
         &mut self,
         fields: Option<&Fields<'_>>,

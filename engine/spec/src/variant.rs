@@ -126,7 +126,7 @@ fn sort_key(name: &str) -> (bool, usize, String) {
     (is_word, length, name.to_owned())
 }
 
-/// Returns the name of the variant that has these of a pipeline's corrections.
+/// Returns the name of the variant with those corrections of a pipeline (`names`) for which `is_chosen` returns true.
 pub(crate) fn variant_name(names: &[String], is_chosen: impl Fn(&str) -> bool) -> String {
     let chosen = names.iter().filter(|name| is_chosen(name));
     let chosen: Vec<String> = chosen.cloned().collect();

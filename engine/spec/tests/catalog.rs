@@ -1,6 +1,7 @@
 //! The table of all competitions in `docs/pipelines.md` matches the pipelines.
 //!
-//! `UPDATE=1 cargo test -p prep-spec` updates the table. It keeps the numbers of lines of the benchmark's Python code.
+//! `UPDATE=1 cargo test -p prep-spec` updates the table. It keeps the column with the number of lines of the benchmark's
+//! Python code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

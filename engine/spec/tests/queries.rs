@@ -96,7 +96,7 @@ fn a_table_may_be_named_all() {
     );
 }
 
-/// A chain is a single node, and its text does not change.
+/// A chain of UNIONs is a single node of the tree, and is printed as it was written.
 #[test]
 fn long_chains_of_unions_are_not_deep() {
     for union in ["UNION ALL", "UNION"] {

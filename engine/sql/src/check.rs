@@ -22,10 +22,11 @@ pub use outputs::PUBLISHED;
 /// Placeholder column of a table without declared columns, so that `*` selects at least one column.
 pub(crate) const UNDECLARED: &str = "*";
 
-/// Follows a list of columns in the help about a column that does not exist.
+/// Follows the list of existing columns in the help for a column that does not exist.
 const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `columns`";
 
-/// The type of a column with entries of an array. A query can only pass them on to an output that is an array.
+/// The type of a column whose cells are the entries of an array. A query can only pass such cells on to an output that is
+/// an array.
 const ENTRIES: DataType = DataType::Binary;
 
 /// Columns of a table, as far as they are known before the table exists.
@@ -48,8 +49,9 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 
 /// A pipeline whose queries were planned with the declared columns.
 ///
-/// A query over a table that is itself in error is checked as far as its errors cannot be consequences of the first: if
-/// at least the names of that table's columns are known, for unknown columns and for the order of the rows.
+/// If a table has an error, a query over this table is only checked for errors that cannot be consequences of the table's
+/// error. If the names of the table's columns are known, these are unknown columns and an undetermined order of the rows.
+/// If not, the query is not checked.
 pub struct CheckedQueries<'a>(PipelineChecker<'a>);
 
 impl<'a> CheckedQueries<'a> {
@@ -69,7 +71,8 @@ impl<'a> CheckedQueries<'a> {
 }
 
 /// Checks the queries of a pipeline, like [`check`]. A column that is not declared is not an error if the query reads a
-/// file, because the file may have it: [`RowForm::Checked`](crate::RowForm::Checked) then finds it, or reports it.
+/// file, because the file may contain it. When the query runs with [`RowForm::Checked`](crate::RowForm::Checked), it
+/// finds the column or reports that it is missing.
 pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let mut checker = PipelineChecker::new(session, &reading.pipeline);
     checker.allows_undeclared = true;
@@ -77,8 +80,8 @@ pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnosti
     checker.diagnostics
 }
 
-/// Returns the columns of a query with the types that they have in queries. Columns of files that are not declared are
-/// unknown before the files are read, and left out.
+/// Returns the columns of a query with the types that they have in queries. Undeclared columns of files are left out,
+/// because they are unknown before the files are read.
 pub fn known_columns(
     session: &Session,
     reading: &Reading,
@@ -113,7 +116,7 @@ struct PipelineChecker<'a> {
     /// Columns of the tables checked so far. `None` for a table with an error. Queries that use such a table are not
     /// checked.
     known: BTreeMap<String, Option<Columns>>,
-    /// Tables with an error of which only the names of the columns are known.
+    /// Tables that have an error, and of which only the names of the columns are known.
     doubtful: BTreeSet<String>,
     diagnostics: Vec<Diagnostic>,
     /// Whether a query over files may name columns that are not declared.
@@ -173,7 +176,7 @@ impl<'a> PipelineChecker<'a> {
             TableOrigin::Declared(declaration) => {
                 let is_valid = self.declared(declaration);
                 match declaration.form.makes {
-                    // Its columns do not depend on the keys that may be wrong.
+                    // The columns are those of the table that `key` names, even if another key is wrong.
                     Produces::Same(key) | Produces::Parts(key) => {
                         let of = declaration.text(key)?;
                         let columns = self.table(of);
@@ -212,8 +215,9 @@ impl<'a> PipelineChecker<'a> {
         Some(columns.into())
     }
 
-    /// Returns the columns of a table whose query has an error, so that later queries can be checked. If the query only
-    /// lacks an order, its columns are known. Otherwise, their names are those of the select list.
+    /// Returns the columns of a table whose query has an error, so that later queries can be checked. If an undetermined
+    /// row order is the query's only error, the columns are known. Otherwise only their names are known, from the select
+    /// list.
     fn columns_despite_error(&mut self, table: &Table, query: &Query) -> Option<Columns> {
         let before = self.diagnostics.len();
         let columns = self.query(query, RowDemand::AnyOrder);
@@ -224,7 +228,7 @@ impl<'a> PipelineChecker<'a> {
         let names = query.selected_names()?.into_iter();
         let names = names.map(|name| RelationColumn {
             name,
-            // Such a value fits any operator and function.
+            // All operators and functions accept a value of this type.
             data_type: DataType::Null,
             hidden: false,
         });
@@ -238,7 +242,7 @@ impl<'a> PipelineChecker<'a> {
         !query.tables.is_disjoint(&self.doubtful)
     }
 
-    /// Returns the columns of a table after `columns` have become rows.
+    /// Returns the columns of the table that a declaration creates by turning some of `columns` into rows.
     fn unpivoted(&mut self, declaration: &Declaration, columns: &Columns) -> Option<Columns> {
         let text = |key| declaration.text(key).unwrap_or_default();
         let values = declaration.texts("columns");
@@ -330,7 +334,8 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Reports an error if the table has no such column. A table with an error has been reported.
+    /// Reports an error if the table has no such column. Returns true for a table with an error, which has been reported
+    /// already.
     fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
         let columns = table.and_then(|table| self.table(table));
         let (Some(columns), Some(table)) = (columns, table) else {
@@ -402,7 +407,7 @@ impl<'a> PipelineChecker<'a> {
         };
         let name = &column.name;
         let message = format!(
-            "`{name}` contains entries of an array, which only an output `npy` can contain"
+            "`{name}` contains entries of an array, which only an `npy` output can contain"
         );
         let help =
             "keep `_row` instead, and join with the array's table where the output is written";
@@ -495,8 +500,8 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Returns whether an undeclared column of one of these tables is not an error, because its rows come from a file that
-    /// may have it.
+    /// Returns whether a query over these tables may name an undeclared column, because the rows of one of the tables
+    /// come from a file that may contain it.
     fn may_have_more(&self, tables: &BTreeSet<String>) -> bool {
         self.allows_undeclared && self.reads_file(tables)
     }
@@ -526,7 +531,7 @@ impl<'a> PipelineChecker<'a> {
 /// Code, message and help of an error.
 type Fault = (&'static str, String, &'static str);
 
-/// Returns the error for columns that a key of this type does not take.
+/// Returns the error if a key of this type does not accept a query with these columns.
 fn fault_of(key_type: &KeyType, columns: &Columns) -> Option<Fault> {
     let is_text =
         |column: &RelationColumn| column.data_type.is_string() || column.data_type == ENTRIES;
@@ -590,7 +595,7 @@ impl DeclaredTable {
     fn new(columns: &Columns) -> DeclaredTable {
         let columns = columns.iter().map(|column| RelationColumn {
             data_type: match &column.data_type {
-                // Errors of queries about the column then do not mention its type.
+                // As text, the column passes the type checks, and `plan_query` reports queries that compute with it.
                 &ENTRIES => DataType::Utf8,
                 other => other.clone(),
             },

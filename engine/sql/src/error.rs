@@ -56,8 +56,8 @@ pub enum QueryError {
     },
 }
 
-/// A lack of memory. [`DataFusionError::ResourcesExhausted`] has this form above the operator that lacks memory, because a
-/// join above it would read its input again, as if its own memory did not suffice.
+/// A lack of memory in an operator below. A guard converts [`DataFusionError::ResourcesExhausted`] to this error, because
+/// otherwise a join above would treat it as a lack of its own memory, and read its input again.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct MemoryError(pub String);
@@ -223,7 +223,7 @@ impl QueryError {
         }
     }
 
-    /// Converts an error of a running query. `pool` shows how much memory it would have needed.
+    /// Converts an error of a running query. `pool` shows how much memory the query would have needed.
     pub(crate) fn run(error: DataFusionError, pool: Option<&QueryPool>) -> QueryError {
         let (failure, message) = classify(&error, pool);
         let help = help_for(&error);
@@ -251,8 +251,8 @@ pub(crate) fn place(at: Position) -> Option<(u64, u64)> {
     (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
-/// Returns an error and its causes, outermost first. Operators that wait for the same result share its error in an
-/// `Arc`.
+/// Returns an error and its causes, outermost first. If several operators wait for the same result and it fails, they
+/// share the error in an `Arc`.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
         Some(shared) => shared.as_ref(),
@@ -260,7 +260,8 @@ fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static
     })
 }
 
-/// Returns whether an error concerns a value that could not be computed, and not a table, the machine or the run.
+/// Returns whether an error concerns a value that could not be computed, and not an unreadable table, the system or a
+/// cancellation.
 pub(crate) fn is_of_value(error: &DataFusionError) -> bool {
     let (failure, _) = classify(error, None);
     matches!(failure, Failure::Input | Failure::Pipeline)
@@ -393,8 +394,8 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     }
 }
 
-/// Returns the reason in an error of the crate `regex`. It shows the pattern, a mark below the error, and the reason in the
-/// last line.
+/// Returns the reason in an error message of the crate `regex`. Such a message shows the pattern, a mark below the wrong
+/// place, and the reason in the last line.
 pub(crate) fn regex_fault(message: &str) -> &str {
     let mut lines = message.lines().rev();
     let why = lines.find_map(|line| line.trim().strip_prefix("error: "));

@@ -26,7 +26,7 @@
 //! functions/   one file per function or group of functions
 //! limits/      memory limit, temporary files and cancellation
 //! session, run operators -> stream of batches
-//! number       the only number of a result, over tables in memory
+//! number       runs a query over tables in memory whose result is one number
 //! ```
 //!
 //! # Examples

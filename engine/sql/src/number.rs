@@ -1,4 +1,5 @@
-//! Runs a query over tables in memory whose result is one number, for example the metric that an author defines.
+//! Runs a query whose result is one number, for example the metric that an author defines. The query's tables are in
+//! memory.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -76,7 +77,7 @@ impl Relation for ArrayTable {
     }
 }
 
-/// The reason why a query has no number as its result.
+/// The reason why the result of a query is not a number.
 #[derive(Debug, Error)]
 pub enum NumberError {
     /// The query is invalid, or fails.
@@ -129,7 +130,8 @@ fn place(error: &QueryError) -> String {
 const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataType::Utf8];
 
 /// Checks a query whose result is one number, before the columns of its tables are known. A name that is not a column of
-/// a subquery is taken as a column of one of the tables. It must be among the `known` names, if all are known.
+/// a subquery is treated as a column of one of the tables. If the caller knows all columns of the tables, the name must
+/// be one of `known`.
 ///
 /// # Errors
 /// If the query is invalid, whatever the types of the columns are.
@@ -146,7 +148,8 @@ pub fn check_number(
     }
 }
 
-/// Plans a query over tables that have the columns that the query needs, all of one type.
+/// Plans a query over tables to which each column that the query needs is added when the binder misses it. All these
+/// columns have the type `kind`.
 fn plan_with_unknown(
     query: &Query,
     tables: &[&str],
@@ -168,7 +171,8 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // A name without a table belongs to one of the tables, and is ambiguous if several have it.
+        // The column is added to one table only, because a name without a table is ambiguous if several tables have the
+        // column. If the column is still missing, the next table gets it.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };
@@ -198,8 +202,8 @@ fn check_type(data_type: &DataType) -> Result<(), NumberError> {
     }
 }
 
-/// Runs a query, and returns the only number of its only row. Runs in its own thread, so that the caller may be in a
-/// runtime. Nothing is written to files: a query that needs more memory than its limits allow fails.
+/// Runs a query, and returns the only number of its only row. Runs in its own thread, so that the caller may be inside a
+/// `tokio` runtime. Nothing is written to files: a query that needs more memory than its limits allow fails.
 ///
 /// # Errors
 /// If the query fails, or if its result is not one finite number.

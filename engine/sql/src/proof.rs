@@ -1,8 +1,8 @@
-//! Proves that the rows of a plan arrive in a determined order, by the plan that is executed.
+//! Proves that the rows of the plan that is executed arrive in a determined order.
 //!
-//! The proof knows nothing of how the plan was built. It walks the operators from the sources upward and derives which
-//! columns are different for different rows, and whether the rows arrive in an order that does not depend on memory,
-//! batches or timing. An operator that is not listed here is an error, so a new operator cannot reorder rows unnoticed.
+//! The proof knows nothing of how the plan was built. It walks the operators from the sources upward and derives in which
+//! columns different rows differ, and whether the rows arrive in an order that does not depend on memory, batches or
+//! timing. An operator that is not listed here is an error, so a new operator cannot reorder rows unnoticed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,15 +33,16 @@ use crate::physical::{
 struct Facts {
     /// Whether the rows arrive in a determined order.
     is_ordered: bool,
-    /// Sets of columns, each of which is different for different rows. If a set has no columns, there is at most one row.
+    /// Sets of columns. Any two rows differ in at least one column of each set. If a set has no columns, there is at most
+    /// one row.
     unique: Vec<BTreeSet<usize>>,
 }
 
-/// Maximum number of sets of columns to consider.
+/// Maximum number of sets in [`Facts::unique`].
 const MAX_SETS: usize = 16;
 
 impl Facts {
-    /// Returns whether different rows have different values in some of the columns.
+    /// Returns whether any two rows differ in at least one of the columns.
     fn differ_in(&self, columns: &BTreeSet<usize>) -> bool {
         self.unique.iter().any(|unique| unique.is_subset(columns))
     }
@@ -52,8 +53,8 @@ impl Facts {
     }
 }
 
-/// Verifies that the rows of a plan arrive in a determined order, or that nothing in the plan depends on an order that is
-/// not determined.
+/// Verifies that nothing in the plan depends on an order that is not determined and, if `in_order` is true, that the rows
+/// of the result arrive in a determined order.
 ///
 /// # Errors
 /// If this is not certain, which is an error of this crate.
@@ -70,7 +71,7 @@ fn unproven<T>(plan: &dyn ExecutionPlan, why: &str) -> Result<T> {
     Err(DataFusionError::Internal(message))
 }
 
-/// Returns the properties of the rows of an operator. The order of a single row is determined.
+/// Returns the properties of the rows of an operator. If there is at most one row, its order is determined.
 fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     let facts = operator_facts(plan)?;
     Ok(Facts {
@@ -184,7 +185,7 @@ fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     join_facts(plan, &inputs)
 }
 
-/// Returns the facts of an operator that states that it keeps the order of its first input.
+/// Returns the facts of an operator that keeps the order of its first input. The operator itself must state that it does.
 fn kept(plan: &dyn ExecutionPlan, first: Facts) -> Result<Facts> {
     match plan.maintains_input_order().first() {
         Some(true) => Ok(first),
@@ -196,7 +197,7 @@ fn column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     Some(expr.downcast_ref::<Column>()?.index())
 }
 
-/// Returns the column whose values a join compares, in the form of [`ordered_bits`] if they are doubles.
+/// Returns the column that a key of a join reads. A key of doubles may be a call of [`ordered_bits`] with the column.
 fn compared_column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     match expr.downcast_ref::<ScalarFunctionExpr>() {
         Some(call) if call.fun() == ordered_bits().as_ref() => column(call.args().first()?),
@@ -213,7 +214,7 @@ fn aggregate_facts(
         let keys = call.order_bys().iter().map(|key| column(&key.expr));
         let keys: BTreeSet<usize> = keys.flatten().collect();
         let args = call.expressions();
-        // The values of rows that are equal in the keys are equal, or no rows are equal in them.
+        // The order is determined if rows with equal keys have equal arguments, or if no two rows have equal keys.
         let of_keys = args
             .iter()
             .all(|arg| column(arg).is_some_and(|index| keys.contains(&index)) || is_literal(arg));
@@ -248,7 +249,7 @@ fn depends_on_order(window: &dyn WindowExpr) -> bool {
             .downcast_ref::<SlidingAggregateWindowExpr>()
             .map(SlidingAggregateWindowExpr::get_aggregate_expr),
     };
-    // Functions that are not aggregates process rows one by one.
+    // Functions that are not aggregates process rows one by one, so the order of rows with equal keys matters.
     counts_rows || aggregate.is_none_or(|call| is_order_sensitive(call.fun().name()))
 }
 
@@ -257,7 +258,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
         return unproven(plan, "the operator is not known");
     };
     let (join_type, keeps) = if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-        // It keeps the order of its second input only if that states one.
+        // A hash join keeps the order of its second input only if this input states an order.
         let is_stated = join.right().output_ordering().is_some();
         let keeps = plan.maintains_input_order();
         (
@@ -277,8 +278,8 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
         .children()
         .first()
         .map_or(0, |input| input.schema().fields().len());
-    // A hash join returns the rows of its second input in their order. If several rows of the first input match one of
-    // them, their order is not known.
+    // A hash join returns the rows of its second input in their order. If several rows of the first input match one row
+    // of the second, the order of these matches is not known.
     let keeps_probe = keeps.get(1) == Some(&true);
     Ok(match join_type {
         JoinType::RightSemi | JoinType::RightAnti => Facts {
@@ -314,7 +315,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
     })
 }
 
-/// Returns the columns that are different for different pairs of rows.
+/// Returns sets of columns in which different pairs of rows differ.
 fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     let pairs = left.iter().flat_map(|left| {
         right
@@ -324,9 +325,9 @@ fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<us
     pairs.take(MAX_SETS).collect()
 }
 
-/// Returns the columns that are different for different rows of a full join. A row of one input without a match can only
-/// be equal to one of the other input if all its columns are missing, so a column that is never missing in an input makes
-/// the difference.
+/// Returns sets of columns in which different rows of a full join differ. An unmatched row of one input has missing
+/// values in all columns of the other input. It can equal an unmatched row of the other input only if its own columns are
+/// missing, too. Therefore each returned set contains a column that is never missing in its input.
 fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
     let inputs = plan.children().into_iter();
     let fields =
@@ -352,7 +353,7 @@ fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTre
     sets
 }
 
-/// Returns the columns of both inputs that a join compares. `None` if it compares something else.
+/// Returns the columns of both inputs that a join compares. `None` if the join compares anything other than columns.
 fn keys(plan: &dyn ExecutionPlan) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
     let on = match plan.downcast_ref::<HashJoinExec>() {
         Some(join) => join.on(),

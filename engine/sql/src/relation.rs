@@ -59,7 +59,8 @@ pub trait Relation: Debug + Send + Sync {
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send>;
 
-    /// Returns the same values in the fastest order, for queries whose result does not depend on the row order.
+    /// Returns the same rows as [`Relation::scan`], but in the fastest order, for queries whose result does not depend on
+    /// the row order.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,

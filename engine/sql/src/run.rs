@@ -62,7 +62,7 @@ pub struct QueryRows {
     is_fresh: bool,
 }
 
-/// A query and what it needs to run.
+/// A query with its tables, options and limits, ready to run.
 struct PreparedQuery {
     session: Session,
     bound: BoundQuery,
@@ -82,9 +82,9 @@ struct QueryExecution {
 /// The form in which a caller needs the rows of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
-    /// In order. A cell that is copied unchanged is replaced by its origin, the number of its stored row.
+    /// In the query's order. A cell that is copied unchanged is replaced by its origin, the number of its stored row.
     Cells,
-    /// In order, as values.
+    /// In the query's order, as values.
     Values,
     /// As values, in any order.
     Unordered,
@@ -198,7 +198,7 @@ pub(crate) fn plan_only(
     Ok(())
 }
 
-/// Returns the columns that a query only passes on, and of which the cells can be copied.
+/// Returns the columns that a query only passes on, and whose cells a writer can copy.
 fn opaque_columns(bound: &BoundQuery, tables: &Tables) -> BTreeSet<ColumnId> {
     let used = bound.used_columns();
     let outputs = bound.columns.iter().map(|column| column.id);
@@ -229,7 +229,7 @@ impl PreparedQuery {
         options
     }
 
-    /// Returns the operators, whose order is proven.
+    /// Returns the operators of the query, after proving the order of their rows.
     fn plan(
         &self,
         sides: Sides,
@@ -286,7 +286,8 @@ impl PreparedQuery {
                 continue;
             };
             let located = QueryError::run(failure, Some(&traced.pool));
-            // Without memory for the positions of rows, the row cannot be found.
+            // If the traced run fails for another reason, for example a lack of memory for the positions of rows, the row
+            // is unknown.
             return match located.failure() == error.failure() {
                 true => located,
                 false => error,
@@ -315,7 +316,7 @@ fn batch_rows(plan: &Relational, limits: &QueryLimits) -> usize {
 }
 
 impl QueryRows {
-    /// Returns the columns of the result, in order.
+    /// Returns the columns of the result, in the order of the select list.
     pub fn columns(&self) -> &[ResultColumn] {
         &self.columns
     }

@@ -1,4 +1,4 @@
-//! Runs queries: the directory for temporary files, and the size of batches.
+//! The settings with which queries run, for example the directory for temporary files and the size of batches.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Session {
     temp: Option<Arc<Path>>,
     /// Maximum number of rows in a batch.
     pub(crate) batch_rows: usize,
-    /// How joins of new queries keep their sides.
+    /// How the joins of new queries treat their sides.
     pub(crate) sides: Sides,
 }
 

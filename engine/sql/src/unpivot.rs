@@ -1,8 +1,9 @@
 //! Turns columns into rows, like pandas' `melt`.
 //!
-//! The result has all rows with the first of the columns, then all rows with the second, and so on. A text is read row by
-//! row, so one pass for each column would take time quadratic in the number of columns. Instead, a pass keeps the values
-//! of as many columns in memory as fit. If not even one column fits, its rows are returned while they are read.
+//! The result consists of all rows of the table with the value of the first of these columns, then all rows with the
+//! value of the second, and so on. A text file can only be read row by row, so one pass for each column would read the
+//! entire file each time, and take time quadratic in the number of columns. Instead, a pass keeps the values of as many
+//! columns in memory as fit. If not even one column fits, its rows are returned while they are read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::QueryError;
 use crate::bind::united;
 use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError};
 
-/// Rows that are read when the previous ones have been used.
+/// Batches that are read lazily: each one when it is needed.
 type Batches<T> = Box<dyn Iterator<Item = Result<T, ScanError>> + Send>;
 
 /// A table whose columns become rows.
@@ -93,7 +94,7 @@ impl Unpivot {
         &self.columns
     }
 
-    /// Returns the rows of the result for the table's rows. A pass over the table keeps at most about `max_bytes` in
+    /// Reads `table`, and returns the rows of the result. A pass over the table keeps at most about `max_bytes` in
     /// memory, and reads `batch` rows at a time.
     pub fn rows(
         self,
@@ -126,7 +127,8 @@ impl Unpivot {
         passes.flatten()
     }
 
-    /// Returns the rows for one column: the value `index`, which is the column `at` of the batch.
+    /// Returns the rows of the result for one of the columns that become rows: the element `index` of `self.values`,
+    /// which is the column `at` of the batch.
     fn batch(
         &self,
         batch: &RelationBatch,
@@ -154,8 +156,9 @@ struct Pass {
 }
 
 impl Pass {
-    /// Reads rows with `others` columns that are kept and `width` values. Halves the number of values whenever the rows
-    /// exceed the memory. With several values, all rows are read. With a single one, the rest is read later.
+    /// Reads rows that consist of `others` columns that are kept and `width` columns that become rows. Halves `width`
+    /// whenever the rows exceed `max_bytes`. As long as `width` is above 1, the pass reads all rows. If it becomes 1, the
+    /// remaining rows are read later.
     fn read(
         mut rest: Batches<RelationBatch>,
         others: usize,
@@ -182,7 +185,7 @@ impl Pass {
         Ok(Pass { kept, rest })
     }
 
-    /// Returns the rows for `width` values from `first`.
+    /// Returns the rows of the result for `width` of the columns that become rows, from the index `first`.
     fn rows(self, unpivot: Arc<Unpivot>, first: usize, width: usize) -> Batches<RecordBatch> {
         let others = unpivot.others.len();
         if width == 1 {

@@ -1,7 +1,7 @@
 //! The bits of mathematical functions are the same on all processors and systems (`recorded/bits.txt`).
 //!
 //! Each line has a function and a digest of its results for 1,000 arguments. A different digest on another computer, or
-//! after an update of the library, changes results of pipelines. `UPDATE=1` records the digests.
+//! after an update of the crate `libm`, changes results of pipelines. `UPDATE=1` records the digests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

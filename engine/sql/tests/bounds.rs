@@ -26,7 +26,7 @@ const MARGIN: u64 = 150 * MB;
 /// Number of calls of each function.
 const CALLS: usize = 12;
 
-/// Expressions for an argument with a name of the list.
+/// Returns expressions for an argument with this name in `list.txt`.
 fn pool(argument: &str) -> &'static [&'static str] {
     match argument {
         "text" | "a" => &["long", "s", "repeat(s, 100)", "''"],
@@ -116,7 +116,7 @@ async fn no_call_takes_more_memory_than_the_query() {
         let ["scalar", name, call, ..] = fields.as_slice() else {
             continue;
         };
-        // Its time is the product of the lengths, and its result is a number.
+        // The time of `levenshtein` is proportional to the product of the lengths, and its result is only a number.
         if name.starts_with("levenshtein") {
             continue;
         }

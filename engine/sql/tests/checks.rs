@@ -1,4 +1,4 @@
-//! Errors in a pipeline's queries that are output_errors when the pipeline is loaded, before any file exists.
+//! Errors in a pipeline's queries that are reported when the pipeline is loaded, before any file exists.
 
 use prep_sql::Session;
 
@@ -66,7 +66,7 @@ fn array_entries_are_rejected_in_other_outputs_and_in_expressions() {
     ] {
         assert_error(
             output,
-            "wrong-columns: `record` contains entries of an array, which only an output `npy` can contain",
+            "wrong-columns: `record` contains entries of an array, which only an `npy` output can contain",
         );
     }
     for output in [

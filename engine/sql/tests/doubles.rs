@@ -110,7 +110,7 @@ async fn statistics_of_few_rows_and_of_non_finite_values_are_defined() {
         for (tables, expected) in tables.iter().zip(expected) {
             let text = format!("SELECT {call} AS v FROM t");
             let found = cells(&text, tables, 64 * MB).await;
-            // The values are compared as texts, because NaN is not equal to NaN, and 0.0 is equal to -0.0.
+            // The values are compared as strings, because NaN is not equal to NaN, and 0.0 is equal to -0.0.
             assert_eq!(format!("{found:?}"), format!("{:?}", [expected]), "{text}");
         }
     }

@@ -17,8 +17,9 @@ fn tables() -> Tables {
     BTreeMap::from([("t".to_owned(), table(vec![("id", ids), ("name", names)]))])
 }
 
-/// A query that keeps all its rows in memory names an amount of memory with which it succeeds, whatever its limit is. Groups
-/// are not among the cases: they use temporary files first, and only the merge of these files shows what it needs.
+/// If a query that keeps all its rows in memory fails, its error names an amount of memory with which it succeeds,
+/// whatever its limit was. Groups are not among the cases: they use temporary files first, and only the merge of these
+/// files shows how much memory is needed.
 #[tokio::test]
 async fn the_named_memory_suffices_at_once() {
     let tables = tables();

@@ -49,7 +49,8 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Returns a number of the tables or of a result: JSON has no text for numbers that are not finite.
+/// Converts a cell of `tables.json` or of a result to a number. Numbers that are not finite are strings, because JSON has
+/// no literals for them.
 fn number(value: &JsonValue) -> Option<f64> {
     match value {
         JsonValue::Int(value) => Some(*value as f64),

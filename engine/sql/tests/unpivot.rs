@@ -1,4 +1,4 @@
-//! Columns as rows: compared with the query that defines the result.
+//! Compares unpivoted tables (columns as rows) with the result of the query that defines them.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl Random {
     }
 }
 
-/// Returns rows as texts, with the types of their columns.
+/// Returns rows as strings, with the types of their columns.
 fn shown(batches: &[RecordBatch]) -> Vec<String> {
     let mut rows = Vec::new();
     for batch in batches {
@@ -67,7 +67,7 @@ fn shown(batches: &[RecordBatch]) -> Vec<String> {
     rows
 }
 
-/// Returns the result by its definition, a query.
+/// Returns the result of the query that defines the unpivoted table.
 async fn defined(tables: &Tables, values: &[String]) -> Vec<RecordBatch> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let all: Vec<String> = values.iter().map(|name| quoted(name)).collect();

@@ -15,7 +15,7 @@ use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
 use crate::words::declaration::{Declaration, Setting, Settings};
 use crate::words::{self, KeyType, KindSpec, Section, SectionKey};
 
-/// Returns the number of a percentage such as `20%`.
+/// Returns the number before the percent sign, for a percentage such as `20%`.
 fn percentage(node: &YamlNode) -> Option<f64> {
     let Kind::Scalar(scalar) = &node.kind else {
         return None;
@@ -128,7 +128,7 @@ impl ParseState {
         };
         let findings = check(declaration);
         let sound = findings.is_empty();
-        // If the declaration is incomplete, that has already been reported.
+        // Findings are reported even if the declaration is incomplete because of another error.
         if complete || !sound {
             self.diagnostics.extend(findings);
         }

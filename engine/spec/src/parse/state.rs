@@ -32,7 +32,7 @@ pub struct ParseState {
     pub lists: DeclaredLists,
     pub sources: DeclaredSources,
     pub reads: TableReads,
-    /// Default values by the first key of a kind.
+    /// The default values of each kind, by the first key of the kind.
     pub defaults: BTreeMap<&'static str, KindDefaults>,
     /// Tables with errors. Errors that are consequences of these errors are not reported.
     pub unread: BTreeSet<String>,
@@ -117,7 +117,8 @@ impl ParseState {
         candidates: impl Iterator<Item = &'a str>,
     ) -> Option<&'a str> {
         let left = self.comparisons_left.get();
-        // One more than the budget shows that it is used up. From then on, no names are collected.
+        // Takes at most one candidate more than may be compared, which suffices to notice that there are too many. The
+        // budget is then used up, and later calls return `None`.
         let candidates: Vec<&str> = candidates.take(left + 1).collect();
         let is_affordable = candidates.len() <= left;
         self.comparisons_left

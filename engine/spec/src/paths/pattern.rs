@@ -21,7 +21,7 @@ pub struct FilePattern {
     pub names: Vec<String>,
     /// The globs before, between and after the names. There is one more glob than there are names.
     pieces: Vec<String>,
-    /// Length of the source's name and of the leading directories without wildcards.
+    /// Length in bytes of the source's name with its colon, and of the leading directories without wildcards.
     fixed: usize,
 }
 
@@ -36,8 +36,8 @@ pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
         .build()
 }
 
-/// Maximum length of a pattern in bytes, and maximum depth of braces in it. The library for globs compiles longer and
-/// deeper patterns to regular expressions that exceed the limits of the library for those, and panics.
+/// Maximum length of a pattern in bytes, and maximum depth of braces in it. The crate `globset` compiles longer and
+/// deeper patterns to regular expressions that exceed the limits of the crate `regex`, and then panics.
 const MAX_BYTES: usize = 4096;
 const MAX_BRACES: usize = 16;
 
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// The library for globs panics if its regular expression is too large.
+    /// The crate `globset` panics if the regular expression for a pattern is too large.
     #[test]
     fn every_pattern_within_the_limits_compiles() {
         let nested = |levels: usize| format!("{}a{}", "{a,".repeat(levels), "}".repeat(levels));

@@ -34,7 +34,7 @@ impl Fault {
         Fault::new("unsupported-sql", at, format!("`{what}` is not supported")).help(help)
     }
 
-    /// Adds a help, unless it is empty.
+    /// Adds the help, unless it is empty.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into()).filter(|help| !help.is_empty());
         self

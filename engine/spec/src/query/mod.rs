@@ -151,7 +151,8 @@ pub(crate) fn offset(text: &str, at: Position) -> usize {
     text.trim_end().len()
 }
 
-/// Parses a query and expands its macros.
+/// Parses a query and expands its macros. For [`QueryUse::Files`], also adds the column `path` if the query selects only
+/// `file`.
 pub(crate) fn read(
     text: &str,
     lists: &BTreeMap<String, Vec<String>>,

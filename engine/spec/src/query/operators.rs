@@ -58,7 +58,8 @@ const OPERATORS: [(Operator, u8, &str); 32] = [
 ];
 
 impl Operator {
-    /// Returns the operator with a symbol, which is in upper case and between or after the operands.
+    /// Returns the operator that is written with a symbol between or after its operands. The symbol must be in upper
+    /// case.
     pub(super) fn from_symbol(symbol: &str) -> Option<Operator> {
         let mut all = OPERATORS.iter();
         let found = all.find(|(op, _, own)| *own == symbol && *op != Operator::Not);
@@ -86,7 +87,7 @@ impl Operator {
 }
 
 impl Expr {
-    /// Returns how strongly the operator binds that is written outermost.
+    /// Returns the binding power of the outermost operator.
     pub(super) fn power(&self) -> u8 {
         match &self.kind {
             ExprKind::Integer(..0) => power::SIGN,

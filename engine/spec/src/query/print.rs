@@ -67,7 +67,7 @@ impl Display for Body {
     }
 }
 
-/// Returns the name of a variant as SQL writes it: in upper case.
+/// Returns the name of a variant of an enum in upper case, as SQL writes it.
 fn upper(variant: &impl fmt::Debug) -> String {
     format!("{variant:?}").to_uppercase()
 }
@@ -358,7 +358,8 @@ impl Display for FrameBound {
     }
 }
 
-/// A text, elements with commas between them, and a text. Empty if there are no elements.
+/// A list with a text before it, commas between its elements, and a text after it. Prints nothing if there are no
+/// elements.
 struct List<'e, T>(&'static str, &'e [T], &'static str);
 
 impl<T: Display> Display for List<'_, T> {

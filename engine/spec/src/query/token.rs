@@ -32,11 +32,11 @@ pub(super) struct Token {
     pub end: Position,
 }
 
-/// The tokens of a query. The last one is its end.
+/// The tokens of a query. The last token marks the end of the query.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     pub all: Vec<Token>,
-    /// Starts and ends of the comments that extend to the end of their line.
+    /// Starts and ends of the line comments (`--`).
     pub comments: Vec<(Position, Position)>,
 }
 
@@ -127,7 +127,7 @@ impl<'t> Cursor<'t> {
         is_next
     }
 
-    /// Returns the longest text of such characters.
+    /// Skips all next characters for which `is_part` returns true, and returns them.
     fn take(&mut self, is_part: impl Fn(char) -> bool) -> &'t str {
         let before = self.rest;
         while self.peek().is_some_and(&is_part) {

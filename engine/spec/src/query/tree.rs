@@ -6,7 +6,8 @@
 //!
 //! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
 //!
-//! - [`Body::Query`] is a query with clauses of its own, and so is a query whose body is a [`Body::Query`].
+//! - The query in a [`Body::Query`] has clauses of its own, and so has a query whose body is a [`Body::Query`]. Otherwise
+//!   its parentheses would be redundant.
 //! - A branch of a UNION is not a UNION of the same kind.
 //! - A minus sign before a number is part of the number, but -0.0 is [`Operator::Negate`] of 0.0.
 //! - The name of a function is not an alias.
@@ -99,7 +100,7 @@ pub enum Body {
         op: SetOperator,
         /// Two branches or more.
         branches: Vec<Body>,
-        /// Where the second branch begins.
+        /// Where the right operand of the last operator begins.
         #[serde(skip)]
         at: Position,
     },
@@ -301,7 +302,7 @@ pub enum ExprKind {
     Integer(i64),
     /// A finite double, not -0.0.
     Double(f64),
-    /// A text.
+    /// A string literal.
     Text(String),
     /// `a + b`, `NOT a`, `a IS NULL`, `a IN (b, c)`, ...
     Operation {
@@ -344,7 +345,7 @@ pub enum SubqueryKind {
     Value,
     /// `EXISTS (SELECT ...)`
     Exists,
-    /// `a IN (SELECT ...)`: whether the query, which has one column, has the value.
+    /// `a IN (SELECT ...)`: whether the only column of the query contains the value.
     In(Box<Expr>),
 }
 
@@ -418,8 +419,8 @@ pub enum CastType {
 /// A call of a function.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Call {
-    /// The name in lower case, under which [`reference`](crate) lists the function. Another name of the function is
-    /// replaced by this one.
+    /// The name of the function in lower case, as the reference lists it. The parser replaces aliases of a function by
+    /// this name.
     pub name: Name,
     /// The arguments. Empty for `count(*)`.
     pub args: Vec<Expr>,

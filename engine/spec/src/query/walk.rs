@@ -1,4 +1,4 @@
-//! Visits the nodes of a tree, and questions about trees that need only a visit.
+//! Visits the nodes of a tree, and answers questions about trees for which such a visit is sufficient.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -275,8 +275,8 @@ impl QueryTree {
         reads
     }
 
-    /// Returns the SELECT if it computes each row of a single table independently, without other rows. The expressions of the
-    /// SELECT are not considered.
+    /// Returns the SELECT if its clauses process each row of a single table independently of other rows. Does not check
+    /// the expressions of the SELECT.
     fn row_by_row(&self) -> Option<&Select> {
         let Body::Select(select) = &self.body else {
             return None;

@@ -232,7 +232,8 @@ impl Diagnostics {
         self.list.len() + self.more
     }
 
-    /// Returns the number of diagnostics that are not kept, in words, if there are any.
+    /// Returns a phrase with the number of diagnostics that are not kept, for example `3 more errors`. `None` if all are
+    /// kept.
     pub fn rest(&self) -> Option<String> {
         let noun = self.list.first()?.severity.name();
         let end = if self.more == 1 { "" } else { "s" };

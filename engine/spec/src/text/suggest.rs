@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use strsim::osa_distance;
 
-/// Foreign words without differences in spelling, each with our words.
+/// Foreign words in the form of [`plain`], each with the words of the pipeline language that replace it.
 static SYNONYMS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
     let entries = entries(include_str!("synonyms.txt"));
     let entries = entries.map(|(theirs, ours)| (plain(theirs), ours.split(", ").collect()));
@@ -48,14 +48,14 @@ pub fn construct(function: &str) -> Option<String> {
     })
 }
 
-/// Maximum length of a word in bytes. The time to compare two words is the product of their lengths, and nobody mistypes
-/// a longer name.
+/// Maximum length of a word in bytes. The time to compare two words is proportional to the product of their lengths, and
+/// longer words are not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
-/// Returns the candidate that is a synonym of `word` in pandas or scikit-learn. Otherwise returns the candidate with
-/// the fewest edits from `word`, if it may be a typing error. The number of edits must be at most a third of the longer
-/// word's characters, and less than the number of characters of the shorter word. The first of equally similar
-/// candidates is returned. Words of more than 200 bytes are similar to none.
+/// Returns the candidate that is a synonym of `word` in pandas or scikit-learn. Otherwise returns the candidate with the
+/// fewest edits from `word`, if it may be a typing error. The number of edits must be at most a third of the longer
+/// word's characters, and less than the number of characters of the shorter word. The first of equally similar candidates
+/// is returned. A word of more than 200 bytes is similar to no other word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;
@@ -71,7 +71,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         let other = candidate.chars().count();
         let (shorter, longer) = (length.min(other), length.max(other));
         let limit = longer.div_ceil(3);
-        // A difference in length takes at least as many edits.
+        // Words need at least as many edits as their lengths differ.
         if longer - shorter > limit {
             continue;
         }

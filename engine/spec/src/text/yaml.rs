@@ -94,7 +94,8 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     while let Some(event) = parser.next_event() {
         let (event, range) = event.map_err(|error| {
             let at = offsets.byte(error.marker().index());
-            // An incomplete text ends with its last line, not with the empty line that follows it.
+            // An error at the end of an incomplete text is reported at the end of the last line with content, not on the
+            // empty line after it.
             let at = match text.get(at..) {
                 Some(rest) if rest.trim().is_empty() => text.trim_end().len(),
                 _ => at,
@@ -166,7 +167,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     }))
 }
 
-/// Words in the messages of the YAML parser, in lower case, each with an action.
+/// Words in the messages of the YAML parser, in lower case, each with the help for such messages.
 const YAML_HELP: [(&str, &str); 7] = [
     (
         "mapping values",

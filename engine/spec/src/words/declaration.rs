@@ -206,7 +206,8 @@ impl Declaration {
         }
     }
 
-    /// Returns whether the table is drawn from a generator, so that a different table can continue its draws.
+    /// Returns whether the table is drawn from a random generator, so that another table can continue with the state of
+    /// that generator.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
         keys.any(|key| matches!(key.value, KeyType::Drawn))

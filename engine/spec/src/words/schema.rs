@@ -86,8 +86,7 @@ pub fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a SectionKey>) -> Json
     })
 }
 
-/// Returns the schema of a key's value, with its description. Optional keys allow null, which means that the key is
-/// absent.
+/// Returns the schema of a key's value, with the key's description.
 fn key_schema(key: &SectionKey) -> Json {
     let mut schema = value(&key.value);
     if let Some(members) = schema.as_object_mut() {

@@ -481,7 +481,8 @@ impl Generator {
             }
             9 => {
                 let mut operands = self.several(2, 4, |random| random.expr(depth));
-                // A list with one element that is a query is a query.
+                // A list whose only element is a subquery would be parsed as `IN (SELECT ...)`, so the last element is a
+                // literal.
                 operands.push(self.literal());
                 operation(Operator::In, operands)
             }

@@ -25,7 +25,7 @@ use crate::functions::{
 };
 use crate::relational::{ColumnId, Expr, needs_order_by};
 
-/// A key of ORDER BY, resolved.
+/// A resolved key of an ORDER BY.
 #[derive(Debug, Clone)]
 pub(super) struct OrderKey {
     pub expr: Expr,
@@ -33,7 +33,7 @@ pub(super) struct OrderKey {
     pub nulls_first: bool,
 }
 
-/// An aggregate of which an expression uses the result, as a column.
+/// An aggregate. An expression refers to its result as a column.
 #[derive(Debug)]
 pub(super) struct PendingAggregate {
     pub id: ColumnId,
@@ -45,7 +45,7 @@ pub(super) struct PendingAggregate {
     pub order_by: Vec<OrderKey>,
 }
 
-/// A window function of which an expression uses the result, as a column.
+/// A window function. An expression refers to its result as a column.
 #[derive(Debug)]
 pub(super) struct PendingWindow {
     pub id: ColumnId,
@@ -113,7 +113,8 @@ impl<'q> Exprs<'_, 'q, '_> {
         }
     }
 
-    /// Resolves functions that evaluate an argument only if it is needed, as CASE does.
+    /// Resolves `coalesce`, `nvl` and `nullif` to CASE, so that an argument is evaluated only if it is needed. Returns
+    /// `None` for other functions.
     fn conditional(
         &mut self,
         call: &'q Call,
@@ -185,7 +186,7 @@ impl<'q> Exprs<'_, 'q, '_> {
             let help = "compute it in a subquery, or write the condition in HAVING";
             return Err(rejected(at, message, Some(help)));
         }
-        // Aggregates see rows of the input, so their arguments contain no other aggregates.
+        // Aggregates are computed from the rows before they are grouped, so their arguments contain no other aggregates.
         let outside = (
             self.found.aggregates.take(),
             self.found.windows.take(),
@@ -219,7 +220,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         let pending = PendingAggregate {
             id,
             function,
-            // Equal doubles are one value.
+            // For DISTINCT, equal doubles are one value.
             args: match call.distinct {
                 true => args.into_iter().map(canonical).collect(),
                 false => args,
@@ -294,7 +295,8 @@ impl<'q> Exprs<'_, 'q, '_> {
         let Some(window) = &call.over else {
             return Err(refused(at, format!("{name}() needs OVER (...)")));
         };
-        // Window functions see all rows of the clause, so their parts contain no other window functions.
+        // All window functions of a SELECT are computed from the same rows, so their parts contain no other window
+        // functions.
         let Some(windows) = self.found.windows.take() else {
             let message = format!("{name}() OVER (...) cannot be used here");
             let help = "compute it in a subquery, or write the condition in QUALIFY";
@@ -310,7 +312,7 @@ impl<'q> Exprs<'_, 'q, '_> {
                 coerced(function.as_ref(), args, &sources, at)?
             }
             WindowFunctionDefinition::WindowUDF(function) => {
-                // `lag(a, 1, b)` returns `b` where there is no earlier row.
+                // `lag(a, 1, b)` returns `b` where there is no earlier row, so `a` and `b` must have a common type.
                 if let ([value, _, default], [of_value, _, of_default]) = (&*args, &*sources) {
                     unified(
                         vec![value.clone(), default.clone()],
@@ -337,7 +339,7 @@ impl<'q> Exprs<'_, 'q, '_> {
             filter,
             partition_by,
             order_by,
-            // Functions that are not aggregates process rows one by one.
+            // Functions that are not aggregates process rows one by one, so the order of rows with equal keys matters.
             depends_on_ties: counts_rows || !is_aggregate || is_order_sensitive(name),
             frame,
         };
@@ -378,7 +380,7 @@ fn is_same(a: &PendingAggregate, b: &PendingAggregate) -> bool {
         && b.order_by.is_empty()
 }
 
-/// Returns an error for a key without a column.
+/// Returns an error for a key that contains no column, because it has no effect.
 pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Result<(), QueryError> {
     if expr.is_constant() {
         let message = format!(
@@ -390,7 +392,7 @@ pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Resul
     Ok(())
 }
 
-/// Returns an error for a clause of a call that the kind of function does not support.
+/// Returns an error if a call has a clause that is not one of `supported`.
 fn reject_clauses(call: &Call, supported: &[&str]) -> Result<(), QueryError> {
     let name = call.name.text.as_str();
     let ignores = call.ignores_nulls && !takes_ignore_nulls(name);
@@ -440,7 +442,8 @@ fn field(arg: &Expr) -> FieldRef {
     Arc::new(Field::new("argument", arg.data_type.clone(), true))
 }
 
-/// Returns a call of a scalar function, with a result of 64-bit integers in place of other integers.
+/// Returns a call of a scalar function. The result is converted to the type in which queries compute, for example from
+/// other integers to 64-bit integers.
 pub(super) fn scalar_call(
     function: Arc<ScalarUDF>,
     args: Vec<Expr>,
@@ -450,14 +453,14 @@ pub(super) fn scalar_call(
     let name = function.name().to_owned();
     let mut args = args;
     if name == "trunc" && args.len() == 1 {
-        // With one argument, the function returns 0.0 for -0.0. With two, it keeps the sign.
+        // With one argument, `trunc` returns 0.0 for -0.0. With two arguments, it keeps the sign.
         args.push(Expr::literal(0_i64.into(), at));
     }
     let mut args = coerced(function.as_ref(), args, sources, at)?;
     if matches!(name.as_str(), "lpad" | "rpad")
         && let Some(length) = args.get_mut(1)
     {
-        // The function reserves memory for the sum of all lengths, and accepts no negative ones.
+        // The function reserves memory for the sum of all lengths, and does not accept negative lengths.
         *length = at_least_zero(length.clone());
     }
     if name.starts_with("regexp_")
@@ -495,7 +498,7 @@ fn at_least_zero(value: Expr) -> Expr {
     Expr::case(vec![(is_negative, zero())], Some(value), at)
 }
 
-/// Returns arguments with the types that a function takes.
+/// Casts arguments to the types that a function accepts, or returns an error.
 fn coerced<F: UDFCoercionExt>(
     function: &F,
     args: Vec<Expr>,
@@ -532,7 +535,7 @@ fn coerced<F: UDFCoercionExt>(
     Ok(coerced)
 }
 
-/// Returns an error for an argument of an aggregate or a window function that must be a constant and is none.
+/// Returns an error for an argument of an aggregate or a window function that must be a constant but is not.
 fn check_constants(name: &str, args: &[Expr], sources: &[&tree::Expr]) -> Result<(), QueryError> {
     let (index, kind) = match name {
         "ntile" => (0, "positive integer"),
@@ -570,7 +573,7 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
-/// Returns the error for arguments that a function does not take.
+/// Returns the error for arguments that a function does not accept.
 fn not_accepted(
     name: &str,
     args: &[Expr],
@@ -608,7 +611,7 @@ pub(super) fn element_type(list: &Expr, source: &tree::Expr) -> Result<DataType,
     }
 }
 
-/// Returns the frame of a window, with bounds of the type of its ORDER BY.
+/// Returns the frame of a window. The bounds of a RANGE frame have the type of the ORDER BY key.
 fn frame(
     window: &tree::Window,
     order_by: &[OrderKey],
@@ -638,7 +641,7 @@ fn frame(
             let message = "a frame of RANGE with a distance needs one ORDER BY column";
             return Err(refused(at, message));
         }
-        // Without an order, all rows are equal.
+        // Without an ORDER BY, all rows of a partition are equal, so the frame is the entire partition.
         (FrameUnits::Range, []) => return Ok(WindowFrame::new(None)),
         (FrameUnits::Range, [first, ..]) => (WindowFrameUnits::Range, first.expr.data_type.clone()),
     };
@@ -658,7 +661,7 @@ fn frame(
     Ok(WindowFrame::new_bounds(units, start, end))
 }
 
-/// Resolves an expression that must be a list, for FROM.
+/// Returns the argument of `unnest` in FROM, or an error if it is not a list.
 pub(super) fn list_class(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
     match TypeClass::of(&expr.data_type) {
         TypeClass::List | TypeClass::Missing => Ok(expr),

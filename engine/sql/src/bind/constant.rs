@@ -19,8 +19,8 @@ use crate::relational::{Expr, ExprKind};
 /// Returns the value of an expression whose parts are literals, as a literal. Other expressions do not change.
 ///
 /// # Errors
-/// If arithmetic or a cast of constants fails. A call of another function that fails is computed when the query runs, and
-/// only if its value is needed.
+/// If arithmetic or a cast of constants fails. If a call of any other function fails, it is evaluated again when the
+/// query runs, and only if its value is needed.
 pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
     let children = expr.children();
     let is_constant = children.iter().all(|child| child.as_literal().is_some());

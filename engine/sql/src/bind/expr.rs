@@ -26,7 +26,7 @@ pub(super) struct Exprs<'b, 'q, 't> {
     pub parts: &'b Parts<'q>,
     /// Names of the select list, for clauses that can use them.
     pub aliases: &'b [(&'q Name, &'q tree::Expr)],
-    /// The parts that become operators of their own.
+    /// The parts of the expressions that become operators of their own.
     pub found: Found,
 }
 
@@ -41,13 +41,13 @@ pub(super) struct Found {
     pub aggregates: Option<Vec<PendingAggregate>>,
     /// `None` where the clause accepts no window functions.
     pub windows: Option<Vec<PendingWindow>>,
-    /// Columns of elements, with the lists. `None` where the clause accepts no `unnest`.
+    /// For each `unnest`, the column with the elements, and the list. `None` where the clause accepts no `unnest`.
     pub unnested: Option<Vec<(ColumnId, Expr)>>,
 }
 
 impl<'b, 'q, 't> Exprs<'b, 'q, 't> {
-    /// Creates a resolver for a clause that knows no names of the select list, and accepts only expressions that need no
-    /// operator except for subqueries.
+    /// Creates a resolver for a clause that cannot use names of the select list, aggregates, window functions or
+    /// `unnest`.
     pub(super) fn new(
         binder: &'b mut Binder<'t>,
         scope: &'b Scope<'b>,
@@ -93,7 +93,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         folded(Expr { at, ..resolved }, source)
     }
 
-    /// Resolves an expression of a class.
+    /// Resolves an expression whose type must belong to a class.
     pub(super) fn class(
         &mut self,
         source: &'q tree::Expr,
@@ -112,7 +112,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         what: &str,
     ) -> Result<(Expr, Expr), QueryError> {
         let exprs = (self.expr(left)?, self.expr(right)?);
-        // Columns with one name are distinguished by their tables.
+        // If two columns have the same name, the message shows their tables, too.
         let shown = |expr: &tree::Expr| match text(left) == text(right) {
             true => expr.to_string(),
             false => text(expr),
@@ -132,7 +132,7 @@ impl<'q> Exprs<'_, 'q, '_> {
                 let help = "give each of them a name of its own, or write its position";
                 return Err(rejected(name.at, message, Some(help)));
             }
-            // An alias cannot refer to another one, so that it does not refer to itself.
+            // No alias can refer to another alias, because it could then also refer to itself.
             let aliases = std::mem::take(&mut self.aliases);
             let resolved = self.expr(expr);
             self.aliases = aliases;
@@ -337,7 +337,7 @@ impl<'q> Exprs<'_, 'q, '_> {
     }
 }
 
-/// Returns expressions with one type.
+/// Casts expressions to their common type, or returns an error if they have none.
 pub(super) fn unified(
     exprs: Vec<Expr>,
     sources: &[&tree::Expr],
@@ -365,7 +365,7 @@ pub(super) fn unified(
     Ok(exprs.into_iter().map(|expr| cast(expr, &to)).collect())
 }
 
-/// Returns an error if an operand is a number with decimals.
+/// Returns an error if an operand is not an integer.
 fn require_integers(symbol: &str, operands: [(&Expr, &tree::Expr); 2]) -> Result<(), QueryError> {
     for (operand, source) in operands {
         if operand.data_type != DataType::Int64 {
@@ -379,7 +379,8 @@ fn require_integers(symbol: &str, operands: [(&Expr, &tree::Expr); 2]) -> Result
     Ok(())
 }
 
-/// Returns the operator of plans, and the class of its operands. `None` if they are compared with each other.
+/// Returns the operator of plans, and the class of its operands. The class is `None` for a comparison, whose operands
+/// only need a common type.
 fn plan_operator(op: Operator) -> (Option<TypeClass>, PlanOperator) {
     match op {
         Operator::Or => (Some(TypeClass::Boolean), PlanOperator::Or),
@@ -395,7 +396,7 @@ fn plan_operator(op: Operator) -> (Option<TypeClass>, PlanOperator) {
         Operator::LessOrEqual => (None, PlanOperator::LtEq),
         Operator::Greater => (None, PlanOperator::Gt),
         Operator::GreaterOrEqual => (None, PlanOperator::GtEq),
-        // The other operators are resolved before.
+        // Only AND remains, because `operation` handles all other operators before.
         _ => (Some(TypeClass::Boolean), PlanOperator::And),
     }
 }

@@ -13,7 +13,7 @@ use crate::QueryError;
 use crate::relation::ROW;
 use crate::relational::{ColumnId, Expr, JoinKind, Relational, conjuncts};
 
-/// The rows of FROM, and the tables whose columns can be named.
+/// The rows of FROM, and the tables whose columns expressions can name.
 pub(super) type BoundFrom = (Relational, Vec<ScopeTable>);
 
 impl Binder<'_> {
@@ -30,7 +30,7 @@ impl Binder<'_> {
             let is_list = matches!(item.first, Source::Unnest { .. });
             bound = Some(match bound {
                 None => self.joins(right, item, parts, outer)?,
-                // The rows of a list contain the columns of the earlier items already.
+                // The plan of the list already contains the columns of the earlier items.
                 Some(left) if is_list => {
                     if item.joins.iter().any(|join| keeps_right(join.kind)) {
                         return Err(refused(
@@ -196,7 +196,7 @@ impl Binder<'_> {
     ) -> Result<BoundFrom, QueryError> {
         check_table_names(&tables, &added, source)?;
         tables.extend(added);
-        // The rows of a list contain the columns of the left side already.
+        // The plan of a list already contains the columns of the left side.
         if matches!(source, Source::Unnest { .. }) {
             return Ok((right, tables));
         }
@@ -308,7 +308,7 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
-    /// Makes the columns of USING one column each. `width` is the number of tables on the left side.
+    /// Merges the two columns of each name in USING into one. `width` is the number of tables on the left side.
     fn merge(
         &mut self,
         mut plan: Relational,
@@ -326,7 +326,8 @@ impl Binder<'_> {
                 let named = columns.find(|column| column.name == name.text && !column.is_merged);
                 if let (Some(column), Some(slot)) = (named, found.get_mut(side)) {
                     *slot = Some(column.id);
-                    // The column of the side that keeps all its rows is the merged one.
+                    // The name then refers to the column of the side that keeps all its rows. In a full join, it refers
+                    // to neither side.
                     column.is_merged = usize::from(!is_exchanged) == side || kind == JoinKind::Full;
                 }
             }
@@ -365,7 +366,7 @@ impl Binder<'_> {
     }
 }
 
-/// Whether a join keeps all rows of its right side, or returns only those.
+/// Returns whether a join keeps all rows of its right side, or returns only rows of its right side.
 fn keeps_right(kind: TreeJoin) -> bool {
     use TreeJoin::{Cross, Full, Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
     match kind {
@@ -412,7 +413,7 @@ fn scope_table(name: Option<&String>, columns: Vec<OutputColumn>) -> ScopeTable 
     }
 }
 
-/// Returns the columns with the names of an alias.
+/// Renames columns if an alias names them: `AS t(a, b)`.
 fn renamed(
     columns: Vec<OutputColumn>,
     alias: Option<&Alias>,

@@ -11,11 +11,11 @@ use super::types::{refused, rejected};
 use crate::QueryError;
 use crate::relational::{AggregateCall, ColumnId, Expr, ExprKind, Relational, SortKey};
 
-/// The columns that exist above groups.
+/// The columns that expressions above GROUP BY can use.
 pub(super) struct Groups {
     /// The expressions of GROUP BY, with the columns of their values.
     keys: Vec<(Expr, ColumnId)>,
-    /// The columns below.
+    /// The columns of the rows below GROUP BY.
     input: Arc<BTreeSet<ColumnId>>,
 }
 
@@ -23,7 +23,7 @@ impl Groups {
     /// Replaces the expressions of GROUP BY in an expression by their columns.
     ///
     /// # Errors
-    /// If the expression uses another column of the rows below.
+    /// If the expression uses a column of the rows below GROUP BY outside of the keys.
     pub(super) fn rewrite(&self, expr: Expr, binder: &Binder<'_>) -> Result<Expr, QueryError> {
         expr.replace(&mut |part: &Expr| {
             if let Some((_, id)) = self.keys.iter().find(|(key, _)| key == part) {
@@ -101,7 +101,8 @@ impl Binder<'_> {
                 filter: one.filter,
                 order_by,
             };
-            // The function finds an argument in its ORDER BY by its column.
+            // An aggregate compares its argument with the keys of its ORDER BY, which are columns. So the argument
+            // becomes a column, too.
             if !call.order_by.is_empty() {
                 for arg in &mut call.args {
                     if arg.as_literal().is_none() {
@@ -121,8 +122,9 @@ impl Binder<'_> {
         Ok((plan, calls))
     }
 
-    /// Computes aggregates of distinct values as aggregates of groups, if all have the same argument. The values can then
-    /// be written to temporary files.
+    /// Computes DISTINCT aggregates in two steps, if all have the same argument: groups by the keys and the argument,
+    /// then aggregates these groups without DISTINCT. Unlike a DISTINCT aggregate, an operator that groups can write its
+    /// values to temporary files.
     fn distinct_calls(
         &mut self,
         plan: &Relational,
@@ -187,7 +189,7 @@ impl Binder<'_> {
 /// Aggregates for which the operator sorts its rows. It sorts once for all aggregates.
 const SORTED_BY_OPERATOR: [&str; 2] = ["string_agg", "nth_value"];
 
-/// Returns an error if such aggregates need different orders.
+/// Returns an error if `call` is one of [`SORTED_BY_OPERATOR`], and another one in `calls` needs a different order.
 fn check_sorting(
     calls: &[(ColumnId, AggregateCall)],
     call: &AggregateCall,

@@ -5,11 +5,11 @@
 //! query      WITH, set operations, ORDER BY, LIMIT   from      FROM and joins
 //! select     SELECT and its clauses                 group     GROUP BY: which columns exist above it
 //! expr       expressions                            call      functions, aggregates and windows
-//! subquery   subqueries in expressions, as joins    pull      references to the query around a subquery
+//! subquery   subqueries in expressions, as joins    pull      references of a subquery to its outer query
 //! constant   expressions without columns
 //! ```
 //!
-//! Everything that can be wrong with a query, except for its values, is found here, with its place.
+//! All errors of a query except for errors of values are found here, with their positions.
 
 mod call;
 mod constant;
@@ -34,7 +34,7 @@ use crate::relational::{ColumnId, Expr, Node, Relational};
 use scope::Parts;
 pub(crate) use types::united;
 
-/// Whether the caller needs the rows of a query in order.
+/// Whether the caller needs the rows of a query in the query's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowDemand {
     Ordered,
@@ -65,7 +65,8 @@ pub(crate) struct Catalog(Vec<ColumnInfo>);
 pub(crate) struct ColumnInfo {
     pub name: String,
     pub data_type: DataType,
-    /// The table from which the column is read, and its position in it. The position of a row follows the last column.
+    /// The table from which the column is read, and the column's position in the table. The column with the position of
+    /// each row follows the last column of the table.
     pub source: Option<(String, usize)>,
     /// Whether equal doubles of the column have equal bits.
     pub is_canonical: bool,
@@ -187,7 +188,7 @@ impl Binder<'_> {
         self.catalog.add(info)
     }
 
-    /// Returns an expression so that equal doubles have equal bits.
+    /// Returns an expression in the form in which equal doubles have equal bits.
     fn canonical(&self, expr: Expr) -> Expr {
         let is_canonical = |id: ColumnId| self.catalog.get(id).is_canonical;
         match expr.as_column().is_some_and(is_canonical) {
@@ -196,7 +197,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Returns the function that creates columns without a name of their own.
+    /// Returns the function that creates columns that the query does not name.
     fn positions(&mut self) -> impl FnMut(DataType) -> ColumnId + '_ {
         |data_type| self.column(ROW, data_type)
     }
@@ -206,9 +207,9 @@ impl Binder<'_> {
         Expr::column(id, self.catalog.get(id).data_type.clone(), at)
     }
 
-    /// Adds a column for an expression, unless it is a column.
+    /// Adds a column for an expression, unless the expression is already a column of the plan.
     fn with_column(&mut self, plan: Relational, name: &str, expr: Expr) -> (Relational, ColumnId) {
-        // A column of the query around a subquery is computed like other expressions.
+        // A column of the outer query is not a column of the plan, so it is computed like other expressions.
         if let Some(id) = expr.as_column().filter(|id| plan.columns.contains(id)) {
             return (plan, id);
         }

@@ -1,8 +1,9 @@
-//! Moves the conditions with columns of the query around a subquery out of the subquery.
+//! Moves conditions that use columns of the outer query out of a subquery.
 //!
-//! A subquery is computed once for all rows of the query around it, and then joined. Without the conditions that are moved
-//! out, it has more rows than it would have for any single row. If computing something for these rows could fail, rows
-//! without a match in the query around it are removed before ([`Binder::restricted`]).
+//! A subquery is computed once for all rows of the outer query, and then joined. Without the conditions that are moved
+//! out, the subquery has more rows than it would have for any single row of the outer query. If an expression could fail
+//! for these additional rows, the rows that match no row of the outer query are removed before the expression is
+//! evaluated ([`Binder::restricted`]).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,36 +19,36 @@ use crate::relational::{
 };
 
 pub(super) const ONLY_CONDITIONS: &str =
-    "a subquery can refer to columns of the query around it only in its WHERE";
-pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer to columns of the query around it only in conditions such as `u.id = t.id`";
+    "a subquery can refer to columns of the outer query only in its WHERE";
+pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer to columns of the outer query only in conditions such as `u.id = t.id`";
 
-/// The query around a subquery.
+/// The outer query of a subquery.
 pub(super) struct Around<'r> {
     pub plan: Relational,
-    /// The rows of the plan, or more rows, without other subqueries.
+    /// The rows of the plan and perhaps more rows, without joined subqueries.
     pub base: Relational,
-    /// Converts expressions of the query to columns of `plan`.
+    /// Converts expressions of the outer query to expressions over the columns of `plan`.
     pub rewrite: &'r mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
     /// Where the subquery is written.
     pub at: Position,
 }
 
-/// A subquery without references to the query around it, and its parts with such references.
+/// A subquery without references to the outer query, and the parts with such references that were moved out of it.
 pub(super) struct Pulled {
     pub plan: Relational,
-    /// Pairs of a column of the subquery and an expression of the query around it, which must be equal.
+    /// Pairs of a column of the subquery and an expression of the outer query, which must be equal.
     pub equal: EqualPairs,
-    /// Other conditions.
+    /// The other conditions that were moved out of the subquery.
     pub rest: Vec<Expr>,
-    /// Columns that the subquery would compute from columns of the query around it.
+    /// Columns that the subquery would compute from columns of the outer query, with their expressions.
     pub outer: Vec<(ColumnId, Expr)>,
 }
 
-/// Columns of a subquery, each with the expression of the query around it to which it must be equal.
+/// Columns of a subquery, each with the expression of the outer query to which it must be equal.
 pub(super) type EqualPairs = Vec<(ColumnId, Expr)>;
 
 impl Pulled {
-    /// Replaces columns that the subquery does not compute by their expressions.
+    /// Replaces the columns in `outer` by their expressions.
     fn inserted(&self, expr: Expr) -> Expr {
         let replaced = expr.clone().replace(&mut |part: &Expr| {
             let id = part.as_column();
@@ -59,7 +60,7 @@ impl Pulled {
 }
 
 impl Binder<'_> {
-    /// Returns a subquery without references to the query around it.
+    /// Moves all references to the outer query out of a subquery.
     pub(super) fn pulled(
         &mut self,
         subquery: Relational,
@@ -72,7 +73,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Moves conditions with columns of the query around a subquery out of the subquery. `can_fail` states whether an
+    /// Moves conditions that use columns of the outer query out of a plan of the subquery. `can_fail` states whether an
     /// operator above can fail because of a value.
     fn pull(
         &mut self,
@@ -182,7 +183,7 @@ impl Binder<'_> {
             }
             Node::Limit { .. } => Err(refused(
                 at,
-                "a subquery with LIMIT cannot refer to columns of the query around it",
+                "a subquery with LIMIT cannot refer to columns of the outer query",
             )),
             Node::OneRow
             | Node::Values { .. }
@@ -193,7 +194,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Applies conditions to a subquery. Conditions with columns of the query around it are moved out.
+    /// Applies conditions to a subquery, except for those that use columns of the outer query, which are moved out.
     fn pull_conditions(
         &mut self,
         mut pulled: Pulled,
@@ -201,7 +202,7 @@ impl Binder<'_> {
         fails_above: bool,
         around: &mut Around<'_>,
     ) -> Result<Pulled, QueryError> {
-        // The moved conditions that restrict the rows of the subquery not yet.
+        // The moved conditions by which the rows of the subquery are not restricted yet.
         let mut moved = Vec::new();
         for condition in conditions {
             let condition = pulled.inserted(condition);
@@ -228,8 +229,9 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
-    /// Keeps the rows of a subquery that fulfil the conditions for a row of the query around it, as far as this is known
-    /// here. Other rows are in no result of the subquery, so nothing may fail because of them.
+    /// Removes the rows of a subquery that fulfil the conditions for no row of the outer query, as far as the conditions
+    /// can be evaluated here. No result of the subquery contains the removed rows, so the query must not fail because of
+    /// them.
     fn restricted(
         &mut self,
         subquery: Relational,
@@ -254,7 +256,7 @@ impl Binder<'_> {
     }
 }
 
-/// Maximum number of operators of a query of which the rows are computed a second time, to restrict the rows of a
+/// Maximum number of operators of an outer query whose rows are computed a second time to restrict the rows of a
 /// subquery. Without a limit, the plan of nested queries could double at each level.
 const MAX_BASE_NODES: usize = 100;
 
@@ -268,7 +270,8 @@ fn is_small(plan: &Relational, nodes: &mut usize) -> bool {
     inputs.all(|input| is_small(input, nodes))
 }
 
-/// Returns the sides of an equality between columns of a subquery and other columns. The first is that of the subquery.
+/// Returns the sides of an equality between columns of a subquery (`own`) and other columns. The side of the subquery
+/// comes first.
 fn sides(condition: &Expr, own: &BTreeSet<ColumnId>) -> Option<(Expr, Expr)> {
     let ExprKind::Binary(Operator::Eq, left, right) = &condition.kind else {
         return None;

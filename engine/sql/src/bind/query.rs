@@ -12,7 +12,7 @@ use crate::QueryError;
 use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 
 impl Binder<'_> {
-    /// Resolves a query. `outer` contains the names of the query around it.
+    /// Resolves a query. `outer` contains the names of the outer query.
     pub(super) fn query<'q>(
         &mut self,
         query: &'q QueryTree,
@@ -121,7 +121,8 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Returns the types to which the columns of two branches are converted. `tables` are the names of their tables.
+    /// Returns the types to which the columns of two branches are converted. `tables` are the names of the branches'
+    /// tables, for messages.
     fn common_types(
         &self,
         types: &[DataType],
@@ -141,7 +142,7 @@ impl Binder<'_> {
         pairs
             .zip(first.iter().zip(columns))
             .map(|((a, b), (column, other))| {
-                // Equal types need no conversion, so columns that are only passed on keep theirs.
+                // Equal types need no conversion, so columns that are only passed on keep their type.
                 if *a == b {
                     return Ok(b);
                 }
@@ -164,7 +165,8 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Returns a plan with its columns converted.
+    /// Converts `columns` of a plan to `types`, and applies `convert` to each. Returns the plan and the converted
+    /// columns.
     fn with_types(
         &mut self,
         mut plan: Relational,
@@ -220,7 +222,8 @@ impl Binder<'_> {
         (plan.aggregated(keys, Vec::new()), outputs)
     }
 
-    /// Returns the distinct rows of the left side with or without an equal row on the right side.
+    /// Returns the distinct rows of the left side that have (INTERSECT) or do not have (EXCEPT) an equal row on the right
+    /// side.
     fn matched(
         &mut self,
         ((left, left_columns), (right, right_columns)): (Bound, Bound),
@@ -378,7 +381,7 @@ pub(super) fn position(key: &tree::Expr, columns: usize) -> Result<Option<usize>
     }
 }
 
-/// Returns the name of the table if a branch of a set operation reads only one, otherwise an empty text.
+/// Returns the name of the table if a branch of a set operation reads only one, otherwise an empty string.
 fn only_table(branch: &Body) -> &str {
     let Body::Select(select) = branch else {
         return "";

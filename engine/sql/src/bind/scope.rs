@@ -10,7 +10,7 @@ use crate::QueryError;
 use crate::error::place;
 use crate::relational::ColumnId;
 
-/// The parts of WITH that a query can use. The latest is found first.
+/// The parts of WITH (common table expressions) that a query can use. If several have the same name, the latest is found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts<'q>(Option<Rc<DefinedPart<'q>>>);
 
@@ -29,7 +29,7 @@ impl<'q> Parts<'q> {
         })))
     }
 
-    /// Returns the part with a name, and the parts that it can use.
+    /// Returns the part with this name, and the parts that it can use.
     pub(super) fn find(&self, name: &str) -> Option<(&'q Part, Parts<'q>)> {
         let mut next = self.0.as_ref();
         while let Some(defined) = next {
@@ -61,11 +61,11 @@ pub(super) struct ScopeTable {
     pub columns: Vec<ScopeColumn>,
 }
 
-/// The tables of FROM, in order, and those of the queries around it.
+/// The tables of FROM in the order in which they are written, and the scope of the outer query.
 #[derive(Debug, Default)]
 pub(super) struct Scope<'s> {
     pub tables: Vec<ScopeTable>,
-    /// For each name, the tables and columns with it that can be found without a table name.
+    /// For each name, the columns with this name that can be found without a table name.
     by_name: HashMap<String, Vec<ColumnId>>,
     pub outer: Option<&'s Scope<'s>>,
 }
@@ -87,13 +87,13 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Returns the table with a name in this FROM.
+    /// Returns the table with this name in this FROM.
     pub(super) fn table(&self, name: &str) -> Option<&ScopeTable> {
         let mut tables = self.tables.iter();
         tables.find(|table| table.name.as_deref() == Some(name))
     }
 
-    /// Returns whether this FROM or that of a query around it has a table with a name.
+    /// Returns whether this FROM or the FROM of an outer query has a table with this name.
     pub(super) fn has_table(&self, name: &str) -> bool {
         self.table(name).is_some() || self.outer.is_some_and(|outer| outer.has_table(name))
     }
@@ -121,7 +121,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Returns the error for a name of several columns.
+    /// Returns the error for a name that several columns have.
     fn ambiguous(&self, name: &Name) -> QueryError {
         let has = |table: &&ScopeTable| table.columns.iter().any(|column| column.name == name.text);
         let mut tables = self.tables.iter().filter(has);
@@ -133,7 +133,7 @@ impl<'s> Scope<'s> {
         rejected(name.at, message, Some(help))
     }
 
-    /// Returns the column that a name refers to in this FROM or in a query around it.
+    /// Returns the column that a name refers to in this FROM or in the FROM of an outer query.
     pub(super) fn find(
         &self,
         table: Option<&Name>,
@@ -144,7 +144,7 @@ impl<'s> Scope<'s> {
             if let Some(found) = one.own(table, name)? {
                 return Ok(Some(found));
             }
-            // A table hides tables with the same name in the queries around it.
+            // A table hides tables with the same name in outer queries.
             if table.is_some_and(|table| one.table(&table.text).is_some()) {
                 return Ok(None);
             }
@@ -154,7 +154,7 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Returns the error for a name of several columns of one table.
+/// Returns the error for a name that several columns of one table have.
 fn several_columns(table: Option<&str>, name: &Name) -> QueryError {
     let table = table.map_or("the subquery".to_owned(), |table| format!("`{table}`"));
     let message = format!("{table} has several columns `{}`", name.text);

@@ -28,7 +28,7 @@ enum ListItem<'q> {
 
 /// A key of the ORDER BY of a SELECT.
 enum SelectKey {
-    /// The item with this index.
+    /// The item of the select list with this index.
     Item(usize),
     Expr(Expr),
 }
@@ -91,7 +91,7 @@ impl Binder<'_> {
         let groups = groups.as_ref();
         let windows = found.windows.unwrap_or_default();
         let unnested = found.unnested.unwrap_or_default();
-        // `x IN (SELECT ...)` is computed when `x` is known.
+        // `x IN (SELECT ...)` is joined above the operator that computes `x`, for example a window function.
         let mut subqueries = found.subqueries;
         let ids = unnested.iter().map(|(id, _)| *id).collect();
         let of_elements = take_using(&mut subqueries, &ids);
@@ -143,7 +143,7 @@ impl Binder<'_> {
         self.finish(plan, columns, (select.distinct, &computed), keys, groups)
     }
 
-    /// Joins subqueries of expressions above the groups.
+    /// Joins the subqueries of expressions that are evaluated above the groups.
     fn attach_above(
         &mut self,
         groups: Option<&Groups>,
@@ -153,7 +153,7 @@ impl Binder<'_> {
         let Some(groups) = groups.filter(|_| !subqueries.is_empty()) else {
             return self.attach(plan, subqueries, &mut Ok);
         };
-        // The rewriting reads the catalog, which attaching extends.
+        // `rewrite` reads a copy of the catalog, because `attach` adds columns to the catalog itself.
         let catalog = Binder {
             tables: self.tables,
             catalog: self.catalog.clone(),
@@ -163,7 +163,7 @@ impl Binder<'_> {
         self.attach(plan, subqueries, &mut rewrite)
     }
 
-    /// Removes equal rows, and sorts.
+    /// Applies DISTINCT and ORDER BY.
     fn finish(
         &mut self,
         mut plan: Relational,
@@ -214,7 +214,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Returns an expression as it is above the groups.
+    /// Returns an expression with the columns that exist above the groups.
     fn above(&self, groups: Option<&Groups>, expr: Expr) -> Result<Expr, QueryError> {
         match groups {
             Some(groups) => groups.rewrite(expr, self),
@@ -368,7 +368,7 @@ impl Binder<'_> {
             };
             prepared.push((spec, (window.id, call)));
         }
-        // An aggregate of all rows of a partition does not depend on their order, so that it needs no sort of its own.
+        // An aggregate of all rows of a partition does not depend on their order, so it needs no sort of its own.
         let is_of_partition = |spec: &WindowSpec, call: &WindowCall| {
             let (start, end) = (&call.frame.start_bound, &call.frame.end_bound);
             !spec.depends_on_ties && start.is_unbounded() && end.is_unbounded()
@@ -418,7 +418,7 @@ impl<'b, 'q> Exprs<'b, 'q, '_> {
             });
         }
         self.aliases = aliases;
-        // The conditions and keys below follow the elements of lists.
+        // `unnest` cannot be used in HAVING, QUALIFY and ORDER BY, and window functions cannot be used in HAVING.
         let unnested = self.found.unnested.take();
         let windows = self.found.windows.take();
         let having = select.having.as_ref();
@@ -546,7 +546,7 @@ fn add_wildcard<'q>(
     Ok(())
 }
 
-/// Returns the names that a select list defines.
+/// Returns the names that a select list defines with AS, and their expressions.
 fn aliases(items: &[Item]) -> Vec<(&Name, &tree::Expr)> {
     let named = items.iter().filter_map(|item| match item {
         Item::Expr {
@@ -558,7 +558,7 @@ fn aliases(items: &[Item]) -> Vec<(&Name, &tree::Expr)> {
     named.collect()
 }
 
-/// Returns the conditions that are joined by AND.
+/// Adds the operands of AND to `found`, or the condition itself if it is not an AND.
 fn split<'q>(condition: &'q tree::Expr, found: &mut Vec<&'q tree::Expr>) {
     match &condition.kind {
         tree::ExprKind::Operation {

@@ -1,9 +1,9 @@
-//! Subqueries in expressions, as joins.
+//! Converts subqueries in expressions to joins (decorrelation).
 //!
 //! A subquery is resolved on its own. An expression refers to its result as columns, and when all expressions of a clause
-//! are resolved, [`Binder::attach`] joins the subqueries. A subquery that refers to columns of the query around it is
-//! *correlated*: `pull` moves its conditions with such columns out of it, and equalities among them become keys of the
-//! join. Each join keeps the rows and the order of the query around it:
+//! are resolved, [`Binder::attach`] joins the subqueries. A subquery that refers to columns of the outer query is
+//! *correlated*: `pull` moves the conditions that use such columns out of the subquery, and the equalities among these
+//! conditions become keys of the join. Each join keeps the rows of the outer query and their order:
 //!
 //! | expression | join |
 //! |---|---|
@@ -28,7 +28,7 @@ use crate::QueryError;
 use crate::functions::{find_aggregate, single_row};
 use crate::relational::{AggregateCall, ColumnId, Expr, JoinKind, JoinSpec, Node, Relational};
 
-/// A subquery of which an expression uses the result, as a column.
+/// A subquery. An expression refers to its result as a column.
 #[derive(Debug)]
 pub(super) struct Pending {
     plan: Relational,
@@ -40,7 +40,7 @@ pub(super) struct Pending {
 enum PendingKind {
     /// The value of the only row.
     Value(ScalarResult),
-    /// Whether there is a row. The result is the column.
+    /// Whether there is a row. The column contains the result.
     Exists(ColumnId),
     /// Whether the value is in a column of the subquery.
     In {
@@ -58,14 +58,15 @@ struct ScalarResult {
     /// The columns with the value of a row and with the number of rows.
     first: ColumnId,
     count: ColumnId,
-    /// The column with the value, if the subquery aggregates its rows and so cannot return several.
+    /// The column with the value, if the subquery cannot return several rows, for example because it aggregates all its
+    /// rows.
     single: Option<ColumnId>,
-    /// The value without rows, if the subquery aggregates its rows.
+    /// The value if there are no rows to aggregate, for a subquery that aggregates all its rows.
     empty: Option<Expr>,
 }
 
 impl Pending {
-    /// Returns whether the result is computed from one of these columns of the query around the subquery.
+    /// Returns whether the result is computed from one of these columns of the outer query.
     fn uses(&self, columns: &BTreeSet<ColumnId>) -> bool {
         match &self.kind {
             PendingKind::In { value, .. } => !value.columns().is_disjoint(columns),
@@ -146,7 +147,8 @@ impl<'q> Exprs<'_, 'q, '_> {
         Ok(self.binder.reference(result, at))
     }
 
-    /// Resolves a value and the column in which it is looked up, so that they can be compared.
+    /// Resolves the subquery of `value IN (...)`, and converts the value and the column in which it is looked up to one
+    /// type.
     pub(super) fn looked_up(
         &mut self,
         value: Expr,
@@ -188,8 +190,8 @@ impl<'q> Exprs<'_, 'q, '_> {
 }
 
 impl Binder<'_> {
-    /// Joins subqueries, so that the columns of their results exist. `rewrite` converts expressions of the query around
-    /// them to columns of `plan`.
+    /// Joins subqueries to `plan`, so that the columns of their results exist. `rewrite` converts expressions of the
+    /// outer query to expressions over the columns of `plan`.
     pub(super) fn attach(
         &mut self,
         plan: Relational,
@@ -200,7 +202,8 @@ impl Binder<'_> {
         self.attach_to(plan, &base, pending, rewrite)
     }
 
-    /// Joins subqueries. `base` has the rows of `plan`, or more rows, without other subqueries.
+    /// Joins subqueries like [`Binder::attach`]. `base` has the rows of `plan` and perhaps more rows, but no joined
+    /// subqueries.
     pub(super) fn attach_to(
         &mut self,
         mut plan: Relational,
@@ -248,7 +251,8 @@ impl Binder<'_> {
         Ok(plan)
     }
 
-    /// Returns a subquery of which all moved conditions are equalities.
+    /// Moves the conditions that use columns of the outer query out of a subquery. It is an error if one of them is not
+    /// an equality.
     fn pulled_keys(
         &mut self,
         subquery: Relational,
@@ -290,7 +294,8 @@ impl Binder<'_> {
         if let (Some(single), Some(empty), false) =
             (result.single, &result.empty, pulled.equal.is_empty())
         {
-            // The subquery has a row for each group of keys. Without a group, it would have aggregated no rows.
+            // The subquery has a row for each group of keys. For keys without a group, the original subquery would have
+            // aggregated no rows, so its value is `empty`.
             let present = self.column("present", DataType::Boolean);
             let yes = Expr::literal(true.into(), Position::default());
             let right = pulled.plan.computed(vec![(present, yes)]);
@@ -326,7 +331,8 @@ impl Binder<'_> {
         Expr::call(single_row(), args, data_type, at)
     }
 
-    /// Joins the number of rows of a subquery, and the number of rows with a value. Returns the columns of the numbers.
+    /// Joins the number of rows of a subquery and, if `value` is given, the number of rows in which this column is not
+    /// missing. `more` contains keys of the join in addition to those of `pulled`. Returns the columns with both numbers.
     fn attach_counts(
         &mut self,
         plan: Relational,
@@ -438,8 +444,8 @@ impl Binder<'_> {
             let plan = self.attach_in(plan, &pulled, (value, column), id)?;
             return Ok(plan.filtered(vec![self.reference(id, at).not()]));
         }
-        // A row is certainly not in the column if there are no rows, or if neither its value nor one of the column is
-        // missing.
+        // After the anti join, a value is certainly not in the column if the subquery has no rows, or if neither the
+        // value nor a value of the column is missing.
         let (plan, [rows, values]) = self.attach_counts(plan, &pulled, Some(column), &[])?;
         let plan = self.filter_matches(plan, pulled, Some((column, value.clone())), true)?;
         let is_empty = has_rows(self.reference(rows, at)).not();
@@ -455,7 +461,7 @@ impl Binder<'_> {
         Ok(plan.filtered(vec![certain]))
     }
 
-    /// Keeps the rows with or without a match.
+    /// Keeps the rows that have a match in the subquery or, if `negated`, the rows that have none.
     fn filter_matches(
         &mut self,
         plan: Relational,
@@ -478,7 +484,8 @@ impl Binder<'_> {
         plan.joined_on(pulled.plan, kind, conditions, &mut self.positions())
     }
 
-    /// Returns keys of an aggregate for columns of its input, and the pairs with the new columns.
+    /// Returns the keys of an aggregate that groups by the columns in `equal`, and the pairs of `equal` with these keys
+    /// instead of the columns.
     pub(super) fn grouped_keys(
         &mut self,
         equal: &[(ColumnId, Expr)],
@@ -500,13 +507,13 @@ impl Binder<'_> {
         (keys, pairs)
     }
 
-    /// Joins a plan with one row.
+    /// Joins `right`, a plan that has one row.
     fn join_one(&mut self, plan: Relational, right: Relational) -> Result<Relational, QueryError> {
         let spec = JoinSpec::unique(JoinKind::Inner, Vec::new());
         plan.joined(right, spec, &mut self.positions())
     }
 
-    /// Joins a plan with at most one row for each combination of keys.
+    /// Joins `right`, a plan that has at most one row for each combination of keys.
     fn join_keys(
         &mut self,
         mut plan: Relational,
@@ -570,14 +577,14 @@ fn only_rows(plan: Relational) -> Relational {
     }
 }
 
-/// Returns the value of a column of a plan that aggregates all its rows, if there are no rows. `None` if the plan is not
-/// of this kind.
+/// Returns the value that a column has if there are no rows to aggregate. `None` unless the plan aggregates all its rows.
 fn value_of_no_rows(plan: &Relational, column: ColumnId) -> Option<Expr> {
     let expr = Expr::column(column, DataType::Null, Position::default());
     substituted(plan, expr, Vec::new())
 }
 
-/// Replaces the columns of an expression and of conditions by the values that they have without rows.
+/// Returns the value of an expression over the columns of `plan` if there are no rows to aggregate. The value is NULL if
+/// one of `conditions`, which filter the result of the aggregation, is not true.
 fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<Expr> {
     match plan.node.as_ref() {
         Node::Aggregate { keys, calls, .. } if keys.is_empty() => {
@@ -597,7 +604,7 @@ fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<E
                     }
                 })
             };
-            // A value that cannot be computed is an error where it is needed.
+            // If a value cannot be computed, the expression stays, and fails if a row needs it.
             let literal = |expr: Expr| {
                 let replaced = expr.replace(&mut |part: &Expr| match part.as_column() {
                     Some(id) => of_call(id).map(Some).ok_or(()),

@@ -16,7 +16,7 @@ use crate::error::place;
 use crate::functions::canonical_key;
 use crate::relational::{Expr, ExprKind};
 
-/// The kind of value of a type.
+/// A class of types. Values of one class can be compared and combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeClass {
     Text,
@@ -61,7 +61,7 @@ impl TypeClass {
 /// The type of times with a date and a time of day.
 pub(super) const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
-/// Returns the type in which values of a type are computed.
+/// Returns the type in which queries compute with values of this type.
 pub(super) fn computed_type(data_type: &DataType) -> DataType {
     match data_type {
         integer if integer.is_integer() => DataType::Int64,
@@ -96,7 +96,7 @@ pub(super) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     }
 }
 
-/// Returns the type of a column with the values of two columns, which are given by name and type.
+/// Returns the type of a column that contains the values of two columns, which are given by name and type.
 ///
 /// # Errors
 /// If the types cannot be combined.
@@ -110,7 +110,8 @@ pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataT
     both.ok_or_else(|| mismatch(a, b, "one column", Position::default()))
 }
 
-/// Returns the error for values that cannot be compared or combined. They are given by text and type.
+/// Returns the error for two values, given by their text and type, that cannot be compared or combined. `what` ends the
+/// message.
 pub(super) fn mismatch(
     (one, one_type): (&str, &DataType),
     (other, other_type): (&str, &DataType),
@@ -141,13 +142,14 @@ pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
     Expr::new(kind, to.clone(), at)
 }
 
-/// Converts an expression to the type in which it is computed.
+/// Converts an expression to the type in which queries compute with it.
 pub(super) fn widened(expr: Expr) -> Expr {
     let to = computed_type(&expr.data_type);
     cast(expr, &to)
 }
 
-/// Returns a double so that equal doubles have equal bits: NaN is one value, and -0.0 is 0.0. Other types do not change.
+/// Returns an expression in the form in which equal doubles have equal bits: NaN is one value, and -0.0 is 0.0.
+/// Expressions of other types do not change.
 pub(super) fn canonical(expr: Expr) -> Expr {
     if !expr.data_type.is_floating() {
         return expr;
@@ -170,7 +172,7 @@ pub(super) fn canonical(expr: Expr) -> Expr {
     Expr::call(canonical_key(), vec![expr], DataType::Float64, at)
 }
 
-/// Returns two expressions with one type, so that they can be compared.
+/// Casts two expressions to their common type, so that they can be compared.
 pub(super) fn compared(
     (left, right): (Expr, Expr),
     texts: (&dyn Fn() -> String, &dyn Fn() -> String),
@@ -214,7 +216,8 @@ pub(super) fn comparison(op: Operator, left: Expr, right: Expr) -> Expr {
     Expr::binary(op, canonical(left), canonical(right), DataType::Boolean)
 }
 
-/// Returns the expression as a value of a class.
+/// Returns the expression if its type belongs to `class`, otherwise an error. `what` is the subject of the error message.
+/// NULL gets a type of the class.
 pub(super) fn of_class(
     expr: Expr,
     source: &tree::Expr,

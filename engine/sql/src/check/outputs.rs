@@ -1,4 +1,5 @@
-//! The columns of outputs, as far as they are known before files are read, and public outputs that contain the answers.
+//! Finds the columns of outputs, as far as they are known before files are read, and public outputs that contain the
+//! answers.
 
 use prep_spec::model::{Output, Query, Setting, Table, TableOrigin};
 use prep_spec::query::tree::{Body, Grouping, QueryTree, Source};
@@ -8,7 +9,7 @@ use prep_spec::{Diagnostic, Span};
 use super::{CheckedQueries, Columns, PipelineChecker, UNDECLARED};
 use crate::bind::{BoundQuery, RowDemand, bind};
 
-/// A column of a table of the pipeline.
+/// The name of a table of the pipeline, and the name of one of its columns.
 type TableColumn = (String, String);
 
 impl CheckedQueries<'_> {
@@ -66,10 +67,10 @@ fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
     Diagnostic::warning(PUBLISHED, span, message).help(help)
 }
 
-/// The code of the warning. Under `accepted`, it is the name that accepts it.
+/// The code of the warning, and its name under the key `accepted` of a pipeline that accepts the warning.
 pub const PUBLISHED: &str = "published-answers";
 
-/// Returns the output at `path`, which begins with its section.
+/// Returns the output at `path`, which begins with the section `public` or `private`.
 fn output<'a>(checker: &PipelineChecker<'a>, path: &str) -> Option<&'a Output> {
     let (section, inner) = path.split_once('/')?;
     let outputs = match section {
@@ -103,7 +104,7 @@ fn keeps_rows(tree: &QueryTree) -> bool {
     is_table && has_all && tree.with.is_empty() && matches!(select.group_by, Grouping::None)
 }
 
-/// Returns the column that a column of a query's result is, if it is not computed.
+/// Returns the table column of which the column `name` of a query's result is a copy. `None` if it is computed.
 fn direct_origin(
     tables: &[(String, Columns)],
     bound: &BoundQuery,
@@ -126,14 +127,15 @@ impl PipelineChecker<'_> {
         Some((tables, bound))
     }
 
-    /// Returns the first column that a column of a query's result is a copy of.
+    /// Returns the table column in which the values of the column `name` of a query's result first occur. `None` if they
+    /// are computed.
     fn origin(&mut self, query: &Query, name: &str) -> Option<TableColumn> {
         let (tables, bound) = self.bound(query)?;
         let direct = direct_origin(&tables, &bound, name)?;
         Some(self.followed(direct))
     }
 
-    /// Follows a column through tables that have all rows of another table.
+    /// Follows a column back through tables that keep all rows of another table, to the first table that contains it.
     fn followed(&mut self, column: TableColumn) -> TableColumn {
         let (table, name) = &column;
         let mut tables = self.pipeline.tables.iter();

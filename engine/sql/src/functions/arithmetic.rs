@@ -1,8 +1,8 @@
 //! Operators on numbers, and a `||` of limited size.
 //!
 //! An operation on integers fails if the result exceeds 64 bits, and shows the operands in the message. `a << b` is `a`
-//! times a power of two, and `a >> b` is rounded down. The number of bits must be from 0 to 63, because processors
-//! and databases disagree on all others. Operations on doubles follow IEEE 754, with one NaN.
+//! times 2 to the power of `b`, and `a >> b` is `a` divided by this power, rounded down. The number of bits must be from
+//! 0 to 63, because processors and databases disagree on all others. Operations on doubles follow IEEE 754, with one NaN.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use super::bounded::{allowed, check_size, sum_of_lengths};
 use super::canonical::{canonical_value, one_nan};
 use crate::error::FunctionError;
 
-/// The operators that this function computes. Their symbols are the names of functions.
+/// The operators that [`CheckedArithmetic`] computes. The symbol of an operator is the name of its function.
 const OPERATORS: [Operator; 9] = [
     Operator::Add,
     Operator::Subtract,
@@ -42,7 +42,7 @@ pub(crate) fn is_arithmetic(op: Operator) -> bool {
     OPERATORS.contains(&op)
 }
 
-/// Returns whether a function is an operator.
+/// Returns whether a function computes one of [`OPERATORS`].
 pub(crate) fn is_operator_name(name: &str) -> bool {
     OPERATORS.iter().any(|op| op.symbol() == name)
 }

@@ -2,8 +2,9 @@
 //!
 //! `repeat(x, 1000000000)` would allocate all memory before any check could run. So the size of a result is bounded
 //! before each call. If it exceeds the limit derived from the query's memory, the call is an error. Most functions return
-//! at most a small multiple of their arguments. That is assumed of all functions, and [`growth`] lists the exceptions.
-//! If the multiple does not fit, the function is called for parts of the batch, and their actual sizes are added.
+//! at most a small multiple of their arguments. This is assumed for all functions except those that [`growth`] lists. If
+//! this multiple of the arguments exceeds the limit, the function is called for parts of the batch, and their actual
+//! sizes are added.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::cast;
@@ -54,8 +55,9 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
     Ok(())
 }
 
-/// An upper bound of the size of a call's result, computed before the call. The last argument is the limit: a bound that
-/// takes long to compute need not be tighter than that.
+/// Computes an upper bound of the size of a call's result before the call. The parameters are the arguments of the call,
+/// the number of rows, and the limit. If a bound that is quick to compute does not exceed the limit, no tighter bound is
+/// needed.
 type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 
 /// How the size of a function's result is bounded.
@@ -63,7 +65,7 @@ type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 enum Growth {
     /// The size is known before the call.
     Known(SizeOf),
-    /// The size is known before the call. It depends on the value of an argument, so batches are small if the planner
+    /// The size is known before the call. It depends on the value of an argument, so batches have few rows if the planner
     /// does not know that value.
     Counted(SizeOf),
     /// The size of each row has an upper bound, which may be much too large. So the function is called for a few rows at
@@ -91,11 +93,12 @@ fn growth(name: &str) -> Option<Growth> {
     })
 }
 
-/// Maximum size of a row's result of all functions without an entry in [`growth`], relative to the row's arguments. A
-/// list of characters has five bytes for each character, and upper and lower case differ in length by a factor of three.
+/// Maximum ratio between the size of a row's result and the size of the row's arguments, for all functions without an
+/// entry in [`growth`]. A list of characters has five bytes for each character, and upper and lower case differ in length
+/// by a factor of three.
 const LINEAR_GROWTH: u64 = 8;
-/// Maximum size of a row's result of the same functions, if the arguments are empty: the digits of a hash, the digits of
-/// a number, or the offsets of a list.
+/// Maximum size in bytes of a row's result of the same functions if the arguments are empty: the digits of a hash, the
+/// digits of a number, or the offsets of a list.
 const ROW_BYTES: u64 = 128;
 
 /// Default number of rows per batch.
@@ -118,7 +121,7 @@ pub(crate) fn rows_for(
         .enumerate()
         .map(|(index, constant)| match constant {
             Some(constant) => Some((*constant).clone()),
-            // The first argument is assumed to be a text of typical length.
+            // If the first argument is not known, it is assumed to be a string of typical length.
             None if index == 0 && !is_series => Some(ScalarValue::Utf8(Some("x".repeat(64)))),
             None => None,
         });
@@ -162,7 +165,7 @@ pub(super) fn bounded_call(
         .iter()
         .map(|arg| (is_array(arg), bytes(arg, rows)));
     let sizes: Vec<(bool, u64)> = sizes.collect();
-    // A result that is not larger than a column in memory always fits.
+    // A result may always be as large as the largest argument, which is already in memory.
     let largest = sizes.iter().filter(|size| size.0).map(|size| size.1).max();
     let limit = allowed(&args)?.max(largest.unwrap_or(0));
     let linear = sizes
@@ -378,7 +381,7 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
     let [text, from, to] = args else {
         return Ok(ResultSize::default());
     };
-    // At most each byte begins an occurrence.
+    // The number of occurrences of `from` is at most the length of the text divided by the length of `from`.
     let (sources, tos) = (lengths(from, rows), lengths(to, rows));
     let most = lengths(text, rows)
         .into_iter()

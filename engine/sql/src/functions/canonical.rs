@@ -1,11 +1,12 @@
 //! One representation of NaN and of zero.
 //!
-//! IEEE 754 has many NaNs, and processors differ in the one that `0.0 / 0.0` is: its sign is negative on x86 and positive
-//! on ARM, so it would be the smallest value on one and the largest on the other. It also has two zeros, which are equal
-//! but differ in their bits, and DataFusion's operators compare sometimes the values and sometimes the bits. Therefore:
+//! IEEE 754 has many NaNs, and processors differ in the NaN that `0.0 / 0.0` returns: its sign is negative on x86 and
+//! positive on ARM, so it would be the smallest value on one and the largest on the other. IEEE 754 also has two zeros,
+//! which are equal but differ in their bits, and DataFusion's operators compare sometimes the values and sometimes the
+//! bits. Therefore:
 //!
 //! * Every NaN that an operator or function returns has the same bits (`with_one_nan`). It is the largest double.
-//! * Doubles that are compared have one zero in addition (`canonical_key`): operands of comparisons, and keys of joins,
+//! * Doubles that are compared also have only one zero (`canonical_key`): operands of comparisons, and keys of joins,
 //!   groups, partitions and sorts. All comparisons of bits are then comparisons of values.
 
 use std::sync::Arc;
@@ -39,7 +40,7 @@ fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<Ar
     match array.data_type() {
         DataType::Float64 => {
             let doubles = array.as_primitive::<Float64Type>();
-            // Without an early end, the loop compares several values at once.
+            // The loop has no early exit, so the compiler can vectorize it.
             let differs = doubles.values().iter().fold(false, |differs, value| {
                 differs | (canonical(*value).to_bits() != value.to_bits())
             });
@@ -77,7 +78,7 @@ pub(super) fn canonical_value(
     })
 }
 
-/// Returns a column as keys.
+/// Converts the doubles of a column to keys.
 pub(super) fn key_array(array: &ArrayRef) -> ArrayRef {
     changed(array, key).unwrap_or_else(|| array.clone())
 }
@@ -97,7 +98,8 @@ pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
     function("canonical_key", key)
 }
 
-/// Returns the function that maps a canonical key to an integer. Integers of different keys differ, and are in the same order.
+/// Returns the function that maps a canonical key to an integer. Different keys have different integers, and the integers
+/// are in the order of the keys.
 pub(crate) fn ordered_bits() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(SimpleFunction::new(
         "ordered_bits",
@@ -114,7 +116,7 @@ pub(crate) fn ordered_bits() -> Arc<ScalarUDF> {
     )))
 }
 
-/// Returns a column that something else than a function of this module computed, with the canonical NaN.
+/// Returns a column with the canonical NaN, for a column that no function of this module has computed.
 pub(crate) fn with_one_nan(array: ArrayRef) -> ArrayRef {
     changed(&array, one_nan).unwrap_or(array)
 }

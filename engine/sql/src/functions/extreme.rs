@@ -60,7 +60,7 @@ impl AggregateUDFImpl for Extreme {
                 *current = new;
             }
         };
-        // It starts with the value at the opposite end of the order.
+        // Each group starts with the value at the opposite end of the order.
         let worst = f64::from_bits(f64::NAN.to_bits() | f64::MAX.to_bits());
         let first = if is_max { -worst } else { worst };
         let groups = PrimitiveGroupsAccumulator::<Float64Type, _>::new(&DataType::Float64, choose);

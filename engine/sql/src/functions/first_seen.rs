@@ -54,7 +54,7 @@ struct Evaluator;
 
 impl PartitionEvaluator for Evaluator {
     fn evaluate_all(&mut self, values: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        // Equal doubles have equal bits.
+        // In this form, equal doubles have equal bits, so they are one key.
         let column = key_array(&values[0]);
         let mut seen: HashMap<ScalarValue, i64> = HashMap::new();
         let mut numbers = Vec::with_capacity(rows);

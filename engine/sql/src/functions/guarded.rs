@@ -1,7 +1,6 @@
-//! The form in which queries call scalar functions.
+//! The wrapper through which queries call all scalar functions.
 //!
-//! Every function is called through [`Guarded`], whatever it does, so that no list has to be kept of the functions that
-//! need care:
+//! Every function is called through [`Guarded`], so no list of the functions that need it has to be maintained:
 //!
 //! * A result of text or lists is bounded (see `bounded`).
 //! * NaN has one representation in results. Functions that compare elements of lists treat -0.0 and 0.0 as equal.
@@ -31,7 +30,7 @@ const COMPARES_ELEMENTS: &[&str] = &[
     "array_union",
 ];
 
-/// Returns the form in which queries call a function.
+/// Wraps a function in [`Guarded`].
 pub(super) fn guarded(function: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(Guarded {
         compares_elements: COMPARES_ELEMENTS.contains(&function.name()),

@@ -1,4 +1,4 @@
-//! Functions of JSON in cells.
+//! Functions for JSON values in cells.
 //!
 //! * `json_get(record, 'path')`: the value at a path inside a JSON value. A path consists of object keys and list indices
 //!   (from 0), separated by dots. A text is returned as it is, and any other value as JSON. The result is missing if the
@@ -168,7 +168,7 @@ fn without(columns: &[ArrayRef]) -> Result<ArrayRef> {
     })
 }
 
-/// Returns a column as texts.
+/// Converts a column to strings.
 pub(super) fn texts(column: &ArrayRef) -> Result<StringArray> {
     Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
 }

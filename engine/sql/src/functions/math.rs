@@ -1,7 +1,7 @@
 //! Transcendental functions of doubles, computed by a libm in Rust.
 //!
-//! The libm of the system has versions for several processors, and differs between systems, in the last digits. The
-//! crate `libm` uses only operations that IEEE 754 defines exactly, so the results have the same bits everywhere.
+//! The results of the system's libm differ in their last digits between systems, and on one system between processors.
+//! The crate `libm` uses only operations that IEEE 754 defines exactly, so the results have the same bits everywhere.
 //! Outside of its domain, a function returns NaN or an infinity, like NumPy.
 
 use std::f64::consts::PI;
@@ -89,7 +89,7 @@ fn two(columns: &[ArrayRef], compute: impl Fn(f64, f64) -> f64) -> Result<ArrayR
     Ok(Arc::new(binary::<_, _, _, Float64Type>(x, y, compute)?))
 }
 
-/// Returns the logarithm of `x`. The logarithms to bases 2 and 10 of their powers are exact.
+/// Returns the logarithm of `x` to `base`. For the bases 2 and 10, the logarithms of powers of the base are exact.
 fn log(base: f64, x: f64) -> f64 {
     match base {
         2.0 => libm::log2(x),

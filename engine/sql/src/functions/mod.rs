@@ -153,7 +153,7 @@ static WINDOWS: LazyLock<HashMap<&'static str, Arc<WindowUDF>>> = LazyLock::new(
     chosen(plain, is_window, |function| function.name()).collect()
 });
 
-/// Returns the functions of the list that have one of the wanted kinds.
+/// Returns those of `functions` that `list.txt` lists with a kind for which `is_wanted` returns true.
 fn chosen<F>(
     functions: Vec<Arc<F>>,
     is_wanted: fn(FunctionKind) -> bool,

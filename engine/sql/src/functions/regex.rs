@@ -1,6 +1,6 @@
 //! `regexp_match(text, pattern, flags)` returns the groups of the first match, or the entire match if the pattern has no
 //! groups. A group that does not take part in the match is missing, and so is the result if nothing matches.
-//! (DataFusion's function leaves out such groups, so the others have other positions.)
+//! (DataFusion's function leaves out such groups, which changes the positions of the groups after them.)
 //!
 //! `regexp_replace(text, pattern, replacement, flags)` replaces the first match, or all matches if the flags contain `g`.
 //! In the replacement, a backslash and a digit stand for a group, `\0` and `\&` for the entire match, and `\\` for a
@@ -79,7 +79,7 @@ fn replace(columns: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(out.finish()))
 }
 
-/// Returns an upper bound of the size of a call's result. Counts the matches if the bound without them exceeds `limit`.
+/// Returns an upper bound of the size of a call's result. Counts the matches if a bound without counting exceeds `limit`.
 pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<ResultSize> {
     let columns = args.iter().map(|arg| arg.to_array(rows));
     let mut cells = Rows::new(&columns.collect::<Result<Vec<_>>>()?)?;
@@ -97,7 +97,8 @@ pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> 
     Ok(ResultSize::default())
 }
 
-/// The patterns of all rows, with the last one. It is the same in almost every row.
+/// The patterns of all rows, and the pattern that was compiled last, which is reused because it is the same in almost
+/// every row.
 struct Patterns {
     texts: StringArray,
     flags: Option<StringArray>,
@@ -129,7 +130,7 @@ impl Patterns {
     }
 }
 
-/// The arguments of `regexp_replace` in all rows, with the last replacement.
+/// The arguments of `regexp_replace` in all rows, and the replacement that was parsed last.
 struct Rows {
     texts: StringArray,
     patterns: Patterns,
@@ -183,7 +184,7 @@ impl Rows {
     }
 }
 
-/// Compiles a pattern with flags. The flag `g` concerns replacements only.
+/// Compiles a pattern with flags. The flag `g` is ignored, because it concerns only replacements.
 pub(crate) fn compiled(pattern: &str, flags: &str) -> std::result::Result<Regex, regex::Error> {
     match flags.replace('g', "").as_str() {
         "" => Regex::new(pattern),
@@ -200,7 +201,7 @@ impl Pattern {
     }
 }
 
-/// Splits a replacement into texts and groups.
+/// Splits a replacement into literal text and groups.
 fn parts(replacement: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut text = String::new();

@@ -21,8 +21,8 @@ pub(crate) struct SimpleFunction {
 }
 
 impl SimpleFunction {
-    /// Creates a function. `signature` states the types of the arguments, `returns` is the type of the result for
-    /// arguments of these types, and `call` computes the result.
+    /// Creates a function. `signature` states the types of the arguments, `returns` returns the type of the result for
+    /// the types of the arguments, and `call` computes the result.
     pub fn new(
         name: &'static str,
         signature: Signature,
@@ -101,7 +101,8 @@ pub(super) fn arguments<const COUNT: usize>(columns: &[ArrayRef]) -> Result<&[Ar
     columns.try_into().map_err(|_| message())
 }
 
-/// The last parsed text of a column, whose texts are the same in almost every row.
+/// The string that was parsed last, and its parsed form. Some columns, for example patterns, contain the same string in
+/// almost every row, so it need not be parsed again.
 pub(super) struct LastParsed<T>(Option<(String, T)>);
 
 impl<T> Default for LastParsed<T> {
@@ -111,7 +112,7 @@ impl<T> Default for LastParsed<T> {
 }
 
 impl<T> LastParsed<T> {
-    /// Parses a text unless it is the last one.
+    /// Returns the parsed form of a string. Parses it only if it differs from the last string.
     pub fn get(&mut self, text: &str, parse: impl FnOnce(&str) -> Result<T>) -> Result<&T> {
         let last = match self.0.take() {
             Some(last) if last.0 == text => last,

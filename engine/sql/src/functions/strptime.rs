@@ -1,7 +1,8 @@
 //! `strptime(text, format)`: the timestamp in a text, like Python's `datetime.strptime`.
 //!
-//! A number takes as many digits as its directive allows, without trying fewer. So a text such as `111` does not match
-//! `%d%m`, which Python reads as the 11th of January. Missing parts are those of `1900-01-01 00:00:00`.
+//! A directive reads as many digits as it allows, and never tries fewer. So a text such as `111` does not match `%d%m`,
+//! which Python reads as the 11th of January. Parts that the format does not contain are taken from `1900-01-01
+//! 00:00:00`.
 
 use std::sync::Arc;
 

@@ -56,7 +56,7 @@ pub(crate) fn functions() -> &'static [ListedFunction] {
     &FUNCTIONS
 }
 
-/// Returns the function with a name or another name, in lower case.
+/// Returns the function with this name or alias, in lower case.
 pub(crate) fn listed(name: &str) -> Option<&'static ListedFunction> {
     let names =
         |function: &&ListedFunction| function.name == name || function.aliases.contains(&name);

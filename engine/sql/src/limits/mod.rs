@@ -102,9 +102,10 @@ impl ExtensionOptions for QueryLimits {
 
 /// A memory pool that records the largest total that was requested from it and exceeded its limit.
 ///
-/// Most consumers grow with the rows that are read. Therefore the last request that failed, which is the one that ended the
-/// query, is extrapolated to all rows. Otherwise each error would name only a little more memory than the last one. Earlier
-/// requests are not extrapolated, because their consumers then wrote temporary files.
+/// Most consumers grow with the rows that are read. Therefore the last request that failed, which is the one that ended
+/// the query, is extrapolated to all rows. Otherwise, after each failure, the error would name only a little more memory
+/// than the error before. Earlier requests that failed are not extrapolated, because their consumers wrote temporary
+/// files instead.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
@@ -136,7 +137,7 @@ impl QueryPool {
     /// Returns the size to which memory of `bytes` grows if it is proportional to the rows that are read.
     fn extrapolated(&self, bytes: usize) -> usize {
         let scans = self.scans.lock();
-        // A scan that was given up does not count.
+        // A scan that was dropped is ignored: no operator holds its counter any more.
         let running = scans.iter().filter(|(read, _)| Arc::strong_count(read) > 1);
         let grown = running.filter_map(|(read, rows)| {
             let read = read.load(Ordering::Relaxed);

@@ -16,7 +16,7 @@ use super::{column_at, internal};
 use crate::physical::{ConstantColumn, ConstantSlot};
 use crate::relational::{ColumnId, Expr, ExprKind};
 
-/// The columns of rows.
+/// The columns of an operator's rows, and the constants that its expressions can use.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub columns: Vec<ColumnId>,
@@ -46,7 +46,7 @@ impl Layout {
         }
     }
 
-    /// Returns an expression over rows.
+    /// Converts an expression over these columns to DataFusion's form.
     pub(super) fn expr(
         &self,
         expr: &Expr,
@@ -104,7 +104,7 @@ impl Layout {
     }
 }
 
-/// Returns an expression without columns.
+/// Converts an expression without columns to DataFusion's form.
 pub(crate) fn physical_constant(
     expr: &Expr,
     options: &Arc<ConfigOptions>,

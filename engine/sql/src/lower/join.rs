@@ -25,7 +25,8 @@ use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 /// Size in bytes of a row's entry in a hash table, in addition to the row itself.
 const HASH_ENTRY_BYTES: u64 = 24;
 
-/// How many times larger than the other side the right side may be to be kept in memory for the order of the left one.
+/// Maximum size of the right side, as a multiple of the size of the left side, up to which the right side is kept in
+/// memory so that the rows keep the order of the left side.
 const MAX_RATIO_FOR_ORDER: u64 = 4;
 
 impl Lowering<'_> {
@@ -78,7 +79,7 @@ impl Lowering<'_> {
         self.narrowed(joined, needed)
     }
 
-    /// Reads the only row of the right side, whose values are then constants.
+    /// Joins a right side that has a single row: its values become constants of the left rows.
     fn with_constants(
         &self,
         left: &Relational,
@@ -111,7 +112,7 @@ impl Lowering<'_> {
         spec: &JoinSpec,
         sides: &Sizes,
     ) -> Result<Lowered> {
-        // The first side is kept in memory.
+        // The operator keeps its first input in memory. If that is the right side, the sides are exchanged.
         let is_exchanged = sides.right.bytes < sides.left.bytes;
         let (build, probe) = match is_exchanged {
             true => (right, left),
@@ -156,7 +157,7 @@ impl Lowering<'_> {
             true => MAX_RATIO_FOR_ORDER,
             false => 1,
         };
-        // The side that is kept in memory is the first one.
+        // The operator keeps its first input in memory. If that is the right side, the sides are exchanged.
         let keeps_right = sides.right.bytes <= sides.left.bytes.saturating_mul(ratio);
         let is_exchanged = match (sides.left.bytes < limit, sides.right.bytes < limit) {
             (false, false) => return self.sort_merge(left, right, spec),
@@ -240,7 +241,7 @@ impl Lowering<'_> {
         Ok(joined(Arc::new(plan), &left, &right, join_type))
     }
 
-    /// Returns a key as DataFusion's merge join can compare it. It cannot compare NaN.
+    /// Returns a key in a form that DataFusion's merge join can compare. The merge join cannot compare NaN.
     fn merged_key(&self, key: Arc<dyn PhysicalExpr>, plan: &Plan) -> Result<Arc<dyn PhysicalExpr>> {
         if key.data_type(&plan.schema())? != DataType::Float64 {
             return Ok(key);
@@ -262,7 +263,7 @@ impl Lowering<'_> {
             used.extend(columns.filter(|id| self.is_row(**id)));
         }
         if used.is_empty() {
-            // Without a column, DataFusion's merge join takes a batch of pairs for empty.
+            // Without a column, DataFusion's merge join treats a batch of pairs as empty.
             used.extend(build.columns.first());
         }
         let mut indices = Vec::new();
@@ -334,7 +335,7 @@ fn null_equality(spec: &JoinSpec) -> NullEquality {
     }
 }
 
-/// Returns DataFusion's name of a join whose sides may be exchanged.
+/// Returns DataFusion's type of a join whose sides may be exchanged.
 fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     match (kind, is_exchanged) {
         (JoinKind::Inner, _) => JoinType::Inner,
@@ -348,8 +349,8 @@ fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     }
 }
 
-/// Returns the second input of a hash join, which keeps the order of its rows only if they have a stated order. Which order
-/// does not matter, and the guard above the join states none.
+/// Returns the second input of a hash join with a stated order, because the join keeps the order of these rows only if an
+/// order is stated. It may be any order, because the guard above the join states none.
 fn in_stated_order(probe: Plan) -> Plan {
     let schema = probe.schema();
     let order = schema.fields().first().and_then(|_| {
@@ -373,7 +374,7 @@ fn pairs(on: &[(ColumnId, ColumnId)], left: &Lowered, right: &Lowered) -> Result
     pairs.collect()
 }
 
-/// Returns both sides with the positions of their keys.
+/// Returns both sides of a join, each with the positions of its keys among its columns.
 fn compared(
     on: &[(ColumnId, ColumnId)],
     [left, right]: [&Lowered; 2],

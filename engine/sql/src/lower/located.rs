@@ -1,9 +1,9 @@
 //! Finds the row for which an expression fails.
 //!
 //! Operators evaluate a batch at a time, and their errors name no row. After a query has failed because of a value, it is
-//! lowered again with the positions of the tables' rows, and with each expression that can fail wrapped in [`Located`]. Where
-//! it fails, the batch is narrowed to one row by bisection, and the expression to its smallest part that fails. Queries
-//! that succeed have no extra cost.
+//! lowered again with the positions of the tables' rows, and with each expression that can fail wrapped in [`Located`].
+//! Where an expression fails, bisection narrows the batch to one row, and the expression is narrowed to its smallest part
+//! that fails. Queries that succeed have no extra cost.
 //!
 //! After GROUP BY, UNION ALL and unnest, a row is not a row of a table. The message then shows only the values.
 
@@ -36,7 +36,7 @@ pub(super) struct Located {
     layout: Layout,
     /// For each column of the rows, its name. `None` if the query does not name it.
     names: Vec<Option<String>>,
-    /// The tables' rows: the column with the position, and the table.
+    /// For each table with known rows: the column with the position of the row, and the name of the table.
     rows: Vec<(usize, String)>,
     options: Arc<ConfigOptions>,
 }
@@ -124,7 +124,7 @@ impl Located {
         }
     }
 
-    /// Returns the cause, the row, and the row's values.
+    /// Returns a message with the cause, the row, and the row's values.
     fn message(&self, expr: &Expr, error: &DataFusionError, batch: &RecordBatch) -> String {
         let mut text = message_of(error);
         if batch.num_rows() != 1 {
@@ -220,7 +220,7 @@ impl PhysicalExpr for Located {
         self.physical.return_field(schema)
     }
 
-    // The parts are those of the wrapped expression, and nothing replaces them after a plan is built.
+    // The parts belong to the wrapped expression, and nothing replaces them after a plan is built.
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         Vec::new()
     }

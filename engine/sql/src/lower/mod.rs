@@ -1,7 +1,7 @@
 //! Turns a [`Relational`] plan into operators that DataFusion executes.
 //!
 //! ```text
-//! expr      expressions          join      joins: which side is kept in memory, or sorted
+//! expr      expressions          join      joins: which side is kept in memory, or whether both are sorted
 //! located   the row for which an expression fails
 //! ```
 //!
@@ -69,7 +69,7 @@ pub(crate) struct Lowering<'a> {
     pub is_traced: bool,
 }
 
-/// Rows that arrive in a determined order, or not.
+/// The order in which the rows of an operator arrive.
 #[derive(Debug, Clone, PartialEq)]
 enum Arrival {
     /// In an order that may be different each time.
@@ -78,13 +78,13 @@ enum Arrival {
     Sorted(Vec<SortKey>),
 }
 
-/// An operator, and what its columns are.
+/// An operator with its columns and the order of its rows.
 #[derive(Clone)]
 struct Lowered {
     plan: Plan,
     /// The columns of the operator, in order.
     columns: Vec<ColumnId>,
-    /// Columns with one value for all rows, which are not part of the rows.
+    /// Columns with the same value for all rows. They are not part of the operator's rows.
     constants: BTreeMap<ColumnId, Arc<ConstantSlot>>,
     arrival: Arrival,
 }
@@ -110,11 +110,11 @@ impl Lowered {
     }
 }
 
-/// The columns that an operator reads.
+/// The columns of an operator that the operators above it read.
 type Needed = BTreeSet<ColumnId>;
 
 impl Lowering<'_> {
-    /// Returns the operators of a query. Its columns are the result's.
+    /// Returns the operators of a query. The columns of the topmost operator are the columns of the result.
     ///
     /// # Errors
     /// If an operator cannot be created, which is an error of this crate.
@@ -306,7 +306,7 @@ impl Lowering<'_> {
         }
         let mut constants = input.constants;
         for (id, expr) in computed {
-            // A constant stays one, so that an error in it counts only where a row needs it.
+            // A constant stays a constant, so that an error in its computation is reported only if a row needs its value.
             let constant = expr.as_column().and_then(|column| constants.get(&column));
             if let Some(constant) = constant.cloned() {
                 constants.insert(*id, constant);
@@ -337,7 +337,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the columns that are needed below expressions.
+    /// Returns the columns of `input` that are in `needed` or that `exprs` use.
     fn with_used<'e>(
         &self,
         needed: &Needed,
@@ -356,7 +356,7 @@ impl Lowering<'_> {
         below
     }
 
-    /// Returns an expression over rows. If errors are traced, its error names the row.
+    /// Converts an expression over rows to DataFusion's form. If errors are traced, the expression's error names the row.
     fn expr(&self, expr: &Expr, layout: &Layout) -> Result<Arc<dyn PhysicalExpr>> {
         let physical = layout.expr(expr, &self.options)?;
         if self.is_traced && expr.can_fail() {
@@ -613,7 +613,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Sorts by keys, unless the rows arrive in this order. `fetch` is the number of rows that are read.
+    /// Sorts by keys, unless the rows arrive in this order. `fetch` is the number of sorted rows that the caller reads,
+    /// if it does not read all.
     fn sort(
         &self,
         input: &Relational,
@@ -645,7 +646,7 @@ impl Lowering<'_> {
         let Some(ordering) = LexOrdering::new(sort_exprs(keys, &lowered.layout())?) else {
             return Ok(lowered);
         };
-        // The operator cannot return no rows.
+        // The operator does not support a limit of 0 rows.
         let fetch = fetch.filter(|rows| *rows > 0);
         let sorted = SortExec::new(ordering, lowered.plan).with_fetch(fetch);
         let rows = fetch.map_or(input.rows, |fetch| input.rows.min(fetch as u64));
@@ -698,7 +699,7 @@ fn name(id: ColumnId) -> String {
     format!("c{}", id.0)
 }
 
-/// Returns how rows arrive if only some columns are kept.
+/// Returns the order in which rows arrive if only `columns` are kept.
 fn kept_arrival(arrival: &Arrival, columns: &[ColumnId]) -> Arrival {
     match arrival {
         Arrival::Unknown => Arrival::Unknown,

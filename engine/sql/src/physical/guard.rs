@@ -20,12 +20,14 @@ use crate::limits::QueryPool;
 /// Assumed size in bytes of a batch without columns or without data.
 const EMPTY_BATCH_BYTES: usize = 1 << 10;
 
-/// Checks for cancellation between two operators.
+/// Checks for cancellation between two operators, and accounts for memory.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
-    /// How many times the operator above stores each row without accounting for its memory. The guard then does.
+    /// How many times the operator above stores each row without accounting for its memory. The guard accounts for it
+    /// instead.
     copies: usize,
-    /// The expected number of rows. If the memory does not suffice, it is extrapolated to all of them.
+    /// The expected number of rows. If the memory does not suffice, the memory that is needed is extrapolated to this
+    /// number.
     rows: Option<u64>,
 }
 
@@ -57,15 +59,16 @@ impl Guard {
     }
 
     /// Creates the plan of a guard. It states no order and no equal or constant columns of its rows, because DataFusion
-    /// infers wrong ones. For example, it takes a constant of the outer side of a join for a constant of the joined rows,
-    /// and would then neither sort by this column nor compare all groups.
+    /// infers wrong ones. For example, DataFusion treats a constant of the outer side of a join as a constant of the
+    /// joined rows, and would then neither sort by this column nor compare all groups.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)
     }
 }
 
-/// Returns an error so that the operator above does not mistake a lack of memory below for its own.
+/// Converts an error of the input so that the operator above does not mistake a lack of memory below for its own lack of
+/// memory.
 fn of_input(error: DataFusionError) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(text) => {
@@ -108,7 +111,8 @@ impl Operator for Guard {
                     return Poll::Ready(Some(Err(stopped)));
                 }
                 return match ready!(input.poll_next_unpin(context)) {
-                    // The operator above would evaluate constants, which can fail, although no row needs them.
+                    // Empty batches are dropped, because the operator above would evaluate constants for them, which can
+                    // fail although no row needs them.
                     Some(Ok(batch)) if batch.num_rows() == 0 => continue,
                     next => Poll::Ready(next.map(|batch| batch.map_err(of_input).and_then(&count))),
                 };

@@ -1,10 +1,8 @@
 //! Operators of this crate, next to DataFusion's.
 //!
 //! * `operator`: the parts that all operators of this crate share.
-//! * `scan`, `rows`: leaves that read a [`Relation`](crate::Relation), or rows in memory.
-//! * `concat`: the rows of several inputs, one after the other.
-//! * `first_rows`: LIMIT and OFFSET.
-//! * `numbered`: adds the position of each row.
+//! * `scan`: the leaf that reads a [`Relation`](crate::Relation).
+//! * `rows`: rows in memory, the rows of several inputs (UNION ALL), LIMIT and OFFSET, and the positions of rows.
 //! * `unnested`: a row for each element of lists.
 //! * `prepared`: values of a single row as constants.
 //! * `same_rows`: skips a join for EXCEPT if both sides have the same rows in the same order.

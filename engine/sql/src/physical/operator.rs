@@ -29,7 +29,7 @@ pub(super) type Batches = Pin<Box<dyn Stream<Item = Result<RecordBatch>> + Send>
 pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     /// Name in printed plans.
     const NAME: &'static str;
-    /// For each input, whether the output rows have its order.
+    /// For each input, whether the output rows have the order of that input.
     const KEEPS_ORDER: &'static [bool];
 
     /// Starts to produce the rows of a node with this operator.

@@ -27,7 +27,7 @@ pub(crate) struct ConstantSlot {
     value: Mutex<Option<ConstantValue>>,
 }
 
-/// The value, or the error with which computing it has failed. The error counts only if a row needs the value.
+/// The value, or the error with which its computation failed. The error is reported only if a row needs the value.
 type ConstantValue = std::result::Result<ScalarValue, Arc<DataFusionError>>;
 
 impl ConstantSlot {
@@ -39,7 +39,7 @@ impl ConstantSlot {
     }
 }
 
-/// Reads the only row of its second input before the rows of its first.
+/// Reads the only row of its second input before the rows of its first input.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// One slot for each column of the row.

@@ -1,9 +1,10 @@
 //! Skips repeated rows on the side of a semi or anti join that is only looked up.
 //!
 //! For each row, DataFusion's hash join visits all rows of the other side with the same key, even if one of them would
-//! suffice. If both sides repeat a value n times, this takes n * n visits, and files whose rows are all equal compress
-//! to almost nothing. Dropping repeated rows of the looked-up side does not change the result. [`SkipRepeated`] remembers
-//! a limited number of rows, so it may pass some rows more than once.
+//! suffice. If both sides repeat a value n times, this takes n * n visits, and n can be large even in a small bundle,
+//! because files whose rows are all equal compress to almost nothing. Dropping repeated rows of the looked-up side does
+//! not change the result. [`SkipRepeated`] remembers a limited number of rows, so it may pass on some rows more than
+//! once.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ fn sort_fields(schema: &SchemaRef) -> Vec<SortField> {
         .collect()
 }
 
-/// Passes on the distinct rows of its input, and some of the repeated ones.
+/// Passes on each distinct row of its input at least once, and drops most of the repeated rows.
 #[derive(Debug)]
 pub(crate) struct SkipRepeated;
 
@@ -64,7 +65,7 @@ impl Operator for SkipRepeated {
     }
 }
 
-/// A row that was passed. Its content is stored when its hash occurs for the second time, because most rows are not
+/// A row that was passed on. Its content is stored when its hash occurs for the second time, because most rows are not
 /// repeated.
 #[derive(Debug, Clone, Default)]
 struct Remembered {
@@ -72,19 +73,19 @@ struct Remembered {
     row: Option<Box<[u8]>>,
 }
 
-/// The rows that were passed so far, as far as they are remembered.
+/// The rows that were passed on so far, as far as they are remembered.
 struct PassedRows {
     converter: RowConverter,
     /// Each row has one place, which depends on its hash.
     remembered: Vec<Remembered>,
     /// Total size of the contents in `remembered`.
     bytes: usize,
-    /// The hashes of the rows of a batch; here only to reuse its memory.
+    /// The hashes of the rows of a batch. They are a field only to reuse the memory.
     hashes: Vec<u64>,
 }
 
 impl PassedRows {
-    /// Returns the batch without rows that are remembered.
+    /// Returns the batch without the rows that equal a remembered row.
     fn drop_repeated(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         self.hashes.clear();
         self.hashes.resize(batch.num_rows(), 0);

@@ -1,4 +1,4 @@
-//! Rows that are numbered, limited, appended or in memory.
+//! Operators that concatenate, number or limit rows, or return rows in memory.
 
 use std::sync::Arc;
 use std::task::{Poll, ready};
@@ -32,7 +32,8 @@ impl Concat {
 
 impl Operator for Concat {
     const NAME: &'static str = "Concat";
-    // Rows of one input keep their order, and all rows of an input precede those of the next. `proof` knows this.
+    // The rows of each input keep their order, and all rows of an input precede those of the next. DataFusion's flags
+    // cannot express this, but `proof` knows it.
     const KEEPS_ORDER: &'static [bool] = &[];
 
     fn start(&self, node: &Node<Concat>, context: &Arc<TaskContext>) -> Result<Batches> {
@@ -81,7 +82,7 @@ impl Operator for Numbered {
     }
 }
 
-/// Returns batches in their order.
+/// Returns batches that are in memory, in the given order.
 #[derive(Debug)]
 pub(crate) struct Rows(Vec<RecordBatch>);
 
@@ -125,7 +126,8 @@ impl Operator for Rows {
 pub(crate) struct FirstRows {
     skip: usize,
     fetch: usize,
-    /// Whether all rows are read. A row that fails then fails with every size of batches.
+    /// Whether all rows of the input are read, even those after the last row that is passed on. An error in such a row is
+    /// then reported with every batch size.
     reads_all: bool,
 }
 

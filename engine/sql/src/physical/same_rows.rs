@@ -23,8 +23,8 @@ fn reads_only(plan: &Plan) -> bool {
         || passes && plan.children().into_iter().all(reads_only)
 }
 
-/// Returns no rows if both sides have the same rows, and the result of the join otherwise. The inputs are the sides and the
-/// join.
+/// Returns no rows if both sides have the same rows, and the result of the join otherwise. The inputs are the two sides
+/// and the join, in this order.
 #[derive(Debug)]
 pub(crate) struct SameRows {
     /// The columns of each side to compare.
@@ -32,9 +32,9 @@ pub(crate) struct SameRows {
 }
 
 impl SameRows {
-    /// Compares two inputs before `join` runs, which keeps the rows of one without an equal row in the other. The inputs
-    /// are given with the columns to compare, and have the same number of rows. They are read twice, so an input that
-    /// computes something is not compared.
+    /// Compares two inputs before `join` runs. The join returns the rows of one input that have no equal row in the
+    /// other. Each input is given with the columns to compare, and both should have the same number of rows. If the
+    /// inputs differ, they are read twice, so inputs that compute something are not compared.
     pub(crate) fn around(join: Plan, inputs: [(Plan, Vec<usize>); 2]) -> Plan {
         if !inputs.iter().all(|(input, _)| reads_only(input)) {
             return join;

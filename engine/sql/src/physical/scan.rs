@@ -15,7 +15,7 @@ use crate::functions::with_one_nan;
 use crate::limits::QueryPool;
 use crate::relation::{Relation, RelationBatch};
 
-/// Assumed size of a text in bytes, for estimates.
+/// Assumed size in bytes of a string or another value without a fixed size, for estimates.
 const ASSUMED_TEXT_BYTES: usize = 48;
 
 /// The content of a column of the scan: values of one of the relation's columns, origins, or row numbers.
@@ -26,7 +26,7 @@ pub(crate) enum ScanColumn {
     Position,
 }
 
-/// Reads the columns `scanned` of a relation in row order.
+/// Reads the columns `scanned` of a relation, in row order unless `any_order` is set.
 #[derive(Clone)]
 pub(crate) struct Scan {
     relation: Arc<dyn Relation>,

@@ -1,4 +1,4 @@
-//! A row for each element of lists.
+//! Replaces each row by one row for each element of its lists (`unnest`).
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 8 << 20;
 /// without elements disappear.
 #[derive(Debug)]
 pub(crate) struct Unnested {
-    /// The other columns that are kept.
+    /// The columns that are kept, besides the elements.
     others: Vec<usize>,
     lists: Vec<usize>,
 }
@@ -78,14 +78,14 @@ fn lengths(batch: &RecordBatch, lists: &[usize]) -> Result<Vec<usize>> {
     Ok(lengths)
 }
 
-/// The result of a batch that has not been returned yet.
+/// The result for one input batch, as far as it has not been returned yet.
 struct Parts {
     batch: RecordBatch,
     operator: Arc<Unnested>,
     schema: SchemaRef,
     max_rows: usize,
     lengths: Vec<usize>,
-    /// The next row, and its next element.
+    /// The next row to return, and the next of its elements.
     row: usize,
     element: usize,
 }

@@ -91,7 +91,7 @@ struct PartitionStream {
     properties: Arc<PlanProperties>,
     parts: Arc<WindowsInParts>,
     context: Arc<TaskContext>,
-    /// The latest rows. Their last partition may be incomplete.
+    /// The rows that are not evaluated yet. Their last partition may be incomplete.
     pending: Vec<RecordBatch>,
     rows: usize,
     /// The results of complete partitions that are being computed.
@@ -130,7 +130,8 @@ impl PartitionStream {
             return Ok(());
         }
         self.reservation.try_grow(accounted_bytes(&batch))?;
-        // For small batches, the search for the end of the last complete partition would cost more than it saves.
+        // Until enough rows are collected, the search for the end of the last complete partition would cost more than it
+        // saves.
         let start = match self.rows + batch.num_rows() < MIN_PART_ROWS {
             true => None,
             false => self.last_partition(&batch)?,

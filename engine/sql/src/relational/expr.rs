@@ -10,8 +10,8 @@ use prep_spec::query::tree::Position;
 
 use crate::functions::is_operator_name;
 
-/// A column of a plan. Each column of each node that creates columns has its own number, so that a column keeps its
-/// identity from the node that creates it to the result, whatever its name is.
+/// A column of a plan. Each column that a node creates has its own number, so a column keeps its identity from this node
+/// to the result, whatever its name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ColumnId(pub u32);
 
@@ -228,7 +228,7 @@ impl Expr {
                     || is_double && is_operator_name(function.name());
                 !is_safe
             }
-            // The pattern of a literal has been compiled before.
+            // A pattern that is a literal was compiled when the query was resolved, so it cannot fail.
             ExprKind::Binary(op, _, pattern) if is_regex(*op) => pattern.as_literal().is_none(),
             _ => false,
         };
@@ -240,7 +240,7 @@ fn is_regex(op: Operator) -> bool {
     matches!(op, Operator::RegexMatch | Operator::RegexIMatch)
 }
 
-/// Returns whether each value of one type can be converted to the other.
+/// Returns whether each value of the type `from` can be converted to the type `to`.
 fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (DataType::Null, _) | (_, DataType::Utf8) => true,
@@ -251,8 +251,8 @@ fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Functions that return a value for all values of their arguments and need little memory, so that it makes no
-/// difference for how many rows they are evaluated.
+/// Functions that return a value for all values of their arguments and need little memory, so it makes no difference for
+/// how many rows they are evaluated.
 const INFALLIBLE: [&str; 14] = [
     "canonical_key",
     "character_length",
@@ -270,7 +270,8 @@ const INFALLIBLE: [&str; 14] = [
     "upper",
 ];
 
-/// Returns the two sides of an equality of which each uses columns of another set.
+/// Returns the sides of an equality if one of them uses columns of `left` only, and the other columns of `right` only.
+/// The side with columns of `left` comes first.
 pub(super) fn equated<'e>(
     condition: &'e Expr,
     left: &BTreeSet<ColumnId>,

@@ -30,7 +30,7 @@ pub(crate) struct JoinSpec {
     pub kind: JoinKind,
     /// Pairs of columns that are equal in rows that match.
     pub on: Vec<(ColumnId, ColumnId)>,
-    /// A further condition.
+    /// A condition that matching rows fulfil in addition to `on`.
     pub filter: Option<Expr>,
     /// Whether a missing value matches a missing value.
     pub nulls_equal: bool,
@@ -75,7 +75,8 @@ impl Relational {
     /// Joins two plans on conditions.
     ///
     /// # Errors
-    /// If the order of a side is not determined. The order of the result is then an error, too, where it is used.
+    /// None at present. If the order of a side is lost, so is the order of the result, which is an error where the order
+    /// is used.
     pub(crate) fn joined_on(
         self,
         right: Relational,
@@ -166,7 +167,7 @@ impl Relational {
         })
     }
 
-    /// Returns the plan with a column for an expression. An expression that is a column needs no further one.
+    /// Returns the plan with a column for an expression. If the expression is a column of the plan, no column is added.
     pub(crate) fn with_column(
         self,
         expr: Expr,
@@ -180,7 +181,7 @@ impl Relational {
         (self.computed(vec![(column, expr)]), column)
     }
 
-    /// Returns the rows with an order that columns express, if they have an order.
+    /// Returns the rows with columns that express their order, if they have an order.
     fn numbered(self, new_column: NewColumn<'_>) -> Relational {
         match &self.order {
             RowOrder::Arrival => match self.clone().with_order_columns(new_column) {

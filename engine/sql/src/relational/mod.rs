@@ -79,7 +79,7 @@ pub(crate) enum Node {
     Window {
         input: Relational,
         window: WindowSpec,
-        /// The order of rows that are equal in the order of the window.
+        /// Keys that determine the order of rows with equal keys in the ORDER BY of the window.
         ties: Vec<SortKey>,
         calls: Vec<(ColumnId, WindowCall)>,
     },
@@ -272,7 +272,7 @@ impl Relational {
         }
     }
 
-    /// Returns whether the plan has exactly one row, whatever its tables are.
+    /// Returns whether the plan has exactly one row, whatever its tables contain.
     pub(crate) fn is_single_row(&self) -> bool {
         match self.node.as_ref() {
             Node::OneRow => true,
@@ -292,7 +292,7 @@ impl Relational {
         self.node.can_fail() || self.node.inputs().into_iter().any(Relational::can_fail)
     }
 
-    /// Returns a node with the columns and order of its input and further columns.
+    /// Returns a plan with the columns and the order of `input`, and the columns `added`.
     pub(super) fn above(
         input: &Relational,
         added: impl IntoIterator<Item = ColumnId>,
@@ -343,7 +343,7 @@ impl Node {
         used
     }
 
-    /// Calls `visit` for each expression of this node, but not for the expressions in it.
+    /// Calls `visit` for each expression of this node, but not for the parts of these expressions.
     pub(crate) fn visit_exprs(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {
             Node::Values { rows, .. } => rows.iter().flatten().for_each(visit),

@@ -15,11 +15,13 @@ use crate::QueryError;
 /// The order of a node's rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RowOrder {
-    /// The order of these columns, which are different for different rows. The rows may arrive in another order.
+    /// The rows are in the order of these columns, and any two rows differ in one of them. The rows may arrive in another
+    /// order, and are then sorted where their order is used.
     Columns(Vec<SortKey>),
-    /// The rows arrive in their order, and no columns express it. If the order is used, it is numbered first.
+    /// The rows arrive in their order, and no columns express it. If columns have to express the order, the rows are
+    /// numbered first.
     Arrival,
-    /// The rows have no order, but different rows have different values in these columns.
+    /// The rows have no order, but any two rows differ in one of these columns.
     Keys(Vec<ColumnId>),
     /// The rows have no order, for this reason.
     Lost(&'static str),
@@ -32,7 +34,7 @@ pub(crate) fn no_order(why: &str) -> QueryError {
     QueryError::Order(why.to_owned())
 }
 
-/// Returns the error for an aggregate that depends on an order and states none.
+/// Returns the error for an aggregate that depends on an order but has no ORDER BY.
 pub(crate) fn needs_order_by(name: &str) -> QueryError {
     QueryError::Order(format!("{name}() needs an ORDER BY inside its parentheses"))
 }
@@ -68,7 +70,7 @@ impl Relational {
         }
     }
 
-    /// Returns the rows with columns that are different for different rows and, if the rows have an order, express it.
+    /// Returns the rows, and keys in which any two rows differ. If the rows have an order, the keys express it.
     ///
     /// # Errors
     /// If the rows have neither an order nor keys.
@@ -110,7 +112,8 @@ impl Relational {
         unique.iter().copied().find(|key| !names(keys, *key))
     }
 
-    /// Sorts by `keys`. Rows with equal keys keep their order, and groups are in the order of their keys.
+    /// Sorts by `keys`. Rows with equal keys keep their order. If they are groups, which have no order, they are sorted
+    /// by the keys of GROUP BY.
     ///
     /// # Errors
     /// If the order is not determined.
@@ -122,7 +125,7 @@ impl Relational {
         let mut keys = distinct(keys);
         let has_all = || self.columns.iter().all(|column| names(&keys, *column));
         if matches!(self.order, RowOrder::Lost(_)) && has_all() {
-            // Rows with equal keys are equal, so that it makes no difference which of them is first.
+            // Rows with equal keys are equal, so it makes no difference which of them is first.
             return Ok(Relational {
                 columns: Arc::clone(&self.columns),
                 order: RowOrder::Arrival,
@@ -147,7 +150,7 @@ impl Relational {
         })
     }
 
-    /// Returns the first rows.
+    /// Returns `fetch` rows after the first `skip` rows.
     ///
     /// # Errors
     /// If the rows have no order.
@@ -168,7 +171,7 @@ impl Relational {
     /// Returns a row for each element of the lists.
     ///
     /// # Errors
-    /// If the rows have no order.
+    /// None at present. If the rows have no order, neither has the result.
     pub(crate) fn unnested(
         self,
         lists: Vec<(ColumnId, ColumnId)>,
@@ -195,7 +198,7 @@ impl Relational {
     /// rows with equal keys in the order of the input.
     ///
     /// # Errors
-    /// If the functions depend on the order of rows with equal keys, and the rows have no order.
+    /// If the functions depend on the order of rows with equal keys, and the rows have neither an order nor keys.
     pub(crate) fn windowed(
         self,
         window: WindowSpec,
@@ -220,7 +223,8 @@ impl Relational {
         Ok(Relational::above(&input, ids, node))
     }
 
-    /// Returns a call of an aggregate with an ORDER BY that ends with the order of the rows, and the rows.
+    /// Extends the ORDER BY of an aggregate by the order of the rows, unless its own keys determine the result. Returns
+    /// the rows and the extended call.
     ///
     /// # Errors
     /// If the call depends on an order that is not determined.

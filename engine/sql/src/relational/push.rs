@@ -1,7 +1,8 @@
-//! Moves conditions of WHERE to the place where they remove rows first, and turns equalities into keys of joins.
+//! Moves conditions of WHERE down to the operators where they remove rows earliest (predicate pushdown), and turns
+//! equalities into keys of joins.
 //!
-//! A condition that can fail for a value stays where the query states it, because elsewhere it could fail for rows that
-//! the query has removed before.
+//! A condition that can fail for a value stays where the query states it, because further down it could fail for rows
+//! that the query removes before the condition.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Cases in text: tables, a query and its result. Differences are printed in this form, and `defects.txt` has it.
+//! Test cases in text form: tables, a query and its result. Differences are printed in this form, and `defects.txt` is
+//! written in it.
 //!
 //! ```text
 //! # A comment.

@@ -38,7 +38,7 @@ async fn queries_of_former_defects_return_the_expected_rows() {
     );
 }
 
-/// Words of the engine's library. Our messages use the words of SQL.
+/// Words that only messages of DataFusion contain. Our messages use the words of SQL.
 pub const FOREIGN_WORDS: [&str; 19] = [
     "ScalarSubquery",
     "Subquery(",
@@ -61,7 +61,8 @@ pub const FOREIGN_WORDS: [&str; 19] = [
     "Literal types",
 ];
 
-/// A restriction of the rows of a subquery repeats the query around it, but not its other subqueries.
+/// To restrict the rows of a subquery, the plan repeats the outer query, but without the other subqueries of the outer
+/// query.
 #[tokio::test]
 async fn the_plan_of_many_subqueries_that_can_fail_is_small() {
     let database = Database {
@@ -101,7 +102,7 @@ async fn the_plan_of_many_subqueries_that_can_fail_is_small() {
     }
 }
 
-/// Each query in `subqueries.txt` runs, or is rejected when it is loaded, in our words and in time.
+/// Each query in `subqueries.txt` runs, or is rejected when it is loaded and not later, with a message in our words.
 #[tokio::test]
 async fn subqueries_run_or_are_rejected_when_they_are_loaded() {
     let filled = [

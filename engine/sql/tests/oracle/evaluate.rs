@@ -1,8 +1,8 @@
 //! Evaluates queries by their definition: nested loops, row by row.
 //!
 //! The rows are in the order that the documentation states. If that order is undefined ([`Order`](super::tree::Order)),
-//! the rows of GROUP BY, DISTINCT and set operations are in the order of their keys, because window functions above
-//! them use it.
+//! the rows of GROUP BY, DISTINCT and set operations are in the order of their keys, because window functions above them
+//! use that order.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -66,7 +66,7 @@ pub struct Evaluator<'a> {
     database: &'a Database,
     /// The results of the parts of WITH.
     parts: RefCell<HashMap<String, Rc<Vec<Row>>>>,
-    /// Whether an operand failed that has no effect, for example after `false AND`. An engine may report it.
+    /// Whether an operand failed that has no effect, for example after `false AND`. An engine may report such a failure.
     pub has_doubt: Cell<bool>,
 }
 
@@ -293,7 +293,7 @@ impl<'a> Evaluator<'a> {
         let width = select.from.iter().map(From::width).sum();
         let mut projected = Vec::new();
         for (keys, rows) in &groups {
-            // Outer columns in a subquery are keys of the group.
+            // A subquery can refer only to those columns of the group that are keys, so one row represents the group.
             let mut row = rows.first().cloned().unwrap_or(vec![Value::Missing; width]);
             for ((key, _), value) in select.group_by.iter().zip(keys) {
                 if let Expr::Column(column) = key

@@ -16,9 +16,9 @@ pub struct ScopeColumn {
     pub name: String,
     pub kind: Kind,
     pub place: usize,
-    /// True if no other column of the query has the name.
+    /// True if no other column of the query has the same name.
     pub is_unique: bool,
-    /// True if its integers are at the edges of 64 bits.
+    /// True if the column contains integers at the edges of 64 bits.
     pub is_edge: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Level {
     pub has_using: bool,
 }
 
-/// The columns that an expression can contain: those of its SELECT (the last level) and of the queries around it.
+/// The columns that an expression can contain: those of its SELECT (the last level) and those of the outer queries.
 #[derive(Debug, Clone)]
 pub struct Env {
     pub levels: Vec<Level>,
@@ -425,7 +425,7 @@ impl<'a> Generator<'a> {
             let depth = 1 + usize::from(self.chance(50));
             let mut env = env.without_windows();
             env.has_subqueries = self.chance(40);
-            // A name alone is a column of the result.
+            // In ORDER BY, a name without a table would refer to a column of the result.
             for column in &mut env.levels.last_mut().expect("a level").columns {
                 column.is_unique = false;
             }

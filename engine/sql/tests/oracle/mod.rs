@@ -55,9 +55,9 @@ const DOCUMENTED: [&str; 6] = [
     // The parser does not read `((SELECT ...) EXCEPT SELECT ...)` in an expression.
     "expected ), found",
     // Forms of correlated subqueries
-    "can refer to columns of the query around it only in conditions such as",
-    "a subquery with LIMIT cannot refer to columns of the query around it",
-    "a subquery can refer to columns of the query around it only in its WHERE",
+    "can refer to columns of the outer query only in conditions such as",
+    "a subquery with LIMIT cannot refer to columns of the outer query",
+    "a subquery can refer to columns of the outer query only in its WHERE",
 ];
 
 /// The result of the comparison of one query.

@@ -72,7 +72,7 @@ pub fn settings(is_ordered: bool, turn: u64) -> Vec<Setting> {
     let mut requested = requested.into_iter().cycle().skip(turn as usize % 3);
     let mut settings = Vec::new();
     for memory in MEMORIES {
-        // Each memory limit and batch size meets another form.
+        // Skips a form, so that each batch size is combined with a different form for each memory limit.
         requested.next();
         for batch in BATCHES {
             settings.push(Setting {

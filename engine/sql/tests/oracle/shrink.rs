@@ -75,7 +75,7 @@ async fn differs(
 struct Cut {
     index: usize,
     is_done: bool,
-    /// Number of queries around the current one.
+    /// Number of queries that contain the current position. It is 1 in the outermost query.
     depth: usize,
 }
 
@@ -118,7 +118,7 @@ impl Cut {
         if query.order_by.len() > 1 && self.now() {
             query.order_by.pop();
         }
-        // The order of a subquery is part of the order of the query around it.
+        // The order of a subquery is part of the order of its outer query.
         let may_lose_order = self.depth == 1 || query.unsorted.is_defined();
         if query.order_by.len() == 1 && may_lose_order && self.now() {
             query.order_by.clear();

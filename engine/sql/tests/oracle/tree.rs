@@ -126,7 +126,7 @@ pub struct OrderKey {
 }
 
 impl OrderKey {
-    /// Missing values come last, and first in descending order, unless the query requests otherwise.
+    /// Returns whether missing values come first. By default they come last, and first in descending order.
     pub fn has_nulls_first(&self) -> bool {
         self.nulls_first.unwrap_or(self.is_descending)
     }
@@ -147,7 +147,7 @@ pub struct ColumnRef {
     pub alias: String,
     pub name: String,
     pub is_qualified: bool,
-    /// Number of queries between the column's own query and this one.
+    /// How many levels further out the column's own query is: 0 for a column of the current query.
     pub level: usize,
     /// Index in the row of FROM.
     pub place: usize,

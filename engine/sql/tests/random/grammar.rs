@@ -141,7 +141,7 @@ impl Generator {
         of[self.below(of.len())]
     }
 
-    /// Returns an invalid clause after a space with the probability `rate`, and an empty text otherwise.
+    /// Returns an invalid clause after a space with the probability `rate`, and an empty string otherwise.
     pub fn foreign(&mut self, of: &[&str]) -> String {
         if self.next() % 1000 >= self.rate {
             return String::new();

@@ -5,7 +5,8 @@
 //!
 //! - The query has an invalid clause, or text in place of a number. Then it must be rejected when the pipeline is
 //!   loaded, at a position in its text.
-//! - Otherwise the query must be accepted and return the computed rows in this order, and parsing the printed query must give the same tree.
+//! - Otherwise the query must be accepted and return the computed rows in the computed order, and parsing the printed
+//!   query must return the same tree.
 //!
 //! The rows must be the same for every memory limit and batch size, as values and as origins of cells. If no order is
 //! requested, they must be the same apart from their order. Every fiftieth query reads a table with more rows than fit

@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// Returns a text that is unique to the value.
+    /// Returns a string that is unique to the value.
     pub fn key(&self) -> String {
         match self {
             Value::Missing => "-".to_owned(),

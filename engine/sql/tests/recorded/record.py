@@ -25,7 +25,7 @@ TABLES = json.loads((HERE / "tables.json").read_text())
 
 
 def value(cell):
-    """Returns a cell in the form in which tables.json and expected.jsonl have it."""
+    """Returns a cell in the form in which tables.json and expected.jsonl store it."""
     if isinstance(cell, float) and not math.isfinite(cell):
         return "nan" if math.isnan(cell) else "inf" if cell > 0 else "-inf"
     if isinstance(cell, (list, tuple)):
@@ -60,7 +60,7 @@ def expanded(query):
 
 
 def theirs(case, engine):
-    """Returns the query that the engine runs: the case's own one, unless the case has another expression for it."""
+    """Returns the query that the engine runs: the query of the case, unless the case has another expression for this engine."""
     other = case.get(engine)
     if not other:
         return expanded(case["query"])

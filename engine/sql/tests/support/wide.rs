@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use prep_spec::model::Query;
 use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session};
 
-/// A table with one row and this number of columns.
+/// A table with one row and these columns.
 #[derive(Debug)]
 struct Wide(Vec<RelationColumn>);
 

@@ -90,7 +90,7 @@ impl Parser<'_> {
         ignores
     }
 
-    /// Parses arguments, some of which are words instead of commas: `substring(a FROM 1 FOR 2)`.
+    /// Parses arguments. In some functions, words separate them instead of commas: `substring(a FROM 1 FOR 2)`.
     fn args(&mut self, written: &str, call: &mut Call) -> Parsed<()> {
         if self.is_query() {
             let help = "write a subquery in its own parentheses: `f((SELECT ...))`";

@@ -1,4 +1,4 @@
-//! Expressions, by the binding powers of operators.
+//! Parses expressions, by the binding powers of operators (a Pratt parser).
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use super::super::walk::Node;
 use super::calls::plain_call;
 use super::{MAX_COPIED, MAX_DEPTH, Parenthesized, Parsed, Parser, is_reserved, value_of};
 
-/// The digits of the least integer, -2^63. They are not an integer without the minus sign.
+/// The digits of the least integer, -2^63. Without the minus sign, they exceed the range of integers.
 const LEAST_DIGITS: &str = "9223372036854775808";
 
 const STRUCT_HELP: &str = "write each member as a column of its own";
@@ -37,7 +37,7 @@ impl Parser<'_> {
         self.infix(first, power::ANY)
     }
 
-    /// Counts a level above the operands that were parsed.
+    /// Adds a level to the depth of the current expression. Returns an error if it is then too deep.
     fn deepen(&mut self) -> Parsed<()> {
         self.depth += 1;
         match self.depth > MAX_DEPTH {
@@ -49,7 +49,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns a copy of an operand that is written once and used twice. Nested copies double the query each.
+    /// Returns a copy of an operand that is written once and used twice. Each level of nested copies doubles the size of
+    /// the query, so the number of copied nodes is limited.
     fn copy(&mut self, expr: &Expr) -> Parsed<Expr> {
         let mut is_exceeded = |_: Node<'_>| {
             self.copied += 1;
@@ -202,7 +203,7 @@ impl Parser<'_> {
         Ok(call.kind)
     }
 
-    /// Parses an operand up to its first operator.
+    /// Parses an operand, up to the operator that follows it.
     fn prefix(&mut self) -> Parsed<Expr> {
         let at = self.at();
         let Some(token) = self.token(0) else {
@@ -260,7 +261,7 @@ impl Parser<'_> {
             let sign = self.at();
             self.next += 1;
             let operand = self.operand(power::PRODUCT)?;
-            // The sign of a number has no effect.
+            // A plus sign before a number has no effect.
             return match operand.kind {
                 ExprKind::Integer(_) | ExprKind::Double(_) => Ok(operand.kind),
                 _ => Err(Fault::unsupported(sign, "+", "remove it")),

@@ -25,7 +25,7 @@ use super::{Parsed, Parser};
 /// Maximum number of texts in a call. Planning time grows with the square of the number of computed columns.
 const MAX_COLUMNS: usize = 2000;
 
-/// The macros that create a column for each text, with the word for their first argument.
+/// The macros that create a column for each text, with the word for their first argument in messages.
 const MACROS: [(&str, &str); 3] = [
     ("one_hot", "column"),
     ("multi_hot", "column"),
@@ -35,7 +35,7 @@ const MACROS: [(&str, &str); 3] = [
 /// An item of a select list that is parsed once for each name in its calls of `columns`.
 #[derive(Default)]
 pub(super) struct Repetition {
-    /// The names, after the first call was found.
+    /// The names of the columns, once the first call of `columns` has been parsed.
     names: Option<Arc<Vec<String>>>,
     /// The index of the current name.
     index: usize,
@@ -86,7 +86,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Returns the macro of which a call begins here.
+    /// Returns the macro whose call begins here, if any.
     fn macro_ahead(&self) -> Option<(&'static str, &'static str)> {
         let mut macros = MACROS.into_iter();
         macros.find(|(name, _)| self.is_ahead(0, name) && self.is_ahead(1, "("))

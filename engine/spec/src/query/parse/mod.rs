@@ -1,7 +1,7 @@
 //! Parses the tokens of a query into a [`QueryTree`].
 //!
-//! The grammar is the SQL that queries can use, and everything else is an error. A clause that a query cannot use is an
-//! error with a help of its own, which `unsupported.txt` lists.
+//! The grammar is the SQL that queries can use, and everything else is an error. For clauses of other dialects,
+//! `unsupported.txt` lists the help of the error.
 //!
 //! ```text
 //! query    queries, set operations, SELECT and its clauses, FROM      exprs    expressions
@@ -36,14 +36,14 @@ const MAX_DEPTH: usize = 250;
 const MAX_COPIED: usize = 20_000;
 
 /// Maximum number of joins, parts of WITH, and set operations other than chains of UNION. The depth of the query's plan
-/// is that number, and plans are processed recursively.
+/// may be that number, and plans are processed recursively.
 const MAX_PARTS: usize = 100;
 
 /// Maximum number of tables in a SELECT. Planning a chain of joins takes time cubic in the number of tables.
 const MAX_TABLES: usize = 50;
 
-/// Maximum number of tables that a query reads. A part of WITH is planned wherever it is used, so parts that use the
-/// previous part twice double the plan each.
+/// Maximum number of tables that a query reads. A part of WITH is planned wherever it is used, so each part that uses the
+/// previous part twice doubles the size of the plan.
 const MAX_READS: usize = 2000;
 
 /// Keywords that are names only in quotes, or after a dot or AS.
@@ -102,7 +102,7 @@ pub(super) fn is_reserved(word: &str) -> bool {
         .any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
-/// Returns whether a call with this name is parsed like other calls.
+/// Returns whether a call with this name is parsed as an ordinary call of a function.
 pub(super) fn is_function(name: &str) -> bool {
     let special = "array cast columns constants exists multi_hot one_hot safe_cast try_cast";
     let is_unsupported = |words: &[&str]| match words {
@@ -125,7 +125,7 @@ static UNSUPPORTED: LazyLock<Vec<(Vec<&str>, &str)>> = LazyLock::new(|| {
 
 type Parsed<T> = Result<T, Fault>;
 
-/// A tree, and the lists that it contains.
+/// A tree, and the names of the lists whose texts it contains.
 pub(super) struct ParsedTree {
     pub tree: QueryTree,
     pub used_lists: BTreeSet<String>,
@@ -314,7 +314,7 @@ impl<'p> Parser<'p> {
         Fault::syntax(self.at(), format!("expected {expected}, found {found}"))
     }
 
-    /// Returns an error if the next tokens begin SQL that queries cannot use, and that has at least `min` words.
+    /// Returns an error if the next tokens match an entry of `unsupported.txt` that has at least `min` words.
     fn supported(&self, min: usize) -> Parsed<()> {
         let is_next = |words: &[&str]| {
             let mut words = words.iter().enumerate();
@@ -332,7 +332,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Parses inside of a query or an expression.
+    /// Calls `parse` one nesting level deeper. Returns an error if that level is too deep.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting == MAX_NESTING {
             let message = format!("nested more than {MAX_NESTING} levels deep");
@@ -353,7 +353,7 @@ impl<'p> Parser<'p> {
         Ok(elements)
     }
 
-    /// Parses what follows keywords, if they are next.
+    /// Calls `parse` after these keywords if they are next.
     fn maybe<T>(
         &mut self,
         words: &str,
@@ -379,7 +379,7 @@ impl<'p> Parser<'p> {
         })
     }
 
-    /// Parses a name where nothing else is possible, so that it may be a keyword.
+    /// Parses a name where nothing else is possible. Keywords are therefore accepted as names, too.
     fn name(&mut self) -> Parsed<Name> {
         let name = self.next_name(true);
         let name = name.ok_or_else(|| self.unexpected("a name"))?;

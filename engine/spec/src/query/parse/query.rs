@@ -172,7 +172,7 @@ impl Parser<'_> {
             let Some((_, mut op, power)) = next.filter(|(.., power)| *power > min) else {
                 return Ok(left);
             };
-            // `EXCEPT ALL`, and after the operator `BY NAME`.
+            // Rejects, for example, `EXCEPT ALL` here, and `BY NAME` after the operator.
             self.supported(2)?;
             self.next += 1;
             if self.take("ALL") {

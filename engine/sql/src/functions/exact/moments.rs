@@ -31,14 +31,14 @@ pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
     fn write(&self, out: &mut Vec<u8>);
     /// Adds a serialized state. `None` if it is truncated.
     fn merge(&mut self, state: &[u8]) -> Option<()>;
-    /// Returns the bits that equal values share.
+    /// Returns the bits of a value. Equal values have equal bits.
     fn bits(value: Native<Self>) -> u64;
     fn value(bits: u64) -> Native<Self>;
 }
 
 type Native<S> = <<S as Sums>::Values as ArrowPrimitiveType>::Native;
 
-/// The number of integers, and their sum. It fits into 128 bits, so only the final result can exceed 64.
+/// The number of integers, and their sum. The sum fits into 128 bits, so only the final result can exceed 64 bits.
 #[derive(Debug, Default)]
 pub(super) struct Integers {
     count: u64,
