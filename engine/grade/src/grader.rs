@@ -18,8 +18,8 @@ use crate::table::pair::Pair;
 use crate::table::submission;
 use crate::table::typed::LazySubmission;
 
-/// Submissions with fewer rows are checked strictly in the order of the rules, so an invalid cell may be reported
-/// before a wrong number of rows.
+/// If a submission has more rows than this, a wrong number of rows is reported before any cell is read. Smaller submissions
+/// are checked strictly in the order of the rules, so an invalid cell may be reported before a wrong number of rows.
 const MANY_ROWS: usize = 1_000_000;
 
 /// Grades submissions of one competition.
@@ -79,7 +79,8 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
-    /// Returns the score of the answers themselves. Returns `None` if it depends on the answers, or on a query of the pipeline.
+    /// Returns the score of a submission that equals the answers. Returns `None` if this score depends on the answers, or
+    /// on a query of the pipeline.
     pub fn best_score(&self) -> Option<f64> {
         let kind = self.metric();
         let is_usual = self.direction() == kind.direction && self.queries().is_empty();
@@ -121,8 +122,8 @@ impl Grader {
         }
     }
 
-    /// Checks and scores a submission file. Cells are read only when a rule needs them. So a file with many millions of
-    /// rows and a wrong shape takes almost no memory.
+    /// Checks and scores a submission file. Cells are read only when a rule or the metric needs them. So a file with many
+    /// millions of rows and a wrong shape takes almost no memory.
     ///
     /// # Errors
     /// If the file cannot be read. Such an error does not mean that the submission is invalid.
@@ -154,9 +155,10 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
-    /// Compares the columns that the section names with those of the answers and of the sample submission, as far as they
-    /// are known. Returns an error for each column that does not exist: a column of the metric in the answers, a column
-    /// that a submission must have in the sample, an identifier in both, and a column of any other rule in either.
+    /// Compares the columns that the section names with the columns of the answers and of the sample submission. `None`
+    /// means that the columns of a table are unknown. Returns an error for each column that does not exist where it must. A
+    /// column of the metric must be in the answers, a column that a submission must have in the sample submission, an
+    /// identifier in both tables, and a column of any other rule in at least one of them.
     pub fn missing_columns(
         &self,
         answers: Option<&[String]>,
@@ -260,8 +262,8 @@ impl Grader {
         })
     }
 
-    /// Rejects a submission with millions of rows if these rules, or the metric, would reject the number of rows. Drops
-    /// rows that are never used.
+    /// Rejects a submission with more than [`MANY_ROWS`] rows if these rules, or the metric, would reject the number of
+    /// rows. Drops rows that are never used.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY_ROWS;

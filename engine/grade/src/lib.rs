@@ -3,16 +3,16 @@
 //! The `grade:` section of a pipeline lists *rules*, which a submission must satisfy in order, and one *metric*.
 //! [`Grader`] parses the section and grades submissions. A [`GradeOutcome`] is either a score or a [`Refusal`], whose
 //! message shows the author how to correct the submission. If MLE-bench's grader raises an exception for a submission,
-//! this crate reports it as invalid. If it returns a number, the score of this crate is equal when rounded to five
-//! decimals.
+//! this crate reports the submission as invalid. If MLE-bench's grader returns a number, the score of this crate equals
+//! that number, both rounded to five decimals.
 //!
 //! [`report::medals`] computes the medal of a score on Kaggle's leaderboard, and [`report`] writes reports.
 //!
 //! ```text
-//! rules/, metrics/   one file per family, each with its own documentation
+//! rules/, metrics/   one file per family of rules or metrics, with their documentation
 //! spec/              parses the section `grade:`
 //! table/             the two tables that are graded
-//! shapes/            boxes, masks and volumes that cells describe
+//! shapes/            boxes, masks and volumes that are described in cells
 //! python/            Python's and NumPy's numbers and sort order
 //! report/            lists of submissions, medals, reports
 //! ```
@@ -52,7 +52,8 @@ mod shapes {
 }
 
 pub mod table {
-    //! The two tables that are graded: how they are read, their columns, and how pandas and scikit-learn interpret them.
+    //! The answers and the submission: how these tables are read, their columns, and how pandas and scikit-learn interpret
+    //! the columns.
 
     pub(crate) mod answers;
     pub(crate) mod column;

@@ -1,5 +1,5 @@
-//! The reason why a submission has no score, with a message that shows the author what to correct, and the effect of
-//! rules and metrics on the number of rows, which is known before the cells are read.
+//! The reason why a submission has no score, with a message that shows the author what to correct. Also the policies of
+//! rules and metrics for the number of rows, which is known before the cells are read.
 
 use std::fmt;
 

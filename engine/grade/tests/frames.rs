@@ -30,7 +30,7 @@ fn frame(columns: &[(&str, Value)], objects: bool) -> Vec<u8> {
     [header.as_bytes(), b"\n", &content].concat()
 }
 
-/// Whether a submission gets a score. The flags determine whether the columns of a table are Python objects.
+/// Returns whether a submission gets a score. The flags determine whether the columns of a table are Python objects.
 fn has_score(
     section: &Value,
     answers: (&[(&str, Value)], bool),

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 const BYTES: usize = 4 << 20;
 
 const MAX_PEAK: u64 = 512 << 20;
-/// Generous, because other tests run on the same machine.
+/// Maximum time for a submission. It is generous, because other tests run on the same machine.
 const MAX_SECONDS: u64 = 30;
 
 /// Returns a submission with one cell that repeats a text.
@@ -29,7 +29,7 @@ fn cell(text: &str) -> String {
     format!("\"{}\"", text.repeat(BYTES / text.len()))
 }
 
-/// Returns as many rows as fit into a submission.
+/// Returns as many rows as fit into a submission. `row` makes a row from its number.
 fn rows(row: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
     for number in 0.. {
@@ -110,7 +110,7 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             (masks(metric), "y\n1 5\n".to_owned(), format!("y\n{rle}\n")),
         );
     }
-    // One slice that consists of many rows and whose first row has many runs, and then as many volumes as rows.
+    // First, one slice that consists of many rows and whose first row has many runs. Then as many volumes as rows.
     let volumes = json!({ "hausdorff_of_volumes": {
         "column": "y", "width": "w", "height": "h", "slice": "id", "stacked_by": "_", "surplus_rows": "ignore",
     } });

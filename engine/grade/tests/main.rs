@@ -1,4 +1,4 @@
-//! The tests of `prep-grade`, one file per subject.
+//! Tests of `prep-grade`, one file per subject.
 
 #![allow(
     clippy::expect_used,

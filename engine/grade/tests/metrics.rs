@@ -1,4 +1,4 @@
-//! Metrics compute scikit-learn's scores and reject the same input.
+//! Tests that metrics compute scikit-learn's scores and reject the same input as scikit-learn.
 
 use std::path::Path;
 

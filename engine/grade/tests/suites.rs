@@ -1,5 +1,6 @@
-//! Metrics of other suites of competitions compute the scores of scikit-learn, SciPy or their definition in NumPy, and
-//! reject the same input. `data/record_suites.py` draws the same tables from the same seeds, and explains their pools.
+//! Tests that metrics of other suites of competitions compute the scores of scikit-learn, SciPy or their definition in
+//! NumPy, and reject the same input. `data/record_suites.py` draws the same tables from the same seeds, and explains their
+//! pools.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Reads the content of a bundle: tables, and all other files by pattern.
 //!
-//! Nested zips are read, as pipelines read them. If a directory has many tables of one kind, they are treated as files.
+//! Nested zip archives are read, as pipelines read them. If a directory contains many tables, they are treated as files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
@@ -12,46 +12,46 @@ use prep_formats::zip::{ZipDirectory, ZipEntry};
 
 use crate::table::{self, BundleTable, NotTable};
 
-/// Maximum bytes of the values of all tables.
+/// Maximum number of bytes of the values of all tables together.
 const MAX_KEPT_BYTES: u64 = 96 << 20;
-/// Maximum bytes of a table that are read for its types.
+/// Maximum number of bytes of a table that are read to infer the types of its columns.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// Maximum bytes of a deflated archive inside the bundle that are held in memory.
+/// Maximum length of a deflated archive inside the bundle, in bytes. The archive is decompressed into memory.
 const MAX_INNER_BYTES: u64 = 512 << 20;
-/// Maximum number of archives around an archive that is read.
+/// Maximum depth of nested archives.
 const MAX_DEPTH: usize = 2;
 /// Maximum number of tables in a directory. If there are more, they are treated as files.
 const MAX_TABLES: usize = 12;
 /// Maximum number of file names that are stored to compare with identifiers.
 pub const MAX_NAMES: usize = 200_000;
-/// Maximum number of directories whose files have the same names.
+/// Maximum number of directories in which files with the same names are divided by directory.
 const MAX_PARALLEL: usize = 6;
 
-/// A bundle.
+/// The content of a bundle.
 #[derive(Debug, Default)]
 pub struct BundleContent {
     pub(crate) md5: Option<String>,
     pub(crate) tables: Vec<BundleTable>,
     pub(crate) files: Vec<FileGroup>,
-    /// Files that should be tables by their names, and why they cannot be read.
+    /// Files that are named like tables but cannot be read, with the reason.
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
-/// Files of one directory and suffix.
+/// Files in one directory with the same suffix.
 #[derive(Debug)]
 pub(crate) struct FileGroup {
-    /// Their pattern in a pipeline: `train/*/*.jpg`.
+    /// The pattern of the files in a pipeline: `train/*/*.jpg`.
     pub pattern: String,
     /// The last part of the directory.
     pub folder: String,
     pub count: usize,
     pub names: HashSet<String>,
-    /// Whether they are in several directories below that one.
+    /// Whether some files are in directories below this directory.
     pub is_nested: bool,
 }
 
 impl BundleContent {
-    /// Reads the bundle in `file`, which has `bytes` bytes and these members.
+    /// Reads the bundle in `file`. `bytes` is its length, and `entries` are its members.
     pub fn read(
         file: &dyn ReadAt,
         bytes: u64,
@@ -68,7 +68,8 @@ impl BundleContent {
         sorted(walk.found)
     }
 
-    /// Reads a bundle of which only the members and the first bytes of tables are known.
+    /// Reads the preview of a bundle. Only its members and the first bytes of its tables are known: `fronts` contains the
+    /// path and the first bytes of each table.
     pub fn of_preview(
         entries: &[ZipEntry],
         fronts: &[(String, Vec<u8>)],
@@ -102,7 +103,7 @@ type FoundFiles = Vec<(String, Result<BundleTable, NotTable>)>;
 /// A walk through a bundle and the archives within it.
 struct Walk<'a> {
     resources: &'a Resources<'a>,
-    /// The members and bytes of all archives within the bundle.
+    /// Limits the number of members and of bytes of all nested archives together.
     budget: ArchiveBudget,
     /// Bytes of the values that are kept.
     kept_bytes: u64,
@@ -141,7 +142,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the table without its values if those of the earlier tables take all memory for values.
+    /// Returns the table, without its values if they and the values of earlier tables together exceed the limit.
     fn with_values(&mut self, mut table: BundleTable) -> BundleTable {
         let kept_bytes = self.kept_bytes + table.value_bytes;
         if kept_bytes > MAX_KEPT_BYTES {
@@ -156,7 +157,7 @@ impl Walk<'_> {
         table
     }
 
-    /// Reads a nested archive. Returns false if that is impossible.
+    /// Reads a nested archive. Returns false if it cannot be read. Then it is treated as a file.
     fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
         let mut list = |archive: &dyn ReadAt, range| {
             let Ok(listing) = ZipDirectory::read(archive, range, &self.budget) else {
@@ -187,7 +188,7 @@ fn is_zip(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".zip")
 }
 
-/// Returns whether a file is one that macOS adds to archives.
+/// Returns whether a file is hidden, or one of the files that macOS adds to archives.
 fn is_hidden(path: &str) -> bool {
     path.split('/')
         .any(|part| part.starts_with('.') || part == "__MACOSX")
@@ -221,7 +222,8 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// Divides files with the same names in a few directories, such as `images` and `masks`, by their directories.
+/// If a few directories contain files with nearly the same names, for example `images` and `masks`, divides the files by
+/// their directories. Otherwise, returns all files as one group.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut names = BTreeSet::new();
@@ -248,8 +250,8 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     }
 }
 
-/// Returns the directory of a file: the first one inside the innermost archive that contains it. A pattern cannot match
-/// files of several archives.
+/// Returns the directory by which a file is grouped: the first one inside the innermost archive that contains the file. It
+/// includes the archive, because a pattern cannot match files of several archives.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));
@@ -285,7 +287,7 @@ impl FileGroup {
     }
 }
 
-/// A path in which no character is a wildcard.
+/// Escapes a path, so that no character is a wildcard.
 fn escaped(path: &str) -> String {
     let mut out = String::new();
     for c in path.chars() {
@@ -314,7 +316,7 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Regression test: each nested archive had a budget of its own, so 40 kB of them took a minute.
+    /// Regression test: each nested archive had its own budget, so a bundle of 40 kB took a minute.
     #[test]
     fn nested_archives_share_the_budget_of_the_bundle() {
         let inner = zip("#/t.csv", 10, b"id,x\n1,2\n");

@@ -1,4 +1,4 @@
-//! Guesses the table to split, the id of a row, and the target.
+//! Guesses the table to split, the column that identifies a row (the id), and the column to predict (the target).
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -10,23 +10,23 @@ use prep_spec::FILE_COLUMNS;
 use crate::bundle::{BundleContent, FileGroup, MAX_NAMES};
 use crate::table::BundleTable;
 
-/// Maximum classes of one-hot answers.
+/// Maximum number of classes of one-hot answers.
 const MAX_CLASSES: usize = 300;
-/// Maximum number of columns that the test table lacks, for these to be treated as targets.
+/// If the test table lacks more columns than this, the missing columns are not treated as targets.
 const MAX_LACKING: usize = 8;
 /// Maximum number of ids that are compared with the names of files to find out whether files belong to rows.
 const MAX_COMPARED: usize = 2000;
 /// Maximum number of groups of files that belong to rows.
 const MAX_ROW_FILES: usize = 3;
-/// Minimum number of groups of rows.
+/// Minimum number of different values of a column that names groups of rows.
 const MIN_GROUPS: usize = 10;
-/// Maximum number of different integers that are classes.
+/// Maximum number of different integers that are treated as classes.
 const MAX_INTEGER_CLASSES: usize = 20;
 /// Names of columns that are usually predicted, the most likely first.
 const USUAL_TARGETS: [&str; 7] = [
     "target", "label", "labels", "class", "outcome", "y", "survived",
 ];
-/// Words in names of columns whose rows belong together.
+/// Words in the names of columns that name groups of rows.
 const GROUP_WORDS: &str =
     "patient subject participant person user customer speaker session group site family";
 
@@ -41,7 +41,7 @@ pub struct DraftChoices {
     pub metric: Option<String>,
 }
 
-/// The input of a draft.
+/// The result of the guess, from which the draft is written.
 pub(crate) struct Guess<'b> {
     pub split: SplitGuess<'b>,
     /// The sample submission among the tables.
@@ -53,7 +53,7 @@ pub(crate) struct Guess<'b> {
 
 /// The data that a draft splits: the rows of a table, or files.
 pub(crate) enum SplitGuess<'b> {
-    /// A table's rows.
+    /// The rows of a table.
     Rows(TargetTable<'b>),
     /// At least two files of one pattern. `None` for all files of the bundle.
     Files(Option<&'b FileGroup>),
@@ -62,24 +62,24 @@ pub(crate) enum SplitGuess<'b> {
 /// A table with a target.
 pub(crate) struct TargetTable<'b> {
     pub table: &'b BundleTable,
-    /// The column that identifies a row, or the name of its number.
+    /// The column that identifies a row, or the new column with its number.
     pub id: String,
     /// Whether ids are unique.
     pub is_unique: bool,
     /// Whether the id is the number of the row, because no column identifies it.
     pub is_numbered: bool,
     pub target: Target,
-    /// The column whose rows stay in one part.
+    /// The column that names groups of rows. Rows of the same group stay in one part.
     pub group: Option<String>,
     pub missing: MissingTargets,
-    /// Files that belong to rows.
+    /// Groups of files that belong to rows.
     pub files: Vec<RowFiles<'b>>,
 }
 
-/// Files that belong to rows.
+/// A group of files that belong to rows, because their names are ids.
 pub(crate) struct RowFiles<'b> {
     pub files: &'b FileGroup,
-    /// The column of the files that is the id: `name` or `stem`.
+    /// The column of the table of files that contains the id: `name` or `stem`.
     pub column: &'static str,
     /// Number of known rows without a file.
     pub missing: usize,
@@ -88,7 +88,7 @@ pub(crate) struct RowFiles<'b> {
 /// The columns that are predicted.
 pub(crate) enum Target {
     Columns(Vec<String>),
-    /// One column. The submission has a column for each of its values.
+    /// One column of the table. The submission has a column for each class, which is a value of this column.
     OneHot {
         column: String,
         classes: Vec<String>,
@@ -109,12 +109,12 @@ impl Target {
     }
 }
 
-/// Rows whose target is missing.
+/// The meaning of missing targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingTargets {
     /// All rows have a target.
     None,
-    /// Some rows have no target, so they cannot be graded.
+    /// Some rows have no target, so these rows cannot be graded.
     Unlabelled,
     /// An empty target is an answer: the run-length code of an empty mask.
     Masks,
@@ -123,7 +123,7 @@ pub(crate) enum MissingTargets {
 /// Guesses what the choices leave open.
 ///
 /// # Errors
-/// The names of columns, if no table has them.
+/// The names of the chosen columns, if no table has all of them.
 pub(crate) fn guess<'b>(
     bundle: &'b BundleContent,
     choices: &DraftChoices,
@@ -167,7 +167,7 @@ pub(crate) fn guess<'b>(
     let rows = rows.or_else(|| {
         let found = candidates().find_map(|table| by_test(table, test?));
         if found.is_some() {
-            notes.push("what is to be predicted is what the test table lacks".to_owned());
+            notes.push("the targets are the columns that the test table lacks".to_owned());
         }
         found
     });
@@ -175,13 +175,13 @@ pub(crate) fn guess<'b>(
         let table = candidates().next()?;
         if wished.is_empty() && is_lookup(bundle, table) {
             notes.push(format!(
-                "{} is treated as a lookup table, because most files are in directories of classes and it does not name them",
+                "{} is treated as a lookup table, because most files are in directories of classes and the table does not name these files",
                 table.path
             ));
             return None;
         }
         if choices.id.is_none() || choices.targets.is_empty() {
-            notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
+            notes.push("no table has the columns of a sample submission: identifier and target are guessed by their position".to_owned());
         }
         by_place(table)
     });
@@ -205,7 +205,8 @@ pub(crate) fn guess<'b>(
     })
 }
 
-/// Returns the column of a table of files that the author chose to predict, if no table of the bundle has it.
+/// Returns the column that the author chose to predict, if it is a column of a table of files and no table of the bundle has
+/// it.
 fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> {
     let [target] = choices.targets.as_slice() else {
         return None;
@@ -215,8 +216,8 @@ fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> 
     (choices.id.is_none() && is_of_files && !is_of_table).then(|| target.clone())
 }
 
-/// Returns whether a table describes classes: more files than it has rows are in several directories, and no column names
-/// these files.
+/// Returns whether a table only describes classes: a group of files in several directories has more than twice as many files
+/// as the table has rows, and no column of the table contains the names of files.
 fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
     let mut groups = bundle.files.iter();
     let has_classes = groups.any(|files| files.is_nested && files.count as u64 > 2 * table.rows);
@@ -225,7 +226,7 @@ fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
 }
 
 impl<'b> TargetTable<'b> {
-    /// A table whose other properties are found by [`with`](Self::with). Without an id, rows are numbered.
+    /// Creates a guess whose other properties are set by [`with`](Self::with). Without an id, rows are numbered.
     fn new(table: &'b BundleTable, id: Option<String>, target: Target) -> TargetTable<'b> {
         TargetTable {
             table,
@@ -239,7 +240,7 @@ impl<'b> TargetTable<'b> {
         }
     }
 
-    /// Replaces guesses by choices.
+    /// Replaces guesses with the author's choices, and sets the properties that depend on id and target.
     fn with(self, choices: &DraftChoices) -> TargetTable<'b> {
         let table = self.table;
         let target = match choices.targets.is_empty() {
@@ -255,7 +256,7 @@ impl<'b> TargetTable<'b> {
         };
         let is_numbered = id.is_none();
         let id = id.unwrap_or_else(|| row_number(table));
-        // The id cannot be predicted.
+        // The id cannot be the target.
         let target = match target {
             Target::Columns(names) if names.contains(&id) && choices.targets.is_empty() => {
                 Target::Columns(
@@ -284,7 +285,7 @@ impl<'b> TargetTable<'b> {
         }
     }
 
-    /// Adds the reasons for the author.
+    /// Adds notes that explain the guess to the author.
     fn note(&self, notes: &mut Vec<String>) {
         let path = &self.table.path;
         let id = match self.is_numbered {
@@ -311,7 +312,7 @@ impl<'b> TargetTable<'b> {
     }
 }
 
-/// Returns whether a table's columns can be named in a pipeline.
+/// Returns whether a table has at least two columns, and all columns can be named in a pipeline.
 fn is_plain(table: &BundleTable) -> bool {
     let mut seen = BTreeSet::new();
     // Queries do not distinguish names that differ only in case, and `_row` is reserved.
@@ -324,8 +325,8 @@ fn is_plain(table: &BundleTable) -> bool {
     table.columns.len() > 1 && table.names().all(is_plain)
 }
 
-/// A submission has an id, which the test table has, too, and a target, which the test table does not have. Without a test table, the
-/// id is the first column.
+/// Guesses from the sample submission: the id is its first column that the test table also has, and the targets are the
+/// columns that the test table does not have. Without a test table, the id is the first column.
 fn by_sample<'b>(
     table: &'b BundleTable,
     sample: &BundleTable,
@@ -348,7 +349,7 @@ fn by_sample<'b>(
     Some(TargetTable::new(table, Some(id), target))
 }
 
-/// Finds a column of texts whose values are the names of the sample's columns.
+/// Finds a column of texts whose values are names of the sample submission's columns.
 fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> {
     if !(2..=MAX_CLASSES).contains(&targets.len()) {
         return None;
@@ -370,7 +371,7 @@ fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> 
     })
 }
 
-/// The target is the column that the test table does not have.
+/// Guesses from the test table: the targets are the columns that the test table does not have.
 fn by_test<'b>(table: &'b BundleTable, test: &BundleTable) -> Option<TargetTable<'b>> {
     let (known, targets): (Vec<String>, Vec<String>) =
         table.names().cloned().partition(|name| test.has(name));
@@ -379,7 +380,8 @@ fn by_test<'b>(table: &'b BundleTable, test: &BundleTable) -> Option<TargetTable
     few.then(|| TargetTable::new(table, id, Target::Columns(targets)))
 }
 
-/// The first column with different values is the id, the last other one is the target.
+/// Guesses from the positions of columns: the id is the first column with unique values, and the target is the last other
+/// column, unless another column has a usual name.
 fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     let id = identifier(table, table.names());
     let target = usual_target(table, id.map(String::as_str))?;
@@ -396,7 +398,7 @@ fn row_number(table: &BundleTable) -> String {
     name
 }
 
-/// Finds files whose names are ids, the best match first.
+/// Finds groups of files whose names are ids of rows, the best match first.
 fn matching<'b>(bundle: &'b BundleContent, table: &BundleTable, id: &str) -> Vec<RowFiles<'b>> {
     let values = table.texts(id).unwrap_or_default();
     let all: Vec<&str> = values.into_iter().flatten().collect();
@@ -411,7 +413,7 @@ fn matching<'b>(bundle: &'b BundleContent, table: &BundleTable, id: &str) -> Vec
             let names: BTreeSet<&str> = names.collect();
             let found = |ids: &[&str]| ids.iter().filter(|id| names.contains(*id)).count();
             let count = found(values);
-            // If there are more files than kept names, missing ones are unknown.
+            // If there are more files than stored names, the number of rows without a file is unknown.
             let missing = || match files.count > MAX_NAMES {
                 true => 0,
                 false => all.len() - found(&all),
@@ -440,7 +442,7 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Finds the largest group of files, of training data if there is a separate directory for them.
+/// Finds the largest group of files. If there is a separate directory for training data, only groups in it are considered.
 fn by_files(bundle: &BundleContent) -> SplitGuess<'_> {
     // Single files of different kinds are split together.
     let groups = bundle.files.iter().filter(|files| files.count > 1);
@@ -450,7 +452,7 @@ fn by_files(bundle: &BundleContent) -> SplitGuess<'_> {
     }))
 }
 
-/// Returns whether values are unique in the first rows.
+/// Returns whether the values of a column are unique and not missing in the first rows.
 fn is_unique(table: &BundleTable, name: &str) -> bool {
     let values = table.texts(name).unwrap_or_default();
     let different: BTreeSet<&Option<&str>> = values.iter().collect();
@@ -464,7 +466,7 @@ fn is_scalar(table: &BundleTable, name: &str) -> bool {
         .is_some_and(|column| column.declared != "json")
 }
 
-/// Returns the first column that may identify a row: its values are unique, and no measurements.
+/// Returns the first column that may identify a row: its values are unique, and not decimal numbers, lists or objects.
 fn identifier<'t>(
     table: &BundleTable,
     names: impl IntoIterator<Item = &'t String>,
@@ -489,7 +491,7 @@ fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t Stri
         let mut names = names.iter();
         names.find(|name| name.eq_ignore_ascii_case(usual))
     });
-    // A list of labels, for example.
+    // If no column with scalar cells fits, the target may be, for example, a column of lists of labels.
     let other = || {
         table
             .names()
@@ -498,7 +500,7 @@ fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t Stri
     usual.or(names.last()).copied().or_else(other)
 }
 
-/// Returns the column that names groups of rows, such as `patient_id`: it has a name for that, and its values repeat.
+/// Returns the column that names groups of rows, such as `patient_id`: its name is usual for groups, and its values repeat.
 fn group(table: &BundleTable, id: &str, target: &Target) -> Option<String> {
     let candidates = table.names().filter(|name| {
         *name != id && !target.has(name) && is_scalar(table, name) && is_group_name(name)
@@ -513,7 +515,7 @@ fn group(table: &BundleTable, id: &str, target: &Target) -> Option<String> {
     counted.min().map(|(_, _, name)| name.clone())
 }
 
-/// Returns whether a name is that of an identifier (`id`, `Study ID`, `store_id`, `userId`) or of a usual group.
+/// Returns whether a name is usual for an identifier (`id`, `Study ID`, `store_id`, `userId`) or for a group.
 fn is_group_name(name: &str) -> bool {
     let lower = name.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
@@ -526,7 +528,7 @@ fn has_group_word(name: &str) -> bool {
     GROUP_WORDS.split(' ').any(|word| name.contains(word))
 }
 
-/// Returns which rows have no target.
+/// Returns the meaning of missing targets in a table.
 fn missing_targets(table: &BundleTable, target: &Target) -> MissingTargets {
     let mut found = MissingTargets::None;
     for values in target
@@ -560,7 +562,7 @@ pub(crate) enum TargetKind {
     Binary,
     /// A few integers, booleans or texts.
     Classes,
-    /// Numbers without missing cells.
+    /// Other numbers.
     Numbers,
     /// Anything else.
     Other,
@@ -572,7 +574,7 @@ pub(crate) fn target_kind(table: &BundleTable, name: &str) -> TargetKind {
         return TargetKind::Other;
     };
     let different: BTreeSet<&str> = texts.into_iter().flatten().collect();
-    // A column of integers with missing cells is one of decimals to pandas.
+    // If a column of integers has missing cells, pandas infers a column of decimals.
     let is_integral = |text: &&str| text.parse::<f64>().is_ok_and(|value| value.fract() == 0.0);
     let kind = match column.kind {
         ColumnType::Float64 if column.is_nullable && different.iter().all(is_integral) => {

@@ -4,12 +4,12 @@
 //! table    columns, types and first rows of a table: CSV, JSON, JSON lines, Parquet
 //! bundle   the tables of a bundle, and its other files by pattern
 //! guess    which table is split, what identifies a row, what is to be predicted
-//! write    the pipeline, with comments where somebody has to choose
-//! words    names and texts as YAML and SQL want them
+//! write    the pipeline, with comments where the author has to choose
+//! words    names and texts in the syntax of YAML and SQL
 //! ```
 //!
 //! The pipeline loads and runs. A bundle in which nothing can be split is an error. The guess works as follows: the
-//! sample submission has the columns of a submission, and the table that also has these columns is treated as the
+//! sample submission shows the columns of a submission, and a table that also has these columns is treated as the
 //! training data. Comments in the pipeline mark everything that could not be guessed.
 
 #![forbid(unsafe_code)]
@@ -27,7 +27,7 @@ pub use guess::DraftChoices;
 use guess::SplitGuess;
 use table::BundleTable;
 
-/// Maximum number of notes about files that cannot be read, and about those whose values were not examined.
+/// Maximum number of notes about files that cannot be read, and of notes about tables whose values were not examined.
 const MAX_NOTES: usize = 4;
 /// Maximum number of tables whose columns an error lists.
 const MAX_LISTED_TABLES: usize = 4;
@@ -48,7 +48,7 @@ pub enum DraftError {
     NoColumns { names: Vec<String>, help: String },
     #[error("the bundle of `{id}` holds no file")]
     Empty { id: String },
-    /// A pipeline that splits a single file would not run.
+    /// The bundle has fewer than two files and no table to split. A pipeline that splits a single file would not run.
     #[error(
         "the bundle of `{id}` has no table with rows to split, and no two files that could be split"
     )]
@@ -74,7 +74,7 @@ fn of_columns(names: &[String]) -> String {
     }
 }
 
-/// Returns whether a draft reads a member of a bundle as a table.
+/// Returns whether a draft reads the bundle's member `path` as a table, according to its name.
 pub fn is_table(path: &str) -> bool {
     table::format(path).is_some()
 }
@@ -108,7 +108,7 @@ pub fn draft(
     let without_values = bundle.tables.iter().filter(|table| table.value_bytes == 0);
     let note = |table: &BundleTable| {
         format!(
-            "{}: its values were not examined, because earlier tables take all memory for values",
+            "{}: its values were not examined, because the values of earlier tables use all memory for values",
             table.path
         )
     };
@@ -119,8 +119,8 @@ pub fn draft(
     Ok(DraftText { text, notes })
 }
 
-/// Adds the columns that are chosen as members of JSON values, such as `info.id`. Returns the choices with the names of
-/// these columns.
+/// Adds a column for each chosen name that is a member of JSON values in a column, such as `info.id`. Returns the choices
+/// with the names of these new columns.
 fn add_members(bundle: &mut BundleContent, choices: &DraftChoices) -> DraftChoices {
     let mut choices = choices.clone();
     for name in choices.id.iter_mut().chain(&mut choices.targets) {

@@ -1,6 +1,6 @@
 //! Reads a table of a bundle: its columns, the types that a pipeline declares for them, and its first rows.
 //!
-//! CSV files are read as pandas does, because `prep` compares the declared types with those that pandas infers. Records and
+//! CSV files are read as by pandas, because `prep` compares the declared types with the types that pandas infers. JSON and
 //! Parquet files are copied to a temporary file and read through `contents`, as audits read them.
 
 use std::fs::File;
@@ -20,27 +20,27 @@ use prep_formats::pandas::{
 };
 use prep_formats::text_encoding::{TextEncoding, Utf8Reader};
 
-/// Maximum bytes of a table whose values are inspected.
+/// Maximum number of bytes of a table whose values are kept.
 const MAX_VALUE_BYTES: u64 = 24 << 20;
-/// Maximum bytes of records or a Parquet file that are read.
+/// Maximum number of bytes of a JSON or Parquet file that are read.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
-/// Bytes of a CSV file from which the delimiter is inferred.
+/// Number of bytes of a CSV file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
-/// Maximum bytes of the last line of records that are longer than can be read.
+/// Maximum length of the incomplete last line, in bytes, if a file of JSON lines is longer than [`MAX_RECORD_BYTES`].
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// A table of a bundle.
 #[derive(Debug)]
 pub struct BundleTable {
-    /// Its path in a pipeline: `train.zip/train.csv`.
+    /// The path of the table in a pipeline: `train.zip/train.csv`.
     pub path: String,
     pub columns: Vec<BundleColumn>,
     pub rows: u64,
-    /// Whether columns and rows are those of the entire file.
+    /// Whether columns and the number of rows were determined from the entire file.
     pub is_whole: bool,
-    /// Bytes of the text of its first rows. 0 if the values were dropped because of their memory.
+    /// Length of the first rows, whose values are kept, in bytes. 0 if the values were dropped because of their memory.
     pub value_bytes: u64,
-    /// The keys of its declaration that differ from their defaults, with their values.
+    /// The keys of the table's declaration in a pipeline that differ from their defaults, with their values.
     pub keys: Vec<(&'static str, String)>,
 }
 
@@ -52,15 +52,16 @@ pub struct BundleColumn {
     pub is_nullable: bool,
     /// The type that a pipeline declares.
     pub declared: &'static str,
-    /// Whether it can be written only as text: times and lists of Parquet.
+    /// Whether the column can be written only as text, for example times and lists of Parquet.
     pub as_text: bool,
-    /// The path of its values in a column of JSON values: `info.id`. `None` for a column of the file.
+    /// For a column of members of JSON values, the column and the path in its values: `info` and `id`. `None` for a column
+    /// of the file.
     pub member_of: Option<(String, String)>,
     /// The cells of the first rows, as texts. `None` if they are unknown.
     pub values: Option<ObjectColumn>,
 }
 
-/// The reason why a file that is named like a CSV file cannot be read. `None` if a file is not a table.
+/// The reason why a file that is named like a table cannot be read. `None` if the file is simply not a table.
 pub type NotTable = Option<String>;
 
 impl BundleTable {
@@ -82,8 +83,8 @@ impl BundleTable {
         self.columns.iter().map(|column| &column.name)
     }
 
-    /// Adds a column with the values at a path in a column of JSON values, such as `info.id`. Returns its name. `None` if
-    /// no row has a value there.
+    /// Adds a column with the values at a path in a column of JSON values, such as `info.id`. Returns the name of the new
+    /// column. `None` if no row has a value at this path.
     pub fn add_member(&mut self, path: &str) -> Option<String> {
         let (column, inside) = path.split_once('.')?;
         let parent = self.column(column).filter(|one| one.declared == "json")?;
@@ -148,17 +149,17 @@ impl BundleColumn {
     }
 }
 
-/// Returns the format of a file that is read as a table.
+/// Returns the format of a file, if a draft reads files with this name as tables.
 pub fn format(path: &str) -> Option<Format> {
     Format::from_path(path).filter(|format| match format {
         Format::Csv(_) | Format::JsonLines | Format::Parquet => true,
-        // Other names of JSON files do not imply the format in a pipeline.
+        // In a pipeline, other names of JSON files do not imply the format.
         Format::Json => path.to_ascii_lowercase().ends_with(".json"),
         Format::Lines | Format::Bson | Format::Array => false,
     })
 }
 
-/// Reads a table's columns and first rows. `open` opens the file. `is_whole` is whether it returns the entire file.
+/// Reads a table's columns and first rows. `open` opens the file, and `is_whole` is true if this is the entire file.
 ///
 /// # Errors
 /// If the file is not a table.
@@ -200,7 +201,7 @@ pub fn read<'r>(
     }
 }
 
-/// Removes the text after the last line break, because the line is incomplete.
+/// Removes the text after the last line break, because the last line is incomplete.
 fn cut_last_line(place: &Path) -> Option<()> {
     let length = place.metadata().ok()?.len();
     let begin = length.saturating_sub(MAX_LINE_BYTES);
@@ -214,7 +215,7 @@ fn cut_last_line(place: &Path) -> Option<()> {
         .ok()
 }
 
-/// Reads a CSV file. If it is not UTF-8, every byte becomes a character (Latin-1).
+/// Reads a CSV file. `usual` is the usual delimiter for its suffix. A file that is not UTF-8 is read as Latin-1.
 fn csv<'r>(
     open: &dyn Fn() -> Result<Box<dyn Read + 'r>, NotTable>,
     usual: u8,
@@ -270,7 +271,7 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
         text: padded,
         ..options
     };
-    // A row may be cut within quotes. Then values are unknown, but columns are known.
+    // The last row may be cut within quotes. Then reading the values fails, but the columns are known from the scanner.
     let frame = read_frame(&front, &options).unwrap_or_default();
     let columns = schema.columns.into_iter().map(|column| {
         let mut column = BundleColumn {
@@ -300,7 +301,8 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
     })
 }
 
-/// Returns the columns in which a cell begins with a zero, such as `0042`. These are names, and files may have them.
+/// Returns the columns in which a number has leading zeros, such as `0042`. Such cells are names, not numbers, and files may
+/// have the same names.
 fn padded(front: &[u8], options: &ReadOptions) -> Vec<String> {
     let options = ReadOptions {
         all_text: true,
@@ -330,8 +332,8 @@ fn texts(data: &ColumnData) -> ObjectColumn {
     texts
 }
 
-/// Returns the type that a pipeline declares for a column of a CSV file. If the table was not read to its end, a later row may
-/// have another type, so the type is `inferred`.
+/// Returns the type that a pipeline declares for a column of a CSV file. If the table was not read to its end, a later row
+/// may have another type, so the type is `inferred`.
 fn declared(column: &BundleColumn, is_whole: bool) -> &'static str {
     match column.kind {
         // No later row can change the type of a text column.
@@ -344,7 +346,7 @@ fn declared(column: &BundleColumn, is_whole: bool) -> &'static str {
     }
 }
 
-/// The number of values of a member, by their type.
+/// The number of values of a member of JSON objects, by type.
 #[derive(Default)]
 struct MemberTypes {
     texts: u64,
@@ -357,7 +359,7 @@ struct MemberTypes {
 impl MemberTypes {
     fn add(&mut self, member: &JsonValue) {
         *match member {
-            // A column of texts has no unpaired surrogates.
+            // A column of texts cannot contain unpaired surrogates.
             JsonValue::String(text) if text.as_str().is_some() => &mut self.texts,
             JsonValue::Bool(_) => &mut self.booleans,
             JsonValue::Int(_) => &mut self.integers,
@@ -370,7 +372,7 @@ impl MemberTypes {
         self.texts + self.booleans + self.integers + self.numbers + self.others
     }
 
-    /// Returns the type that a pipeline declares for the member of this number of records.
+    /// Returns the type that a pipeline declares for the member. `records` is the number of all objects.
     fn declared(&self, records: u64) -> (&'static str, ColumnType) {
         let numbers = self.integers + self.numbers;
         match self.count() {
@@ -384,12 +386,12 @@ impl MemberTypes {
     }
 }
 
-/// Reads the rows of a document: its list, or the first list of objects in it.
+/// Reads the rows of a JSON document: its elements if it is a list, or the first list of objects in it.
 fn list(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
     let at = match lists_of_objects(place, limits).ok()? {
         None => None,
         Some(lists) => {
-            // A dot separates the parts of `at`.
+            // A name with a dot cannot be written in `at`, because a dot separates the parts of a path.
             let mut lists = lists.into_iter();
             let fits = |(name, rows): &(String, usize)| {
                 *rows > 1 && !name.is_empty() && !name.contains('.')
@@ -405,14 +407,14 @@ fn list(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
     })
 }
 
-/// Reads one object per line.
+/// Reads JSON lines with one object per line.
 fn lines(place: &Path, limits: &DecodingLimits, is_whole: bool) -> Option<BundleTable> {
     let records = Records::open(place, RecordLayout::Lines, limits).ok()?;
     let table = of_records(&records).filter(|table| table.rows > 1)?;
     Some(BundleTable { is_whole, ..table })
 }
 
-/// Reads objects whose members are the columns.
+/// Reads JSON objects whose members are the columns of a table.
 fn of_records(records: &Records) -> Option<BundleTable> {
     let names = records.columns().iter();
     let mut columns: Vec<_> = names
@@ -483,7 +485,7 @@ fn parquet(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
         });
     }
     let (mut rows, mut row, mut value_bytes) = (file.rows().ok()?, Row::default(), 0);
-    // A damaged page ends the values.
+    // If a page is damaged, the values before it are kept.
     while value_bytes < MAX_VALUE_BYTES && matches!(rows.next(&mut row), Ok(true)) {
         for (place, column) in columns.iter_mut().enumerate() {
             value_bytes += column.push(&unquoted(row.cell(place)));

@@ -1,6 +1,6 @@
-//! Writes names and texts for YAML and SQL.
+//! Writes names and texts in the syntax of YAML and SQL.
 
-/// Words of SQL that need quotes as names.
+/// Keywords of SQL, which must be quoted if they are names.
 const RESERVED_WORDS: &str = "\
 all and any as asc between by case cast check column cross date desc distinct else end except exists false file \
 for from full group having in inner intersect interval into is join left like limit natural not null offset on or \
@@ -10,7 +10,7 @@ fn is_reserved(name: &str) -> bool {
     RESERVED_WORDS.split(' ').any(|word| word == name)
 }
 
-/// Writes a column in a query, quoted unless it is a plain word in lower case.
+/// Writes the name of a column in a query. It is quoted unless it is a plain word in lower case.
 pub fn sql_name(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
@@ -28,7 +28,7 @@ pub fn sql_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Writes a text in YAML, quoted if YAML could read it as another value.
+/// Writes a text in YAML. It is quoted if YAML could read it as a different value.
 pub fn yaml(text: &str) -> String {
     let word = text.to_ascii_lowercase();
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -55,12 +55,12 @@ pub fn yaml(text: &str) -> String {
     out
 }
 
-/// Joins texts.
+/// Joins texts with a separator.
 pub fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
     texts.into_iter().collect::<Vec<_>>().join(separator)
 }
 
-/// Writes the items of a list.
+/// Writes names as the items of a YAML list, without brackets.
 pub fn yaml_list(names: &[String]) -> String {
     joined(names.iter().map(|name| yaml(name)), ", ")
 }

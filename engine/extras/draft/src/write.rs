@@ -1,7 +1,7 @@
 //! Writes the pipeline: fills the templates `rows.yaml` and `files.yaml`.
 //!
-//! A template has names of values in braces. A line with a value that the pipeline does not have is left out. So the templates
-//! show all comments and all parts that a draft may have.
+//! A template contains the names of values in braces. If one of the values of a line does not exist, the line is left out.
+//! So the templates show all comments and all parts that a draft may contain.
 
 use std::ptr;
 
@@ -18,11 +18,11 @@ use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml
 
 /// Maximum number of columns of a table that the draft declares.
 const MAX_COLUMNS: usize = 80;
-/// Maximum number of other tables, of their columns, and of groups of files that the draft lists.
+/// Maximum number of other tables, of columns of each of these tables, and of groups of files that the draft lists.
 const MAX_LISTED: usize = 20;
-/// Maximum length of a text that is a placeholder, in characters.
+/// Maximum length of a value that is used as a placeholder, in characters.
 const MAX_PLACEHOLDER: usize = 40;
-/// Words in paths of files that are answers, such as masks of images.
+/// Words in the directories of files that are probably answers, such as masks of images.
 const ANSWER_WORDS: [&str; 6] = ["mask", "label", "annot", "truth", "target", "segmentation"];
 
 /// The values of a template by name.
@@ -40,7 +40,7 @@ impl TemplateValues {
         }
     }
 
-    /// Adds lines, without the last line break, unless there are none.
+    /// Adds several lines as a value, without the last line break. Adds no value if `lines` is empty.
     fn add_lines(&mut self, name: &'static str, lines: &str) {
         self.add_if(!lines.is_empty(), name, lines.trim_end());
     }
@@ -59,7 +59,7 @@ impl TemplateValues {
         lines.collect()
     }
 
-    /// Replaces the names of a line. `None` if one has no value.
+    /// Replaces the names in a line with their values. `None` if one of them has no value.
     fn line(&self, line: &str) -> Option<String> {
         let mut parts = line.split('{');
         let mut out = parts.next()?.to_owned();
@@ -126,7 +126,7 @@ fn title(id: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Declares a table. Lines begin with `start`.
+/// Returns the declaration of a table with at most `columns` columns. Each line begins with `start`.
 fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> String {
     let mut lines = vec![format!("{name}:"), format!("  read: {}", yaml(&table.path))];
     lines.extend(
@@ -148,7 +148,7 @@ fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> 
         .collect()
 }
 
-/// Declares the table of a group of files.
+/// Returns the declaration of a table of files, for a group of files. The line begins with `start`.
 fn files_declaration(start: &str, name: &str, files: &FileGroup) -> String {
     let count = units::count(files.count as u64, "file");
     format!(
@@ -157,12 +157,12 @@ fn files_declaration(start: &str, name: &str, files: &FileGroup) -> String {
     )
 }
 
-/// An entry of a section: an output or a check with its query.
+/// Returns an entry of a section: an output or a check, with its query.
 fn entry(name: &str, query: &str) -> String {
     format!("  {name}:{}\n", yaml_query(query))
 }
 
-/// A named check with its assertions.
+/// Returns a named check with its assertions, or an empty string if there are no assertions.
 fn named_check(name: &str, assertions: &[String]) -> String {
     match assertions {
         [] => String::new(),
@@ -175,7 +175,7 @@ fn named_check(name: &str, assertions: &[String]) -> String {
 struct RowsWriter<'a> {
     rows: &'a TargetTable<'a>,
     table: &'a BundleTable,
-    /// Names of tables.
+    /// Names of tables that are already used.
     taken: Vec<String>,
     values: TemplateValues,
 }
@@ -208,14 +208,14 @@ impl RowsWriter<'_> {
         values.add_lines("disjoint", &disjoint);
         values.add_if(rows.is_unique, "unique", key);
         values.add("labelled", labelled);
-        // Parquet has types that CSV has not, such as times and lists.
+        // Parquet has types that CSV does not have, such as times and lists.
         let is_parquet = table.path.to_ascii_lowercase().ends_with(".parquet");
         values.add("suffix", if is_parquet { "parquet" } else { "csv" });
         self.add_columns();
         self.add_grade(metric);
     }
 
-    /// Returns a new name of a table.
+    /// Returns a name for a table that no other table has.
     fn name(&mut self, wanted: &str) -> String {
         let name = table_name(wanted, &self.taken);
         self.taken.push(name.clone());
@@ -266,7 +266,7 @@ impl RowsWriter<'_> {
             let (directories, _) = group.pattern.rsplit_once('/').unwrap_or_default();
             let directories = directories.to_lowercase();
             let holds_answers = ANSWER_WORDS.iter().any(|word| directories.contains(word));
-            // If several directories have a file with this name, the directory distinguishes them.
+            // If several directories contain files with the same name, the directory distinguishes these files.
             let repeats = group.names.len() < group.count;
             if repeats {
                 public += "  # CHOOSE: is the name of a file's directory its label?\n";
@@ -323,7 +323,7 @@ impl RowsWriter<'_> {
         {
             let note = match sample.is_some_and(|sample| ptr::eq(sample, table)) {
                 true => "the sample submission",
-                false => "also there; take the # away to use it",
+                false => "not used; remove the # to use it",
             };
             let declaration = declaration("  # ", &self.name(&table.stem()), table, MAX_LISTED);
             out = out + "  # " + note + ":\n" + &declaration;
@@ -336,7 +336,7 @@ impl RowsWriter<'_> {
         out
     }
 
-    /// Adds the columns of the tables in `public` and `private`.
+    /// Adds the columns of the outputs in `public` and `private`.
     fn add_columns(&mut self) {
         let (rows, table, values) = (self.rows, self.table, &mut self.values);
         let targets = rows.target.columns();
@@ -352,7 +352,7 @@ impl RowsWriter<'_> {
         }
         let (placeholders, answers) = match &rows.target {
             Target::Columns(names) => {
-                // The usual metric of other columns compares classes.
+                // If a column contains neither numbers nor two integers, the usual metric compares classes.
                 let is_number = |name: &String| {
                     let kind = target_kind(table, name);
                     matches!(kind, TargetKind::Binary | TargetKind::Numbers)
@@ -378,19 +378,19 @@ impl RowsWriter<'_> {
         values.add("placeholders", placeholders);
         values.add("answers", answers);
         values.add("id_column", sql_name(&rows.id));
-        // A table may be nothing but identifier and target.
+        // A table may have no columns except the identifier and the target.
         let has_others = table.columns.len() > targets.len();
         values.add_if(has_others, "hidden", hidden);
         values.add_if(!has_others, "only_targets", "");
     }
 
-    /// Returns whether queries read the id as a text.
+    /// Returns whether the id column is text in queries.
     fn has_text_id(&self) -> bool {
         let column = self.table.column(&self.rows.id);
         column.is_some_and(|column| matches!(column.declared, "text" | "inferred"))
     }
 
-    /// Writes the id as a text, to compare it with names of files.
+    /// Writes the id as text in a query, so that it can be compared with names of files. `before` precedes the name.
     fn text_id(&self, before: &str) -> String {
         let id = format!("{before}{}", sql_name(&self.rows.id));
         match self.has_text_id() {
@@ -399,7 +399,8 @@ impl RowsWriter<'_> {
         }
     }
 
-    /// Returns the query for the files of a part.
+    /// Returns the query for the files of `part`, which is `train` or `test`. If names of files repeat, the query keeps
+    /// their paths.
     fn files_query(&self, part: &str, files: &str, column: &str, repeats: bool) -> String {
         if self.rows.is_unique {
             let path = if repeats { ", f.path" } else { "" };
@@ -439,14 +440,14 @@ impl RowsWriter<'_> {
                 "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
             ),
         };
-        // The accuracy is that of one column.
+        // Accuracy is a metric of a single column, so only the first column is graded.
         let first = columns
             .first()
             .filter(|_| wished.is_none() && usual == "accuracy");
         values.add("arguments", first.map_or(arguments, |first| yaml(first)));
         values.add("metric", wished.unwrap_or(usual));
         values.add("other_metrics", others);
-        // An empty mask is an answer, and not a missing one.
+        // An empty cell is the answer of an empty mask, and not a missing answer.
         values.add_if(
             rows.missing == MissingTargets::Masks,
             "masks",
@@ -460,7 +461,7 @@ impl RowsWriter<'_> {
     }
 }
 
-/// A placeholder of a column's type. With `is_class`, it is one of the column's values if possible.
+/// Returns a placeholder of a column's type. If `is_class` is set, it is one of the column's values if possible.
 fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {
@@ -482,7 +483,7 @@ fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     }
 }
 
-/// Writes a column in a named check.
+/// Writes the name of a column in a named check.
 fn check_column(name: &str) -> String {
     match name.chars().all(|c| c.is_alphanumeric() || c == '_') {
         true => name.to_owned(),
@@ -490,8 +491,8 @@ fn check_column(name: &str) -> String {
     }
 }
 
-/// Returns the values of a pipeline that splits files, because no table can be split. Their labels are the names of their
-/// directories, or have to be added by the author.
+/// Returns the values of a pipeline that splits files, because no table can be split. The labels of the files are the names
+/// of their directories, or the author has to add them.
 fn files_values(
     bundle: &BundleContent,
     files: Option<&FileGroup>,

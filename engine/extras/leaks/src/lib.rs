@@ -4,11 +4,11 @@
 //! the bundle. The fastest detectors run first:
 //!
 //! ```text
-//! shown-before       kinds of files, columns and keys that are not in the bundle's original test part
-//! answers-elsewhere  answers of test items in other public files, and in files of the items
-//! rows               test items in train tables
-//! near               texts of test items that are almost equal to a training text
-//! neighbours         test rows whose answers result from training rows or other rows
+//! shown-before       kinds of files, columns and keys of test items that the bundle's original test part does not have
+//! answers-elsewhere  answers of test items in public files other than the test tables, and in the items' own files
+//! rows               rows of test items that are also in training tables
+//! near               texts and rows of test items that are almost equal to a training text or row
+//! neighbours         test rows whose answers can be computed from training rows or from other test rows
 //! sample             a sample submission that correlates with the answers
 //! order              answers that agree with their neighbours in the order of rows, ids or files
 //! size               sizes of files and images that predict the answer
@@ -19,9 +19,10 @@
 //! ```
 //!
 //! Significance alone is not evidence, because an intended feature is highly significant, too. So a finding needs both:
-//! a p-value that is significant among all tests of the run (see `statistics`), and a large effect. The answers can be
-//! read directly, or they are predicted at least ten percentage points better than in data without a leak. A
-//! significant but small effect is a note. With fewer than 50 test items, a statistical finding is also only a note.
+//! a p-value that is significant among all tests of the run (see `statistics`), and a large effect. An effect is large if
+//! the answers can be read directly, or if they are predicted at least ten percentage points better than in data without
+//! a leak. A significant but small effect is a note. With fewer than 50 test items, a statistical finding is also only a
+//! note.
 
 mod detectors;
 mod facts;
@@ -50,11 +51,12 @@ use world::World;
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct LeakReport {
-    /// Findings, the worst first.
+    /// All findings, the worst ones first.
     pub findings: Vec<LeakFinding>,
     /// Number of test items.
     pub items: usize,
-    /// Whether there are too few test items for statistics. Then only values that are the answers are findings.
+    /// Whether there are too few test items for statistics. Then statistical findings are only notes. Findings about values
+    /// that are the answers keep their level.
     pub has_few_items: bool,
     /// Whether the bundle was also examined.
     pub bundle: bool,

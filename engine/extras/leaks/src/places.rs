@@ -1,4 +1,4 @@
-//! Adds directories to the kinds of files in findings: `test/ID.png` for `ID.png`.
+//! Adds directories to the kinds of files in findings: `test/.../ID.png` instead of `ID.png`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use crate::facts::files::kind;
 use crate::finding::LeakFinding;
 use crate::world::{World, named_in};
 
-/// Maximum number of directories that are named.
+/// Maximum number of directories of a kind of file. If a kind has more, its name does not change.
 const MAX_NAMED: usize = 3;
 
-/// Replaces the kinds of items' files in findings by their paths.
+/// Replaces `ID.png` and other kinds of items' files in the texts of findings with their paths.
 pub(crate) fn add(world: &World, findings: &mut [LeakFinding]) {
     let is_kind = |one: &&mut LeakFinding| one.what.contains("ID.");
     let mut findings: Vec<&mut LeakFinding> = findings.iter_mut().filter(is_kind).collect();

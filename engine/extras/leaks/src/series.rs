@@ -1,4 +1,5 @@
-//! Series of numbers in items' files: CSV tables of numbers, and arrays. Also features of files in any format.
+//! Reads series of numbers in items' files: CSV tables of numbers, and arrays. Also computes features of files in any
+//! format.
 
 use std::io::Write as _;
 
@@ -12,7 +13,7 @@ use crate::text::ContentKind;
 /// Maximum number of values that are read from a file.
 const MAX_NUMBERS: usize = 20_000;
 
-/// Number of points of a column in a sketch.
+/// Number of points at which a column is sampled for a sketch.
 const POINTS: usize = 48;
 
 /// Minimum number of rows of a series.
@@ -29,7 +30,8 @@ pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
     (rows >= MIN_ROWS).then_some(columns)
 }
 
-/// Named columns are sorted by name, so that the same series with columns in a different order has the same form.
+/// Reads the numeric columns of a text table. Named columns are sorted by name, so that a series has the same sketch if its
+/// columns are in a different order.
 fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let mut columns: Vec<Vec<f64>> = Vec::new();
     let mut kept = 0;
@@ -37,7 +39,7 @@ fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let is_comment = |line: &&str| ["#", "%", "//"].iter().any(|sign| line.starts_with(sign));
     for (number, line) in text.lines().filter(|line| !is_comment(line)).enumerate() {
         let texts = line.split([',', '\t', ';', ' ']).map(str::trim);
-        // A line of more cells ends the series below, so the rest of the line is not needed.
+        // A line with more cells than this exceeds the limit below and ends the series, so its other cells are not needed.
         let texts = texts.filter(|cell| !cell.is_empty()).take(MAX_NUMBERS + 1);
         let texts: Vec<&str> = texts.collect();
         let cells: Vec<Option<f64>> = texts.iter().map(|cell| cell.parse().ok()).collect();
@@ -97,7 +99,7 @@ fn array_columns(file: &[u8]) -> Option<Vec<Vec<f64>>> {
     Some((0..width).map(column).collect())
 }
 
-/// Samples each column at the same number of points, and subtracts its mean.
+/// Samples each column at the same number of points, and subtracts the column's mean.
 pub(crate) fn course(columns: &[Vec<f64>]) -> Vec<f64> {
     let mut points = Vec::new();
     for column in columns.iter().take(8) {
@@ -141,7 +143,7 @@ pub(crate) fn summary(columns: &[Vec<f64>]) -> Vec<(String, f64)> {
     found
 }
 
-/// Returns features of a file in any format: how often bytes of each eighth of the value range occur, and the
+/// Returns features of a file in any format: the fraction of bytes in each eighth of the range from 0 to 255, and the
 /// compression ratio.
 pub(crate) fn byte_features(file: &[u8]) -> Vec<(String, f64)> {
     let some = file.get(..1 << 18).unwrap_or(file);

@@ -1,7 +1,7 @@
-//! Statistics, and the limit of the false discovery rate.
+//! Statistical functions, and the procedure that limits the false discovery rate.
 //!
 //! Benjamini and Yekutieli's procedure, which allows dependent tests, limits the false discovery rate over all tests of a
-//! competition to 1 %. The seed of the random generator is fixed, so two runs have the same result.
+//! competition to 1 %. The seeds of the random generators are fixed, so two runs have the same result.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -43,7 +43,7 @@ pub(crate) fn normal_tail(z: f64) -> f64 {
 
 /// Returns the probability of at least `hits` hits in `count` independent draws, each with probability `rate`.
 pub(crate) fn tail_of_binomial(count: usize, hits: usize, rate: f64) -> f64 {
-    // The probability of no hit, then of one more hit in each iteration.
+    // The logarithm of the probability of no hit, then of exactly `more` hits in each iteration.
     let mut log = count as f64 * (1.0 - rate).ln();
     let mut tail = if hits == 0 { log.exp() } else { 0.0 };
     for more in 1..=count {
@@ -83,7 +83,7 @@ pub(crate) fn threshold(tests: &[f64]) -> f64 {
     last.map_or(0.0, |(_, p)| p)
 }
 
-/// Returns a hash of a value that is equal in all runs.
+/// Returns a hash of a value. Equal values have the same hash in all runs.
 pub(crate) fn hash_of<T: Hash + ?Sized>(value: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
@@ -99,7 +99,7 @@ pub(crate) fn counts<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> HashM
     counts
 }
 
-/// Returns the fraction of the most frequent value.
+/// Returns the fraction of values that are equal to the most frequent value.
 pub(crate) fn majority<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> f64 {
     purity(values.into_iter().map(|value| ((), value)))
 }
@@ -140,8 +140,9 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
 /// Number of neighbours that [`nearest`] compares.
 const NEIGHBOURS: usize = 20;
 
-/// Returns the index and the distance of the nearest one, and the distance of the twentieth or last. `distance` receives an
-/// index and the distance above which it does not matter.
+/// Returns the index and the distance of the nearest of `count` candidates, and the distance of the twentieth nearest, or of
+/// the farthest one if fewer have a distance. `distance` receives the index of a candidate and a limit. It may return
+/// `None` for a candidate that is not nearer than the limit.
 pub(crate) fn nearest(
     count: usize,
     distance: impl Fn(usize, f64) -> Option<f64>,

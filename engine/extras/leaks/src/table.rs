@@ -1,5 +1,5 @@
-//! Tables in memory, stored by column, so that detectors can access cells in any order. The cells of a column are one
-//! text, so a column of short cells takes little more memory than its text.
+//! Tables in memory, stored in column-major order, so that detectors can access cells in any order. The cells of a column
+//! are concatenated in one string, so a column of short cells takes little more memory than its text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,12 +21,14 @@ pub(crate) struct ColumnTable {
     numbers: Option<Vec<u64>>,
 }
 
-/// Memory of a cell in addition to its text: its place in the column, and what detectors need to compare it with others.
+/// Memory of a cell in addition to its text: its place in the column, and the memory that detectors need to compare it with
+/// other cells.
 const CELL_BYTES: u64 = 48;
 
 impl ColumnTable {
-    /// Reads a table into at most `room` bytes of memory. If it needs more, only every second row is read, or every fourth,
-    /// and so on. Further rows are read as long as there is memory if `wanted` returns true for one of their first cells.
+    /// Reads a table into at most `room` bytes of memory. If it needs more, only every second row is kept, or every fourth,
+    /// and so on. In addition, rows for which `wanted` returns true for one of their first cells are kept, unless these
+    /// rows alone need more than half of `room`.
     ///
     /// # Errors
     /// If the file cannot be read as a table of this format, or a row needs too much memory.
@@ -60,8 +62,9 @@ impl ColumnTable {
         }
     }
 
-    /// Reads the rows whose number is a multiple of `step`, and the wanted ones. `None` if they need more memory than
-    /// `room`. Also returns the memory of the wanted rows.
+    /// Reads the rows whose number is a multiple of `step`, and the wanted rows. Returns `None` instead of the table if
+    /// these rows need more memory than `room`. Also returns the memory of the wanted rows whose number is not such a
+    /// multiple.
     fn read_rows(
         table: &dyn TableReader,
         format: Format,
@@ -136,15 +139,15 @@ impl ColumnTable {
         self.columns.get(place)
     }
 
-    /// Returns the name and the cells of each column except the one with the ids.
+    /// Returns the name and the cells of each column except the id column, whose index is `key`.
     pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&str, &CellTexts)> {
         let columns = self.names.iter().zip(&self.columns).enumerate();
         let columns = columns.filter(move |(place, _)| *place != key);
         columns.map(|(_, (name, cells))| (name.as_str(), cells))
     }
 
-    /// Returns the columns, except the one with the ids, that another table also has: the name, the cells, and the
-    /// cells in the other table.
+    /// Returns the columns that `other` also has, except the id column, whose index is `key`: the name, the cells, and the
+    /// cells in `other`.
     pub(crate) fn shared_columns<'a>(
         &'a self,
         key: usize,
@@ -173,10 +176,10 @@ fn text(row: &Row, place: usize, format: Format) -> Cow<'_, str> {
     }
 }
 
-/// Number of first columns that may contain ids of items.
+/// Number of leading columns that may contain ids of items.
 const MAX_KEY_COLUMNS: usize = 8;
 
-/// Returns whether a cell is a text for a missing value.
+/// Returns whether a cell contains a marker of a missing value, for example `NaN`.
 pub(crate) fn is_missing(cell: &str) -> bool {
     matches!(
         cell.trim().to_ascii_lowercase().as_str(),
@@ -184,7 +187,8 @@ pub(crate) fn is_missing(cell: &str) -> bool {
     )
 }
 
-/// Returns whether a word has letters of two alphabets. This is a property of its spelling, not of its meaning.
+/// Returns whether a word has both Latin letters and Greek or Cyrillic ones. This is a property of its spelling, not of its
+/// meaning.
 pub(crate) fn is_mixed(word: &str) -> bool {
     let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
     word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
@@ -200,7 +204,7 @@ pub(crate) fn numbers(cells: &CellTexts) -> Option<Vec<f64>> {
     (numbers > 0 && numbers * 10 >= cells.len() * 9).then_some(parsed)
 }
 
-/// A list of texts.
+/// The cells of a column, concatenated in one string.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct CellTexts {
     text: String,
@@ -241,7 +245,7 @@ impl CellTexts {
         })
     }
 
-    /// Returns the length of all texts, in bytes.
+    /// Returns the total length of all cells, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len()
     }

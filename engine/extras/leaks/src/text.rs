@@ -1,9 +1,9 @@
-//! Parses texts: numbers and dates in several spellings, integers in binary files, and names of files without the parts that
-//! differ between files.
+//! Parses numbers and dates in several spellings and integers in binary files, and determines patterns of file names that
+//! are equal for all files of a kind.
 
 use prep_contents::{ArchiveFormat, Format};
 
-/// Parses a number, or a date as days. Numbers may have digit groups (`1,234`), a decimal comma, and a unit after them.
+/// Parses a number, or a date as seconds. Numbers may have digit groups (`1,234`), a decimal comma, and a unit after them.
 pub(crate) fn number(cell: &str) -> Option<f64> {
     let cell = cell.trim();
     let parse =
@@ -39,7 +39,7 @@ pub(crate) fn numbers_or_nan(cells: &[Option<&str>]) -> Vec<f64> {
 }
 
 /// Converts a date, with or without a time of day, to seconds. Supports `2019-05-01`, `2019:05:01 10:20:30` and
-/// `01/05/2019`. `None` for other texts. The epoch is arbitrary.
+/// `01/05/2019`. `None` for other texts. The epoch is arbitrary, and every month has 31 days.
 pub(crate) fn time_of(text: &str) -> Option<f64> {
     if text.len() < 8 || text.len() > 40 || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
@@ -66,7 +66,7 @@ pub(crate) fn time_of(text: &str) -> Option<f64> {
     Some(days * 86_400.0 + clock.sum::<f64>())
 }
 
-/// Returns the unsigned integer of `length` bytes at offset `at`. `None` if the file ends before.
+/// Returns the unsigned integer of `length` bytes at offset `at`. `None` if `bytes` ends before the end of the integer.
 pub(crate) fn integer(bytes: &[u8], at: usize, length: usize, is_big: bool) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
     let add = |sum: usize, byte: &u8| sum << 8 | usize::from(*byte);
@@ -101,7 +101,7 @@ pub(crate) fn pattern(path: &str) -> String {
         let (word, separator) = word.split_at(word_end);
         let is_hex = word.len() > 2 && word.chars().all(|c| c.is_ascii_hexdigit());
         match is_hex || word.chars().any(|c| c.is_ascii_digit()) {
-            // If two masked words are adjacent, one `#` replaces both and the text between them.
+            // If two masked words are adjacent, one `#` replaces both words and the separator between them.
             true if text
                 .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '#')
                 .ends_with('#') =>
@@ -117,7 +117,8 @@ pub(crate) fn pattern(path: &str) -> String {
     text + &end
 }
 
-/// Returns whether a path belongs to a test part: a directory, or the file itself, is named `test...` or `valid...`.
+/// Returns whether a path belongs to a test part: the name of a directory, or of the file itself, begins with `test` or
+/// `valid`, or contains `_test`. Case is ignored.
 pub(crate) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();
@@ -125,7 +126,7 @@ pub(crate) fn is_test(path: &str) -> bool {
     })
 }
 
-/// Returns whether a path belongs to a training part.
+/// Returns whether a path belongs to a training part: it contains `train`, ignoring case.
 pub(crate) fn is_train(path: &str) -> bool {
     path.to_ascii_lowercase().contains("train")
 }
@@ -152,7 +153,7 @@ pub(crate) enum ContentKind {
     /// TFRecord files.
     Records,
     Matlab,
-    /// Other tables, and archives: formats that are read elsewhere.
+    /// Other tables, and archives. Other crates read their formats.
     Read,
     /// A format without a reader.
     Opaque,

@@ -24,7 +24,7 @@ pub(crate) struct View<'a> {
     /// Whether the baseline has features from the content of the items' files.
     pub has_content_features: bool,
     labels: Vec<(AnswerColumn, Targets)>,
-    /// The baseline of each label, once a detector needs it.
+    /// The baseline of each label. It is computed when a detector first needs it.
     baselines: Vec<OnceCell<Option<Prediction>>>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> View<'a> {
         Some((train, rows))
     }
 
-    /// Measures how much a prediction improves on the baseline, and records the test.
+    /// Measures how much a prediction improves on the baseline, and records the p-value of this test.
     pub(crate) fn measure(
         &self,
         label: &AnswerColumn,
@@ -122,9 +122,9 @@ impl<'a> View<'a> {
         measured
     }
 
-    /// Reports test items that are related to a training item, if its answers explain at least `min_gain` of the variance
-    /// that the baseline leaves. `what` describes the relation, after the number of test items. `rows` has the row of the
-    /// training item for each chosen test item.
+    /// Reports test items that are related to a training item, if the answers of these training items explain at least the
+    /// fraction `min_gain` of the variance that the baseline leaves unexplained. `what` describes the relation. It follows
+    /// the number of test items in the message. `rows` contains, for each chosen test item, the row of its training item.
     pub(crate) fn related(
         &self,
         detector: &'static str,
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
             return None;
         }
         let what = format!(
-            "{count} of {} {what}, and the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
+            "{count} of {} {what}, and the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave unexplained",
             self.world.chosen.len(),
             100.0 * measured.beyond,
             label.name
@@ -164,7 +164,7 @@ impl<'a> View<'a> {
         Some(finding.p_value(measured.p))
     }
 
-    /// Predicts the answers of one of the labels from the intended features. The models are trained once.
+    /// Predicts the answers of a label from the intended features. The models of a label are trained only once.
     pub(crate) fn baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<&Prediction> {
         let mut labels = self.labels.iter();
         let place = labels.position(|(known, _)| std::ptr::eq(known, label))?;
@@ -200,7 +200,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns whether most answers also occur in the training part, or there is no table of it.
+/// Returns whether at least half of the different answers also occur in the training part, or no training table contains
+/// this label.
 fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
     let train = world
         .train_table(label)
@@ -212,8 +213,9 @@ fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
     })
 }
 
-/// Returns whether numbers are codes of different lengths, for example of tickets. The first digits of codes are
-/// uniformly distributed. The first digits of quantities are small, at least those of the longest numbers.
+/// Returns whether the cells are codes of different lengths, for example numbers of tickets, and not quantities. The first
+/// digits of codes are uniformly distributed. The first digits of quantities are mostly small, at least among the longest
+/// numbers.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let mut different = HashSet::new();

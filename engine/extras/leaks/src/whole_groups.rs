@@ -1,8 +1,8 @@
 //! Finds groups of items that are entirely in the test part, for example patients or trips.
 //!
-//! A careful split puts whole groups into one part. Then the answers of a group agree, but nobody knows any of them, so
-//! agreement within such a group is not a leak. The groups are in a column, in words of ids, in directories, or in
-//! metadata of files: their values occur in the training part, too, but they are different values. Groups without a name
+//! A careful split puts whole groups into one part. Then the answers of a test group agree, but participants know none of
+//! them, so agreement within such a group is not a leak. The names of groups are in a column, in words of ids, in
+//! directories, or in metadata of files. The training part also has such names, but different ones. Groups without names
 //! are sections of an order.
 
 use std::collections::{HashMap, HashSet};
@@ -20,10 +20,11 @@ const MAX_KNOWN: f64 = 0.1;
 /// Minimum fraction of the answers' variance that the groups explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Number of groups below which groups are not united with others.
+/// A division with fewer groups is coarse. Groups of two divisions are united only if the result is not coarse, or if they
+/// are nested.
 const MIN_GROUPS: usize = 8;
 
-/// Correlation of answers above which the rows at this distance are in the same section.
+/// Rows at some distance in an order are in the same section if the correlation of their answers is above this limit.
 const MAX_CORRELATION: f64 = 0.1;
 
 /// Maximum number of orders that are examined.
@@ -32,7 +33,7 @@ const MAX_ORDERS: usize = 8;
 /// Maximum number of words of ids that are examined.
 const MAX_WORDS: usize = 8;
 
-/// Values that may be names of groups: those of the chosen test items.
+/// The value of each chosen test item, for values that may be names of groups.
 pub(crate) type Division<'a> = Vec<Option<&'a str>>;
 
 /// Returns all divisions of the chosen test items into groups that do not occur in the training part.
@@ -118,8 +119,8 @@ fn first_digits(id: &str, place: usize) -> Option<&str> {
         .filter(|digits| is_number && digits.len() < id.len())
 }
 
-/// Returns whether values divide the test items into groups of several items, and hardly any group is in the training
-/// part, which has other groups.
+/// Returns whether values divide the test items into groups of several items, and hardly any of these groups is in the
+/// training part, which has other groups.
 pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
     let known: HashSet<&str> = train
         .iter()
@@ -138,7 +139,7 @@ pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
         && known.len() * 4 <= train.len() * 3
 }
 
-/// Returns the orders of the chosen items: that of the answers, and those by facts.
+/// Returns orders of the chosen items, as a number for each item: the order of the answers, and orders by facts.
 pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
     let mut orders: Vec<Vec<f64>> =
         vec![(0..world.chosen.len()).map(|place| place as f64).collect()];
@@ -160,7 +161,8 @@ pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
 }
 
 /// Divides items into sections of an order in which neighbours have similar answers, but which is not sorted by the
-/// answers. A section is as long as answers stay similar: a session or a ride that has no name.
+/// answers. The length of all sections is the distance up to which answers are similar. For example, a section is a session
+/// or a ride that has no name. Also returns the fraction of the variance that neighbours explain.
 fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     let agreement = gain(targets, None, &by_nearest(numbers, targets));
     if agreement.alone < MIN_VARIANCE || agreement.p > 1e-3 || is_sorted(numbers, targets) {
@@ -198,8 +200,8 @@ fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     Some((agreement.alone, groups))
 }
 
-/// Returns the folds in which groups stay together whose answers agree. Crossing groups are united unless hardly any
-/// would be left.
+/// Returns folds in which the items of a group stay together, for groups in which answers agree. Crossing groups of several
+/// divisions are united, unless hardly any groups would be left.
 pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &Targets) -> Folds {
     let agreement = |division: &Division<'_>, targets: &Targets| {
         let agreement = gain(targets, None, &by_value(division, targets));
@@ -229,7 +231,8 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
     };
     for (_, other, division) in agreeing {
         let united = united(&groups, &other);
-        // Larger groups that contain the groups are the right ones if answers still agree in them.
+        // If each group so far is a part of a larger group of the other division, the larger groups are used only if answers
+        // also agree between different smaller groups.
         let is_nested = count(&united) == count(&other) && count(&united) > 1;
         let agrees_beyond = || {
             let mut targets = targets.clone();
@@ -247,7 +250,7 @@ fn count(groups: &[usize]) -> usize {
     groups.iter().collect::<HashSet<_>>().len()
 }
 
-/// Numbers the groups. An item without a value is a group of its own.
+/// Returns the number of each item's group, from 0. An item without a value is a group of its own.
 fn numbered(division: &[Option<&str>]) -> Vec<usize> {
     let mut numbers: HashMap<(Option<&str>, usize), usize> = HashMap::new();
     let mut groups = Vec::new();
@@ -259,10 +262,11 @@ fn numbered(division: &[Option<&str>]) -> Vec<usize> {
     groups
 }
 
-/// Returns groups in which items are together that are together in one of two divisions.
+/// Unites the groups of two divisions: items that are in the same group in one of the divisions are in the same group of
+/// the result.
 fn united(one: &[usize], other: &[usize]) -> Vec<usize> {
     let mut groups = one.to_vec();
-    // Each pass gives all items of a group the smallest number among them, until nothing changes.
+    // Each pass gives all items of a group the smallest number among these items, until nothing changes.
     loop {
         let before = groups.clone();
         for division in [one, other] {

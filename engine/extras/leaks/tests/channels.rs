@@ -1,5 +1,5 @@
-//! Tests one planted leak for each channel in a small competition, and its clean twin: the same file with the answers
-//! of different items.
+//! For each channel, tests a small competition with one planted leak, and its clean twin: the same competition in which the
+//! planted files show the answers of different items.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ struct Items {
     ids: Vec<String>,
     /// 0 or 1.
     classes: Vec<usize>,
-    /// The classes that the planted files show: those of the items, or in a clean twin those of different items.
+    /// The classes that the planted files show: the classes of the items, or in a clean twin the classes of other items.
     shown: Vec<usize>,
     random: Random,
 }
@@ -63,7 +63,7 @@ impl Items {
         if item < TRAIN { "train" } else { "test" }
     }
 
-    /// Returns the tables of both parts: an id, a number, further cells, and in train the class.
+    /// Returns the tables of both parts: an id, a number, further cells, and in the training table the class.
     fn tables(
         &mut self,
         names: &str,
@@ -591,7 +591,7 @@ fn findings_show_place_evidence_and_advice() {
     }
 }
 
-/// The names under `accepted` in built-in pipelines are detectors, or describe a leak that no detector can find.
+/// The names under `accepted` in built-in pipelines are names of detectors, or describe a leak that no detector can find.
 #[test]
 fn accepted_findings_of_pipelines_name_detectors() {
     let pipelines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../pipelines");
@@ -622,7 +622,7 @@ fn accepted_findings_of_pipelines_name_detectors() {
     }
 }
 
-/// Only a part of a table that exceeds the memory is read, but all rows of test items. The report lists it.
+/// If a table exceeds the memory, only a sample of its rows is read, but all rows of test items. The report lists the table.
 #[test]
 fn a_table_larger_than_the_memory_is_read_in_part() {
     let mut items = Items::new(11, true);

@@ -1,5 +1,5 @@
-//! Tests honest competitions that look like leaks, and the same files with a leak: groups that are entirely in one part,
-//! files of equal length, ids that coincide, and few items.
+//! Tests competitions that only look as if they had a leak, and the same competitions with a leak: groups that are entirely
+//! in one part, files of equal length, ids that coincide, and few items.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use prep_leaks::{LeakInput, LeakLevel, LeakReport};
 struct Data {
     files: Vec<(String, Vec<u8>)>,
     answers: Vec<(String, String)>,
-    /// A column of the answers before the id.
+    /// A column of the answers that comes before the id column.
     lead: Option<Vec<String>>,
 }
 
@@ -121,8 +121,8 @@ type MakeId<'a> = &'a dyn Fn(usize, usize) -> String;
 /// Adds files with the answers.
 type Plant<'a> = &'a dyn Fn(&mut Data);
 
-/// Items of groups that are entirely in one part. The answer depends on the group. `id` makes an id from the number of the
-/// group and of the item in it, and `more` a further cell.
+/// Makes items of groups that are entirely in one part. The answer depends on the group. `id` makes an id from the number of
+/// the group and the number of the item in the group, and `more` makes a further cell from them.
 fn grouped(
     groups: (usize, usize),
     size: usize,
@@ -237,7 +237,7 @@ fn files_of_equal_length_are_compared_by_content() {
     for (path, content) in copies {
         data.file(path.replace("test", "train_more"), content);
     }
-    // The names of the copies are ids, so only half of them are renamed.
+    // The names of the copies are also ids of test items, so only half of the copies are renamed.
     let found = data.search(None).findings;
     assert!(
         found.iter().all(|one| !one.what.contains("k1.bin")),
@@ -333,8 +333,8 @@ fn the_id_is_the_column_by_which_grading_pairs_rows() {
     }
 }
 
-/// Answers that are texts, `different` of them, in a table of many items. The files show the answers in a column of the
-/// test table and in the sample submission, or answers of other items.
+/// Makes a table of many items whose answers are `different` different texts. A column of the test table and the sample
+/// submission show the answers, or the answers of other items.
 fn texts(different: usize, shown: &dyn Fn(usize) -> usize) -> Data {
     let mut data = Data::default();
     let id = |number: usize| format!("n{:05x}", draw(number, 1 << 20));
@@ -362,7 +362,7 @@ fn texts(different: usize, shown: &dyn Fn(usize) -> usize) -> Data {
     data
 }
 
-/// Texts are answers that no statistic examines if most of them are different.
+/// If most answers are different texts, no statistic examines them.
 #[test]
 fn texts_that_are_the_answers_are_found() {
     for different in [3, 30, 40, 60, 1_000_000] {

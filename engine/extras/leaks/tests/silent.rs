@@ -1,5 +1,5 @@
-//! Tests that data without a leak have no finding above a note, and that leaks which are planted in the same data are
-//! found.
+//! Tests that data without a leak result in no finding above a note, and that leaks are found if they are planted in the
+//! same data.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -72,7 +72,7 @@ struct Kind {
     classes: u64,
     /// Distance between neighbouring classes in the best column, in standard deviations.
     signal: f64,
-    /// Decimals of that column.
+    /// Number of decimals of the best column.
     decimals: usize,
     files: bool,
     json: bool,

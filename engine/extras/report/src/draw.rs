@@ -1,8 +1,8 @@
 //! Draws values as SVG.
 //!
 //! Each picture is 360 pixels wide, so that its text is legible on a phone without scaling. Its colours are fixed and
-//! also differ in lightness. If the page is dark, its style sheet replaces each colour. Series differ in shape or
-//! dashes, not only in colour. Each picture has a title and a description for readers who cannot see it.
+//! also differ in lightness. If the page is dark, the style sheet of the page replaces each colour. Series differ in shape
+//! or dashes, not only in colour. Each picture has a title and a description for readers who cannot see it.
 
 use maud::{Markup, PreEscaped, html};
 use prep_experiments::Estimate;
@@ -18,11 +18,11 @@ const WIDTH: f64 = 360.0;
 const INK: &str = "#59595A";
 /// Grid lines.
 const GRID: &str = "#E2E2E3";
-/// Values of train. Blue of Okabe and Ito's palette.
+/// Values of train: the blue of Okabe and Ito's palette.
 const TRAIN: &str = "#0072B2";
-/// Values of test, and graded submissions. Vermilion of Okabe and Ito's palette.
+/// Values of test, and graded submissions: the vermilion of Okabe and Ito's palette.
 const TEST: &str = "#D55E00";
-/// A third series. Bluish green of Okabe and Ito's palette.
+/// A third series: the bluish green of Okabe and Ito's palette.
 const THIRD: &str = "#009E73";
 /// The teams of a leaderboard.
 const TEAMS: &str = "#A9B4BF";
@@ -37,7 +37,7 @@ type Point = (f64, f64);
 /// The elements of a picture that is being drawn.
 struct Canvas(String);
 
-/// Draws a picture. Title and description are for screen readers.
+/// Draws a picture. Screen readers read the title and the description.
 fn picture(title: &str, description: &str, height: f64, draw: impl FnOnce(&mut Canvas)) -> Markup {
     let mut canvas = Canvas(String::new());
     draw(&mut canvas);
@@ -63,7 +63,7 @@ impl Canvas {
         ));
     }
 
-    /// Draws lines between points. `style` has further attributes.
+    /// Draws lines between points. `style` contains further attributes of the element.
     fn lines(&mut self, points: &[Point], color: &str, style: &str) {
         self.add(&format!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" {style}/>",
@@ -100,7 +100,7 @@ impl Canvas {
         self.add(&format!("<polygon points=\"{corners}\" fill=\"{color}\"/>"));
     }
 
-    /// Writes a text. `anchor` is the part of it that is at this position: `start`, `middle` or `end`.
+    /// Writes a text. `anchor` is the part of the text that is at this position: `start`, `middle` or `end`.
     fn text(&mut self, (x, y): Point, anchor: &str, size: u32, text: &str) {
         self.add(&format!(
             "<text x=\"{x:.0}\" y=\"{y:.0}\" dy=\"0.5ex\" text-anchor=\"{anchor}\" font-size=\"{size}\" fill=\"{INK}\">{}</text>",
@@ -175,20 +175,20 @@ impl Scale {
     }
 }
 
-/// Maximum number of steps of a scale.
+/// Maximum number of steps between the ticks of a scale.
 const MAX_TICKS: u8 = 10;
 
-/// Returns the largest of some values, or 0.
+/// Returns the largest of some values, or 0 if no value is positive.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, f64::max)
 }
 
-/// Width of the names at the left of rows, in pixels.
+/// Width of the row names on the left of a picture, in pixels.
 const NAMES_WIDTH: f64 = 118.0;
 /// Height of a row, in pixels.
 const ROW_HEIGHT: f64 = 26.0;
 
-/// Draws one or two fractions per row as bars: of classes, or of missing cells.
+/// Draws one or two fractions per row as bars: the fraction of a class, or the fraction of missing cells of a column.
 pub fn bars(title: &str, rows: &[Shares]) -> Markup {
     let descriptions = rows.iter().map(|row| {
         let shares = [(row.train, "train"), (row.test, "test")].into_iter();
@@ -226,7 +226,8 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
 /// Height of a histogram, in pixels.
 const HISTOGRAM_HEIGHT: f64 = 190.0;
 
-/// Returns the horizontal scale for values and the vertical scale for fractions. The vertical one ends at pixel `top`.
+/// Returns the horizontal scale for values, and the vertical scale for fractions from 0 to `most`. The vertical scale ends
+/// at pixel `top`.
 fn axes(values: (f64, f64), most: f64, top: f64) -> (Scale, Scale) {
     let y = Scale::new((0.0, most.max(1e-9)), (HISTOGRAM_HEIGHT - 24.0, top));
     (Scale::new(values, (40.0, WIDTH - 12.0)), y)
@@ -268,7 +269,7 @@ pub fn histogram(title: &str, (low, high): (f64, f64), bins: &[Shares]) -> Marku
     })
 }
 
-/// Draws a mark for each size of an image. The marks of the directories differ in colour and shape.
+/// Draws a mark for each image size. The marks of different directories differ in colour and shape.
 pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
     const HEIGHT: f64 = 210.0;
     let all = || groups.iter().flat_map(|(_, sizes)| sizes);
@@ -295,7 +296,7 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
         for (at, (_, sizes)) in groups.iter().enumerate() {
             let mut seen: Vec<ImageSize> = Vec::new();
             for size in sizes {
-                // Images of the same size share a mark.
+                // Images of the same size have one mark.
                 if seen.contains(size) {
                     continue;
                 }
@@ -315,8 +316,9 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
     })
 }
 
-/// Returns the range of scores to draw. It contains all medals and the median. Worse scores are in the range only if they
-/// are near the median. A graded score just outside the range extends it, and a score far outside is drawn at the edge.
+/// Returns the range of scores to draw. It contains the thresholds of all medals and the median. Scores that are worse than
+/// the median are in the range only if they are near the median. A graded score just outside the range extends the range.
+/// A graded score far outside is drawn at the edge.
 fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f64) {
     let thresholds = leaderboard.thresholds();
     let mut sorted: Vec<f64> = leaderboard.scores().to_vec();
@@ -345,7 +347,7 @@ fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f
     }
 }
 
-/// Draws the leaderboard with the thresholds of medals and graded submissions, and the best teams on the right. Very bad
+/// Draws the leaderboard, the thresholds of medals and the graded submissions, with the best scores on the right. Very bad
 /// scores are left out, because they would make the other bars too narrow.
 pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> Markup {
     const BINS: usize = 40;
@@ -385,7 +387,7 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
             canvas.bar((a.min(b), y.to_pixel(*share)), end, TEAMS);
         }
         let (mut free, mut row) = (f64::NEG_INFINITY, 0.0);
-        // Thresholds at one place have one line and one text.
+        // Thresholds at nearly the same place have one line and one label.
         for same in lines.chunk_by(|a, b| (x.to_pixel(a.1) - x.to_pixel(b.1)).abs() < 2.0) {
             let Some((_, value, color)) = same.last() else {
                 continue;
@@ -437,7 +439,8 @@ fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usiz
     text
 }
 
-/// Draws the percentage of competitions with a medal, with its standard error. The scale ends at `most`.
+/// Draws each experiment's percentage of competitions with a medal, and the standard error. `most` is the largest value of
+/// the scale.
 pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) -> Markup {
     let described = rows.iter().map(|(name, estimate)| match estimate {
         Some(one) if one.standard_error > 0.0 => {
@@ -505,7 +508,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Shortens a name to the width of names.
+/// Shortens a name to the width of the row names.
 fn shorten(text: &str) -> String {
     const MAX_LENGTH: usize = 17;
     match text.chars().count() > MAX_LENGTH {

@@ -1,9 +1,10 @@
-//! Draws the steps of a pipeline: boxes from left to right, with curves between them, and in DOT, the language of Graphviz.
+//! Draws the steps of a pipeline as SVG: boxes from left to right, with arrows between them. Also writes the steps in DOT,
+//! the language of Graphviz.
 //!
-//! A node's layer is the length of the longest path to it, so that every arrow points to the right. Within the layers, nodes
-//! move towards the mean position of their neighbours, in a few sweeps forwards and backwards (Sugiyama, Tagawa and Toda,
-//! 1981). Libraries of layouts either run the program `dot`, which may not be installed, or bring a renderer of their own. The
-//! graph of a pipeline has a few dozen nodes, for which these two steps are sufficient.
+//! A node's layer is the length of the longest path to the node, so that every arrow points to the right. Within the layers,
+//! nodes move towards the mean position of their neighbours, in a few sweeps forwards and backwards (Sugiyama, Tagawa and
+//! Toda, 1981). Layout libraries are not used, because they either run the program `dot`, which may not be installed, or
+//! contain their own renderer. For the few dozen nodes of a pipeline, layers and sweeps are sufficient.
 
 use std::fmt::Write as _;
 
@@ -27,7 +28,7 @@ pub struct Drawing {
     pub edges: Vec<(usize, usize)>,
 }
 
-/// Number of sweeps in each direction. More sweeps change nothing in graphs of this size.
+/// Number of sweeps in each direction. More sweeps change nothing in the graph of a pipeline.
 const SWEEPS: usize = 4;
 
 impl Drawing {
@@ -55,7 +56,7 @@ impl Drawing {
         }
     }
 
-    /// Returns the nodes of each layer, from top to bottom.
+    /// Returns the layers from left to right, each with its nodes from top to bottom.
     pub fn layers(&self) -> Vec<Vec<usize>> {
         let mut layer_of = vec![0; self.nodes.len()];
         // Edges are sorted by their start, and nodes come after their inputs.
@@ -81,7 +82,8 @@ impl Drawing {
         layers
     }
 
-    /// Sorts one layer by the mean position of the neighbours on one side. `side` returns a node and its neighbour.
+    /// Sorts one layer by the mean position of each node's neighbours in one direction. `side` returns, for an edge, a node
+    /// of the layer and its neighbour.
     fn sort_layer(
         &self,
         layer: &mut [usize],
@@ -105,7 +107,7 @@ impl Drawing {
     }
 }
 
-/// Sets the positions of nodes within their layer. Its middle is 0.
+/// Sets the positions of nodes within their layer. The middle of the layer is 0.
 fn set_positions(layer: &[usize], place: &mut [f64]) {
     for (position, node) in layer.iter().enumerate() {
         #[allow(clippy::cast_precision_loss)]

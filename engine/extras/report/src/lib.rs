@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The page is one file. It contains no scripts or fonts, and loads nothing from the network. Colours follow the
-//! reader's light or dark setting: pictures have fixed colours, and the style sheet of the page replaces them. The
-//! templates escape all texts from data.
+//! reader's light or dark setting: pictures have fixed colours, and the style sheet of the page replaces each of them in
+//! the dark setting. The templates escape all texts from data.
 //!
 //! Rows and images come from `public`. From `private`, only the answers are read, and the page shows only fractions of
 //! them. Values that do not occur in `public` are never shown.

@@ -11,7 +11,7 @@ pub fn escape(text: &str) -> String {
 }
 
 /// Replaces control characters, and characters that change the direction of text, with U+FFFD. HTML does not allow
-/// control characters, and both kinds could hide a part of a name.
+/// control characters, and both kinds of characters could hide a part of a name.
 pub fn visible(page: &str) -> String {
     let is_hidden = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t')

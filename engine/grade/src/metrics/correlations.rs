@@ -159,7 +159,7 @@ impl Spearman {
     }
 }
 
-/// Returns the numbers of a row: one of each column, or those in the cell of the only column.
+/// Returns the numbers of a row: one from each column, or all numbers in the cell of the only column.
 fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, Refusal> {
     match columns {
         [column] => {
@@ -177,7 +177,7 @@ fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, 
     }
 }
 
-/// Whether the column contains integers. NumPy compares values as integers if both columns do.
+/// Whether the column contains integers. NumPy compares values as integers if both columns contain integers.
 fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
@@ -369,7 +369,7 @@ impl Metric for KendallTau {
     }
 }
 
-/// Sorts with merge sort. Returns the number of pairs that were in the wrong order.
+/// Sorts numbers with merge sort. Returns the number of pairs that were in the wrong order.
 fn sort_counting(ranks: &mut Vec<u32>) -> u64 {
     if ranks.len() < 2 {
         return 0;

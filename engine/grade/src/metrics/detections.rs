@@ -351,8 +351,8 @@ fn parse_boxes(
     boxes.iter().map(one).collect()
 }
 
-/// Returns the number of true boxes. For each predicted box, also returns the index of the true box with the largest
-/// IoU, and that IoU.
+/// Returns the number of true boxes and, for each predicted box, the index of the true box with the largest IoU and this
+/// IoU.
 fn best_matches(truth: &[Box3d], predicted: &[Box3d]) -> (usize, Vec<(usize, f64)>) {
     let matches = predicted.iter().map(|one| {
         let mut best = (0, f64::NEG_INFINITY);

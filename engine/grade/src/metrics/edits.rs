@@ -1,9 +1,10 @@
 //! Metrics of the edit distance (Levenshtein distance) between two sequences: the minimum number of elements to insert,
 //! delete or replace.
 //!
-//! Memory depends only on the length of `pattern`, so comparing a huge cell of a submission with a short answer takes
-//! little memory. 64 elements of the pattern are processed at once: Myers, "A fast bit-vector algorithm for approximate
-//! string matching based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
+//! Memory depends only on the length of the first sequence, the pattern, which is the answer. So comparing a huge cell of a
+//! submission with a short answer takes little memory. 64 elements of the pattern are processed at once: Myers, "A fast
+//! bit-vector algorithm for approximate string matching based on dynamic programming" (1999), with Hyyrö's extension (2003)
+//! to patterns of any length.
 
 use prep_spec::words::KeyType;
 use serde::Deserialize;
@@ -136,7 +137,7 @@ pub fn edit_distance(pattern: &str, text: &str) -> usize {
 }
 
 /// 64 rows of a column of the distance matrix, as bit masks: the rows whose value is one more (`plus`) or one less
-/// (`minus`) than that of the previous row.
+/// (`minus`) than the value in the previous row.
 #[derive(Clone)]
 struct Column {
     plus: u64,
@@ -149,7 +150,7 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
     if words == 0 {
         return text.count();
     }
-    // For each distinct element of the pattern, its positions.
+    // For each distinct element of the pattern, a bit mask of its positions.
     let mut alphabet: Vec<&T> = pattern.iter().collect();
     alphabet.sort_unstable();
     alphabet.dedup();
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A cell of 8 MB and an answer of 300 characters.
+    /// Compares a cell of 8 MB with an answer of 300 characters.
     #[test]
     fn long_cells_take_linear_time() {
         let (answer, cell) = ("ab".repeat(150), "abcd".repeat(2 << 20));

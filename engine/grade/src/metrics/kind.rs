@@ -1,8 +1,8 @@
 //! The trait that metrics implement, their scores, and the description of a kind of metric. Parses the metric of a
 //! `grade:` section.
 //!
-//! Reads what several metrics compare: the labels of both tables, groups of rows by a column of the answers, and
-//! several columns, whose score is the mean over the columns.
+//! This module also contains functions that several metrics use: they read the labels of both tables, divide rows into
+//! groups by a column of the answers, and compute the mean score of several columns.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -105,13 +105,13 @@ pub struct MetricKind {
     pub definition: Definition,
     /// The default direction.
     pub direction: Direction,
-    /// The score of the answers themselves. `None` if it depends on them.
+    /// The score of a submission that equals the answers. `None` if this score depends on the answers.
     pub best_score: Option<f64>,
     pub(crate) parse: fn(Value) -> Result<Box<dyn Metric>, serde_json::Error>,
 }
 
 impl MetricKind {
-    /// A metric of type `M` whose higher scores are better.
+    /// Creates the kind of a metric of type `M`. Higher scores are better, and the best score is 1.
     pub(super) const fn higher<M: Metric + DeserializeOwned + 'static>(
         definition: Definition,
     ) -> Self {
@@ -123,7 +123,7 @@ impl MetricKind {
         }
     }
 
-    /// A metric of type `M` whose lower scores are better.
+    /// Creates the kind of a metric of type `M`. Lower scores are better, and the best score is 0.
     pub(super) const fn lower<M: Metric + DeserializeOwned + 'static>(
         definition: Definition,
     ) -> Self {
@@ -144,7 +144,7 @@ impl MetricKind {
     }
 }
 
-/// A metric of a section.
+/// The parsed metric of a `grade:` section, or a part of such a metric.
 #[derive(Debug)]
 pub(crate) struct SpecMetric {
     pub metric: Box<dyn Metric>,
@@ -178,7 +178,7 @@ pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
     faults.finish(read)
 }
 
-/// Returns the columns that a metric's parameters name, including those of its parts.
+/// Returns the columns that a metric's parameters name, including the columns of its parts.
 fn named_columns(definition: &Definition, parameters: &Value) -> Vec<String> {
     let mut columns = definition.columns(parameters);
     let parts = definition
@@ -252,7 +252,8 @@ impl<'a> LabelPair<'a> {
                 "numbers, as in the answers"
             }
         };
-        // One such cell makes the entire column text, so the error should name this cell and not the first one.
+        // A single cell that is neither a number nor a boolean makes the entire column text, so the error names this cell
+        // and not the first one.
         let odd = |value| {
             matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
@@ -286,10 +287,10 @@ fn groups_of<'a>(column: &GradedColumn<'a>) -> (Vec<Vec<usize>>, HashMap<Identif
     (groups, places)
 }
 
-/// Positions of rows: those in the answers, and those in the submission.
+/// The positions of rows in the answers, and the positions of the paired rows in the submission.
 type PairedRows = (Vec<usize>, Vec<usize>);
 
-/// Returns the positions of the rows with the same identifier: those in the answers and those in the submission.
+/// Returns, for each identifier, the positions of its rows in the answers and in the submission.
 ///
 /// # Errors
 /// If a table has no such column, if the answers have no rows, or if the tables have different identifiers.
@@ -355,7 +356,7 @@ pub(super) fn row_weights(
     Ok(Some(weights))
 }
 
-/// Returns the mean, or the weighted mean if there are weights.
+/// Returns the mean of the values, or the weighted mean if there are weights.
 pub(super) fn mean_by(values: &[f64], weights: Option<&[f64]>) -> f64 {
     weights.map_or_else(|| mean(values), |weights| weighted_mean(values, weights))
 }

@@ -332,7 +332,7 @@ impl F1Score {
         Ok(counts.f1())
     }
 
-    /// Finds a label that makes a binary F1 undefined: a third one, or a second one if none is positive.
+    /// Finds a label that makes a binary F1 undefined: a third label, or a second label if neither label is positive.
     fn third_label<T: Ord>(&self, truth: &[T], labels: &[T]) -> ThirdLabel
     where
         PositiveLabel: PartialEq<T>,

@@ -62,7 +62,7 @@ enum AverageOver {
     Pixels,
 }
 
-/// The score of a row without anything to find and to predict.
+/// The score of a row without true and predicted pixels or objects.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum BothEmpty {

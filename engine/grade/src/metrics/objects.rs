@@ -55,7 +55,7 @@ impl Objects {
     }
 
     /// Returns the number of matches. Each predicted object is matched with the unmatched true object with the largest
-    /// IoU above the threshold, the first one of equals.
+    /// IoU above the threshold. Among true objects with equal IoUs, it is the first one.
     fn matches(&self, threshold: f64) -> usize {
         let mut taken = vec![false; self.truth];
         for ious in &self.ious {
@@ -72,7 +72,8 @@ impl Objects {
         taken.into_iter().filter(|taken| *taken).count()
     }
 
-    /// Returns the mean over thresholds of a score, as a function of the numbers of matches, true and predicted objects.
+    /// Returns the mean of the scores at all thresholds. `score` computes the score at a threshold from the numbers of
+    /// matches, of true objects and of predicted objects.
     fn score(
         &self,
         thresholds: &[f64],
@@ -170,7 +171,7 @@ impl FBetaOfObjects {
     }
 }
 
-/// Takes the masks of an image.
+/// Takes the masks of an image, whose rows are `rows`.
 fn take(masks: &mut [Option<Mask>], rows: &[usize]) -> Vec<Mask> {
     let masks = rows.iter().filter_map(|row| masks.get_mut(*row)?.take());
     masks.collect()

@@ -75,7 +75,7 @@ fn parse_eps<'de, D: Deserializer<'de>>(eps: D) -> Result<f64, D::Error> {
     distance(eps, "eps")
 }
 
-/// Parses a distance from 0 and 1.
+/// Parses the minimum distance of probabilities from 0 and 1.
 fn distance<'de, D: Deserializer<'de>>(value: D, name: &str) -> Result<f64, D::Error> {
     let value = f64::deserialize(value)?;
     match value > 0.0 && value < 0.5 {
@@ -222,7 +222,8 @@ impl Classes {
     }
 }
 
-/// Divides the probabilities of each row by their sum. `column` is the first of the columns, for messages.
+/// Divides the probabilities of each row by their sum. `column` is the first column of probabilities. Messages take the
+/// number of the row from it.
 fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
     let mut sums = vec![0.0; column.len()];
     for class in predicted.iter() {
@@ -338,8 +339,8 @@ impl Metric for Brier {
     }
 }
 
-/// Returns for each row whether it has the larger of two numbers. If there is one number, it is positive unless it is 0
-/// or -1.
+/// Returns for each row whether its label is the larger of two numbers. If all labels are equal, they are positive unless
+/// they are 0 or -1.
 fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
     let labels = Labels::from_column(truth, LabelsAs::Column)?;
     let positive = match &labels {
@@ -414,7 +415,7 @@ fn default_clip() -> f64 {
     1e-15
 }
 
-/// Truth and prediction of one question about one case.
+/// The true and the predicted answer to one question about one case.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     truth: f64,

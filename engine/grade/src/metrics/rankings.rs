@@ -30,7 +30,7 @@ const ID: SectionKey = optional(
      question, best first. In the answers, they are its correct guesses. Both tables need the same identifiers.",
 );
 
-/// Explains how guesses are written.
+/// The details of a metric of guesses: how guesses are written, and `details`.
 macro_rules! guesses_and {
     ($details:literal) => {
         concat!(
@@ -247,14 +247,14 @@ struct GuessColumns {
     id: Option<String>,
 }
 
-/// The ranks of the correct guesses, in increasing order, and their largest possible number.
+/// The ranks of the hits, in increasing order, and the largest possible number of hits.
 struct Hits {
     ranks: Vec<u32>,
     possible: usize,
 }
 
 impl Hits {
-    /// Finds the first `k` guesses among the correct ones.
+    /// Finds the hits among the first `k` guesses.
     fn find<'g>(
         correct: impl Iterator<Item = &'g str>,
         guesses: impl Iterator<Item = &'g str>,
@@ -394,7 +394,7 @@ impl Metric for LabelRanking {
     }
 }
 
-/// The scores as NumPy stores them: if all columns have the same integer type, as integers, otherwise as doubles.
+/// The scores as NumPy stores them: as integers if all columns have the same integer type, otherwise as doubles.
 enum Scores<'a> {
     Integers(&'a [GradedColumn<'a>]),
     Doubles(&'a [GradedColumn<'a>]),
@@ -417,7 +417,7 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Returns the scores of a row as doubles, or doubles with the same order.
+    /// Returns the scores of a row as doubles. For integers, returns doubles that have the same order as the scores.
     fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
         match self {
             Scores::Doubles(columns) => columns

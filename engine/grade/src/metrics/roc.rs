@@ -148,8 +148,8 @@ pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     sum(&trapezoids)
 }
 
-/// Returns the sums of the weights of the negative and of the positive rows whose score is not lower, for each distinct
-/// score, from the highest score. Rows with weight 0 are left out. Scores are finite.
+/// Returns, for each distinct score from the highest one, the sums of the weights of the negative and of the positive rows
+/// whose score is not lower. Rows with weight 0 are left out. Scores must be finite.
 fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Vec<(f64, f64)> {
     let weight = |row| weights.map_or(1.0, |weights| weights.get(row).copied().unwrap_or(0.0));
     let rows = scores.iter().zip(positive).enumerate().rev();
@@ -339,7 +339,7 @@ fn needs_both_labels(group: &str) -> Refusal {
     Refusal::new(RefusalKind::Answers, message).in_column(group)
 }
 
-/// Returns the area for the selected rows. `None` unless they include positive and negative rows.
+/// Returns the area under the ROC curve for the selected rows. `None` unless they include positive and negative rows.
 fn area_of_rows(
     positive: &[bool],
     scores: &[f64],

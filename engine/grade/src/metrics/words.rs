@@ -336,8 +336,9 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
-    /// Returns the error for a submission with a cell without words whose answer has none either. It names the first
-    /// cell without words, which can be another one, because the message must not show which answers have no words.
+    /// Returns the error for a submission with a cell without words whose answer also has no words. The error names the
+    /// first cell without words, which may be a different cell, because the message must not show which answers have no
+    /// words.
     fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
         let texts = prediction.map_cells(|row, _| {
             let is_empty = words(&self.text(prediction, row)?).next().is_none();

@@ -162,8 +162,8 @@ pub fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
     sum(&products) / sum(weights)
 }
 
-/// Returns the mean of the values that are not `None`. NumPy's sum treats the others as zeros, which change which values
-/// are added pairwise.
+/// Returns the mean of the values that are not `None`. The sum includes a 0 for each `None`, as in NumPy, because the zeros
+/// affect which values are added pairwise.
 pub fn mean_of_present(values: &[Option<f64>]) -> f64 {
     let present = values.iter().flatten().count();
     let values: Vec<f64> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
@@ -187,8 +187,8 @@ pub fn round_python(value: f64, decimals: usize) -> f64 {
 }
 
 /// Sorts by a number, largest first, like `sorted(..., key=..., reverse=True)`: stable, and with NaN in the order that
-/// Python's insertion sort produces. (Python merges sorted runs in lists of 64 and more elements. With NaN, the result
-/// of that may differ.)
+/// Python's insertion sort produces. (In lists of 64 and more elements, Python merges sorted runs. If such a list contains
+/// NaN, Python's order may differ from the order of this function.)
 pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     if !items.iter().any(|item| key(item).is_nan()) {
         // Without NaN, all numbers can be compared.

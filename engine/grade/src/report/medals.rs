@@ -18,7 +18,7 @@ use crate::metrics::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
     scores: Vec<f64>,
-    /// Computed once, because the median requires sorting and every submission needs the thresholds.
+    /// The thresholds are computed only once, because the median requires sorting and every submission needs them.
     thresholds: Thresholds,
 }
 
@@ -82,7 +82,7 @@ impl Leaderboard {
     /// Parses a CSV with the single column `score`, in rank order.
     ///
     /// # Errors
-    /// Returns an error for the first line that is not a number.
+    /// If the header is not `score`, if there are no scores, or for the first line that is not a finite number.
     pub fn parse(text: &str) -> Result<Self, LeaderboardError> {
         let mut lines = text.lines().enumerate();
         let header = lines.next().map_or("", |(_, line)| line.trim());
@@ -124,7 +124,8 @@ impl Leaderboard {
         }
     }
 
-    /// Returns the fraction of the scores that are worse than a score, from 0 to 1. NaN is better than none.
+    /// Returns the fraction of the leaderboard's scores that are worse than `score`, from 0 to 1. For NaN, the fraction is
+    /// 0.
     pub fn fraction_worse(&self, score: f64) -> f64 {
         let is_worse = |one: &&f64| match self.is_lower_better() {
             true => **one > score,

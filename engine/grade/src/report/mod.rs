@@ -1,14 +1,13 @@
 //! Writes the benchmark's reports about a single submission and about several submissions.
 //!
 //! Reports have the benchmark's keys in the benchmark's order, followed by additional keys (`variant`, `reason`,
-//! `comparable_with_v1`, `not_comparable_because`, `submission_is_answers`, `own_metric`, `digests`, `program`, `log`). The caller
-//! passes the time of grading.
+//! `comparable_with_v1`, `not_comparable_because`, `submission_is_answers`, `own_metric`, `digests`, `program`, `log`). The
+//! caller passes the time of grading.
 //!
 //! # Lists
 //!
-//! Parses lists of submissions: JSON Lines with `competition_id` and `submission_path`.
-//!
-//! Empty lines and lines that start with `#` or `//` are skipped; other keys are ignored.
+//! This module also parses lists of submissions: JSON lines with the keys `competition_id` and `submission_path`. Other keys
+//! are ignored. Empty lines and lines that start with `#` or `//` are skipped.
 
 pub mod medals;
 
@@ -103,7 +102,7 @@ impl LogPlace {
 pub struct GradedData {
     /// `v1` or `fixed`; `own` or another name if the data are not those of a variant.
     pub name: String,
-    /// The reasons why the score cannot be compared with the benchmark's; empty if it can.
+    /// The reasons why the score cannot be compared with the benchmark's scores. Empty if it can be compared.
     pub not_comparable_because: Vec<String>,
 }
 
@@ -152,7 +151,8 @@ pub struct GradedSubmission<'a> {
     pub competition_id: &'a str,
     /// The submission's path, as the caller passed it.
     pub path: &'a str,
-    /// The score, or why there is none. Without a file, the kind of the reason is [`RefusalKind::NoSubmission`].
+    /// The score, or the reason why there is no score. If there is no file, the kind of the reason is
+    /// [`RefusalKind::NoSubmission`].
     pub outcome: GradeOutcome,
     /// The competition's leaderboard, if it has one.
     pub leaderboard: Option<&'a Leaderboard>,
@@ -197,7 +197,7 @@ impl CompetitionReport {
         self.score.is_some()
     }
 
-    /// Returns the reasons why the score cannot be compared with the benchmark's; empty if it can.
+    /// Returns the reasons why the score cannot be compared with the benchmark's scores. Empty if it can be compared.
     pub fn not_comparable_because(&self) -> Vec<&str> {
         let of_data = self.variant.not_comparable_because.iter();
         let copied = "the submission is byte-identical to the answers";
@@ -283,8 +283,8 @@ pub fn aggregate(reports: &[CompetitionReport]) -> JsonObject {
     ])
 }
 
-/// Formats a report like Python's `json.dump` with an indentation of four, without a final line break. A score may be
-/// NaN, and readers of the benchmark's reports expect `NaN`, but `serde_json` would write `null`.
+/// Formats a report like Python's `json.dump` with an indentation of four, without a final line break. `serde_json` is not
+/// used, because it would write a score of NaN as `null`, but readers of the benchmark's reports expect `NaN`.
 pub fn pretty(report: JsonObject) -> String {
     text(&report.into(), Some(4))
 }
@@ -330,11 +330,11 @@ pub struct ListedSubmission {
     pub line: usize,
     /// Id of the competition.
     pub competition_id: String,
-    /// Path as written. The caller resolves relative paths.
+    /// Path as it is written in the list. The caller resolves relative paths.
     pub submission_path: String,
 }
 
-/// An error in a list. Lines are counted from 1.
+/// An error in a list of submissions. Lines are counted from 1.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum ListError {
@@ -351,7 +351,7 @@ pub enum ListError {
     /// A key is missing.
     #[error("line {line} has no `{key}`")]
     Missing { line: usize, key: &'static str },
-    /// A value is not a text.
+    /// A value is not a string.
     #[error("line {line}: `{key}` is not a text")]
     NotText { line: usize, key: &'static str },
 }

@@ -17,7 +17,7 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// Returns the mistake that the submission's author has to correct.
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
 
-    /// Whether the rule only uses column names and numbers of rows, and changes neither table.
+    /// Whether the rule only uses the names of columns and the numbers of rows, and changes neither table.
     fn is_about_shape(&self) -> bool {
         false
     }
@@ -27,7 +27,7 @@ pub trait Rule: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns how the rule checks or changes the number of rows, regardless of their content.
+    /// Returns how the rule checks or changes the number of rows, regardless of the rows' content.
     fn rows(&self) -> RowPolicy {
         match self.is_about_shape() {
             true => RowPolicy::Kept,
@@ -45,7 +45,7 @@ pub struct RuleKind {
 }
 
 impl RuleKind {
-    /// A rule of type `R`.
+    /// Creates the kind of a rule of type `R`.
     pub(super) const fn new<R: Rule + DeserializeOwned + 'static>(definition: Definition) -> Self {
         RuleKind {
             definition,

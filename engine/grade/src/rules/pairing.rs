@@ -176,7 +176,7 @@ type Groups<'a> = (
     HashMap<Identifier<'a>, Vec<u32>>,
 );
 
-/// Returns the groups in order of appearance, with their first row, and the rows of each.
+/// Returns the groups in order of appearance, each with its first row, and the rows of each group.
 fn groups<'a>(column: &GradedColumn<'a>) -> Groups<'a> {
     let mut order = Vec::new();
     let mut rows: HashMap<Identifier<'a>, Vec<u32>> = HashMap::new();
@@ -246,7 +246,7 @@ impl Rule for Join {
 }
 
 impl Join {
-    /// Returns the positions in both tables, pair by pair.
+    /// Returns the positions of the paired rows in the answers and in the submission, pair by pair.
     fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
         let (answers, submission) = pair.both(&self.by)?;
         // Stores the first and last row of each identifier, and for each row the next row with the same identifier. So

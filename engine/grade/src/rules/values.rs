@@ -84,8 +84,8 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        // If booleans are invalid, the type of the column decides, because NumPy does not treat Python objects as
-        // numbers.
+        // If both booleans and texts are invalid, only columns with a numeric type are valid, because NumPy does not treat
+        // Python objects as numbers.
         let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {
             CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_)
@@ -180,7 +180,7 @@ impl Rule for Finite {
     }
 }
 
-/// Refuses the first cell of these columns that has a `mistake`.
+/// Returns an error for the first cell of these columns for which `mistake` returns a kind of error.
 fn check_cells(
     columns: &ColumnSelection,
     pair: &Pair<'_>,

@@ -1,5 +1,5 @@
 //! Parses lists of boxes from text cells: `label confidence x_min y_min x_max y_max ...`. The pipeline defines the order
-//! of the fields. Computes the overlap of upright three-dimensional boxes.
+//! of the fields. This module also computes the overlap of upright three-dimensional boxes.
 
 use prep_spec::words::{KeyType, SectionKey};
 use serde::de::Error;
@@ -42,11 +42,11 @@ impl SeparatedBy {
     }
 }
 
-/// A box with its label. Each numeric field has a fixed index in `numbers`.
+/// A box with its label. Each field that is a number has a fixed index in `numbers`.
 #[derive(Debug, Clone)]
 pub struct Labelled<const N: usize> {
     pub label: String,
-    /// The first one is the confidence.
+    /// The numbers of the box. The first one is the confidence.
     pub numbers: [f64; N],
 }
 
@@ -165,7 +165,7 @@ impl<const N: usize> Layout<N> {
 
 type Point = (f64, f64);
 
-/// A box.
+/// An upright three-dimensional box.
 #[derive(Debug)]
 pub struct Box3d {
     /// Corners of the base, counterclockwise for positive sizes.
@@ -176,7 +176,7 @@ pub struct Box3d {
 }
 
 impl Box3d {
-    /// Creates a box from its centre, width (across its heading), length (along it) and height.
+    /// Creates a box from its centre, width (across its heading), length (along its heading), height and yaw in radians.
     ///
     /// # Errors
     /// Returns a description of valid boxes if the box is invalid.
@@ -214,7 +214,7 @@ impl Box3d {
     }
 }
 
-/// Returns sine and cosine, computed through the unit quaternion of the rotation.
+/// Returns the sine and the cosine of an angle, computed through the unit quaternion of the rotation.
 fn rotation(yaw: f64) -> (f64, f64) {
     let (i, w) = (yaw / 2.0).sin_cos();
     (i * w + w * i, w * w - i * i)
@@ -225,7 +225,7 @@ fn is_right_angle(at: Point, left: Point, right: Point) -> bool {
     product.abs() <= 1e-8
 }
 
-/// Intersection over union, from 0 to 1.
+/// Returns the intersection over union (IoU) of two boxes, from 0 to 1.
 pub fn iou(predicted: &Box3d, truth: &Box3d) -> f64 {
     let low = max(truth.bottom, predicted.bottom);
     let high = min(truth.top, predicted.top);

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 /// A true or predicted box.
 #[derive(Debug, Clone)]
 pub struct CocoBox {
-    /// The number of the box in the tables of matches, where 0 means no match.
+    /// The number of the box. In COCO's tables of matches, the number 0 means that there is no match.
     pub number: u64,
     /// x, y, width, height.
     pub sides: [f64; 4],
@@ -42,7 +42,8 @@ impl Image {
     }
 }
 
-/// Boxes are pruned when their number exceeds twice the relevant number by this many.
+/// The predicted boxes of an image are pruned if their number exceeds twice the maximum number of detections by more than
+/// this.
 const SPARE_BOXES: usize = 32;
 
 /// The result of matching a predicted box.
@@ -146,7 +147,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
     outcomes
 }
 
-/// Intersection over union. Like C's `fmin` and `fmax`, Rust's `min` and `max` ignore a NaN.
+/// Returns the intersection over union (IoU). Like C's `fmin` and `fmax`, Rust's `min` and `max` ignore a NaN.
 fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
     let ([ax, ay, aw, ah], [bx, by, bw, bh]) = (a, b);
     let width = (aw + ax).min(bw + bx) - ax.max(bx);

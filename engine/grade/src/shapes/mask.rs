@@ -1,8 +1,8 @@
-//! Binary masks as run-length codes: `start length start length ...`, with starts from 1. Reads the mask columns of
+//! Binary masks in run-length encoding: `start length start length ...`, with starts from 1. Reads the mask columns of
 //! both tables, and the sizes of the images.
 //!
-//! A mask is stored as a list of runs. Areas and overlaps are computed from runs, so their cost does not depend on the
-//! size of the image.
+//! A mask is stored as a list of runs. Areas and overlaps are computed from runs, so the time for computing them does not
+//! depend on the size of the image.
 
 use prep_spec::words::{KeyType, SectionKey};
 use serde::Deserialize;
@@ -85,7 +85,7 @@ impl Mask {
         Ok(mask)
     }
 
-    /// Appends a range that does not begin before the start of the last range.
+    /// Appends a range. It must not begin before the start of the last range.
     fn push(&mut self, low: u64, high: u64) {
         if low >= high {
             return;
@@ -146,7 +146,7 @@ fn clamp(value: i128, pixels: u64) -> u64 {
     u64::try_from(value).map_or(pixels, |value| value.min(pixels))
 }
 
-/// The NumPy type of a list of positive integers.
+/// The type of the array to which NumPy converts a list of positive integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NumPyType {
     Signed,
@@ -190,7 +190,7 @@ impl NumberSummary {
 }
 
 impl NumPyType {
-    /// Returns NumPy's type for the numbers. `None` for an empty list.
+    /// Returns NumPy's type for a list of numbers with this summary. `None` for an empty list.
     fn infer(numbers: &NumberSummary) -> Option<NumPyType> {
         let signed = |value| value <= i128::from(i64::MAX);
         (numbers.count > 0).then(|| match () {
@@ -235,7 +235,7 @@ pub const SURPLUS_ROWS: SectionKey = optional(
      the submission is invalid.",
 );
 
-/// The parameters that name the columns.
+/// The parameters that define how masks are read: the columns, the sizes of the images, and the policy for surplus rows.
 #[derive(Debug, Deserialize)]
 pub struct MaskColumns {
     pub column: String,

@@ -1,15 +1,16 @@
 //! Volumes, which are stacks of masks, and the Hausdorff distance between two volumes.
 //!
 //! Distances are computed by a distance transform, one axis at a time (Felzenszwalb and Huttenlocher 2012), within the
-//! box around both volumes. The time is proportional to the size of this box, not to the product of the numbers of
-//! voxels.
+//! bounding box of both volumes. The time is proportional to the size of this box, not to the product of the two volumes'
+//! numbers of voxels.
 
 use super::mask::MaskSize;
 use crate::shapes::mask::Mask;
 
-/// Maximum number of voxels in the box in which distances are computed: 256 MB of memory, twice the largest real
-/// volume. The limit is needed because a submission can put all its rows into one volume. All boxes together contain at
-/// most twice the voxels of the true volumes, because each predicted slice corresponds to a row of the answers.
+/// Maximum number of voxels in the bounding box in which distances are computed. They take 256 MB of memory, and the largest
+/// real volume has half of this number. The limit is needed because a submission can put all its rows into one volume. But
+/// all boxes together contain at most twice the voxels of the true volumes, because each predicted slice corresponds to a
+/// row of the answers.
 pub const MAX_VOXELS: usize = 1 << 25;
 
 /// A stack of slices of the same size.
@@ -73,9 +74,9 @@ impl Bounds {
     }
 }
 
-/// Returns the larger of both directed Hausdorff distances between two volumes that are not empty. Coordinates are
-/// divided by the number of slices and the size of the volume `unit`. Returns `None` if the box around both volumes has
-/// more than [`MAX_VOXELS`].
+/// Returns the larger of both directed Hausdorff distances between two volumes, which must not be empty. Coordinates are
+/// divided by the number of slices, the width and the height of the volume `unit`. Returns `None` if the bounding box of
+/// both volumes has more than [`MAX_VOXELS`].
 pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
     let scale = [
         1.0 / unit.slices.len() as f64,

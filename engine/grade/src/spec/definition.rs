@@ -1,6 +1,6 @@
 //! The description of a rule or metric: its name, parameters and documentation. The reference pages, the JSON Schema of
-//! the section `grade`, the check for unknown keys and the suggestions for misspelled ones are derived from it.
-//! Parameters are keys of the pipeline language, described as its other keys are.
+//! the section `grade`, the check for unknown keys and the suggestions for misspelled keys are derived from this
+//! description. Parameters are keys of the pipeline language and have the same kind of description as its other keys.
 
 use prep_spec::schema;
 use prep_spec::words::{KeyType, SectionKey};
@@ -13,7 +13,7 @@ use crate::{metrics, rules};
 pub struct Definition {
     /// Name in pipelines.
     pub name: &'static str,
-    /// One sentence.
+    /// A summary of one sentence.
     pub summary: &'static str,
     /// The formula or the exact rule, with its edge cases.
     pub details: &'static str,
@@ -66,7 +66,7 @@ impl Definition {
         json!({ "anyOf": forms, "description": description })
     }
 
-    /// Returns the columns that these parameters name, including those of `all_except`.
+    /// Returns the columns that these parameters name, including the columns in `all_except`.
     pub(crate) fn columns(&self, parameters: &Value) -> Vec<String> {
         let mut names = Vec::new();
         for parameter in self.parameters {
@@ -86,7 +86,7 @@ impl Definition {
         names
     }
 
-    /// Whether the name is valid without any parameters.
+    /// Whether the rule or metric may be written as its name alone, because no parameter is required.
     pub(crate) fn may_stand_alone(&self) -> bool {
         self.parameters.iter().all(|parameter| !parameter.required)
     }
@@ -112,8 +112,8 @@ pub fn grade_schema() -> Value {
                             "properties": {
                                 "of": path("The path of a value."),
                                 "each": path("The path of a list, each element of which is a value."),
-                                "unless": { "description": "Values equal to this are left out; objects with these members." },
-                                "text": path("How a value is printed; `{path}` is replaced by a member of it."),
+                                "unless": { "description": "Values that equal this value, or objects that contain all its members, are left out." },
+                                "text": path("How a value is printed; `{path}` is replaced by a member of the value."),
                             },
                             "additionalProperties": false,
                         },
@@ -163,7 +163,7 @@ pub fn grade_schema() -> Value {
     })
 }
 
-/// Returns the schema of a bare name, or a map with one name and its parameters.
+/// Returns the schema of a value that is either a name alone, or a map with one name and its parameters.
 fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
     let mut bare = Vec::new();
     let mut named = Map::new();

@@ -151,8 +151,8 @@ fn full(
     (faults.0.len() == before).then_some(Value::Object(map))
 }
 
-/// Returns the error for a value that does not have the parameter's type. Types whose values have several forms are checked when
-/// the rule or metric reads them.
+/// Returns the error for a value that does not have the parameter's type. If values of the type have several forms, the rule
+/// or metric checks the value when it reads it.
 fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<GradeSpecError> {
     let word = |known: Vec<&'static str>| {
         let found = value.as_str().unwrap_or_default();
@@ -190,7 +190,8 @@ fn example(parameter: &SectionKey) -> String {
     }
 }
 
-/// Returns all required parameters as a mapping. A text that was written in place of the mapping is probably a column.
+/// Returns an example with all required parameters as a mapping. If a string was written in place of the mapping, it is
+/// probably the name of a column.
 fn all_required(definition: &Definition, written: &Value) -> String {
     let is_column = |one: &&SectionKey| matches!(one.value, KeyType::Column | KeyType::Selection);
     let column = definition.parameters.iter().find(is_column);
@@ -319,7 +320,7 @@ pub struct GradeSpecError {
     pub path: KeyPath,
     /// The error.
     pub problem: Problem,
-    /// A known name with a similar spelling.
+    /// A known name that is spelled similarly to the unknown name.
     pub suggestion: Option<String>,
 }
 
@@ -342,7 +343,7 @@ impl GradeSpecError {
         self
     }
 
-    /// Returns the help for the error: the similar name, or otherwise all known names. `None` for other errors.
+    /// Returns the help for the error: a similar name, an example, or all known names. `None` if none of them helps.
     pub fn help(&self) -> Option<String> {
         if let Some(name) = &self.suggestion {
             return Some(format!("did you mean `{name}`?"));

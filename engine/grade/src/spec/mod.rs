@@ -12,7 +12,7 @@ use crate::spec::kinds::{Faults, known_keys, missing, read_kind, shape, unknown,
 use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::table::answers::Rows;
 
-/// The keys of a `grade:` section. The caller resolves `answers` and `sample`.
+/// The keys of a `grade:` section. The caller reads the files that `answers` and `sample` name.
 const KEYS: &[&str] = &[
     "answers",
     "answer_rows",
@@ -24,7 +24,7 @@ const KEYS: &[&str] = &[
     "direction",
 ];
 
-/// The metric that is a query. It has no usual direction, so the section must contain one.
+/// The name of the metric that is a query. Queries have no usual direction, so the section must contain a direction.
 const SQL: &str = "sql";
 
 /// A parsed section.
@@ -34,7 +34,7 @@ pub(crate) struct GradeSpec {
     pub answer_rows: Option<Rows>,
     pub rules: Vec<SpecRule>,
     pub metric: SpecMetric,
-    /// The factor of the metric's value, and the number that is added to the product.
+    /// The score is the metric's value, multiplied by `scale`, plus `offset`.
     pub scale: f64,
     pub offset: f64,
     pub direction: Direction,
@@ -62,7 +62,7 @@ pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
     faults.finish(spec)
 }
 
-/// Parses the section. Continues after an error, to report all errors. Returns `None` only after an error.
+/// Parses the section. Continues after an error, so that all errors are reported. Returns `None` only after an error.
 fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option<GradeSpec> {
     known_keys(map, root, "key", KEYS, faults);
     let answer_rows = match map.get("answer_rows") {
@@ -115,7 +115,7 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
     let scale = read_number(map, root, "scale", 1.0, faults);
     let offset = read_number(map, root, "offset", 0.0, faults);
     if scale.is_some_and(|scale| scale <= 0.0) {
-        let message = "`scale` must be above 0; `weighted_sum` has a complement of metrics";
+        let message = "`scale` must be above 0; `complement` in `weighted_sum` inverts a metric";
         let problem = Problem::Value(message.to_owned());
         faults.report(GradeSpecError::new(&root.key("scale"), problem));
     }

@@ -70,7 +70,7 @@ impl<'a> GradedColumn<'a> {
     /// Whether the cell at a position is missing.
     pub(crate) fn is_missing(&self, position: usize) -> bool {
         match (self.data, self.positions.get(position)) {
-            // Does not access the memory of the text.
+            // This check does not access the memory of the text.
             (ColumnData::Object(cells), Some(row)) => cells.is_missing(row as usize),
             _ => self.value(position) == CellValue::Missing,
         }
@@ -191,7 +191,8 @@ pub fn text(value: CellValue<'_>) -> Cow<'_, str> {
     }
 }
 
-/// Row numbers in the file. If no rows were dropped or moved, no list is stored.
+/// The rows of a table that are graded, in order, as row numbers in the file from 0. If no rows were moved, and rows were
+/// dropped only at the end, no list is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Positions {
     /// This number of rows from the start of the file, in the file's order.
@@ -251,7 +252,7 @@ impl Positions {
         }
     }
 
-    /// Returns how many rows have to be read from the start of the file, which has `rows` rows.
+    /// Returns how many rows must be read from the start of a file with `rows` rows.
     pub fn highest(&self, rows: usize) -> usize {
         match self {
             Positions::First(first) => *first as usize,

@@ -1,5 +1,5 @@
-//! The rows of a table that are graded, in order. Compares identifiers like Python, even if pandas infers different
-//! types for the two columns, and describes how those of a submission differ from those of the answers.
+//! Compares identifiers of rows like Python, even if pandas infers different types for the two columns, and describes how
+//! the identifiers of a submission differ from the identifiers of the answers.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -42,7 +42,7 @@ impl Hash for Bits {
     }
 }
 
-/// Returns the key of a cell.
+/// Returns the identifier in a cell.
 pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
     match column.value(position) {
         CellValue::Bool(value) => Identifier::Integer(i128::from(value)),

@@ -82,7 +82,7 @@ pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     floats(column)
 }
 
-/// Returns the values of two columns that are subtracted: the true and the predicted ones.
+/// Returns the values of a true and a predicted column, for metrics that subtract them.
 ///
 /// # Errors
 /// Same as [`floats`]. Also returned for two columns of booleans, which NumPy cannot subtract.
@@ -162,13 +162,13 @@ pub enum ColumnSelection {
     AllExcept {
         /// The excluded columns.
         all_except: Names,
-        /// The table that has the columns.
+        /// The table whose remaining columns are selected.
         #[serde(default)]
         of: ColumnSide,
     },
 }
 
-/// The table whose columns are meant.
+/// The table whose columns `all_except` selects.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnSide {

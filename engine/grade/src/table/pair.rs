@@ -1,4 +1,4 @@
-//! The two tables that are graded, answers and submission, as the rules so far have changed them.
+//! The answers and the submission, as the rules that were applied so far have changed them.
 //!
 //! Rules sort and drop rows by changing a list of row numbers. So the tables are not copied, and every message can name
 //! the row of the file. The cells of a submission are read column by column when a rule needs them. So a submission
@@ -190,8 +190,8 @@ impl<'a> Side<'a> {
         places.extend(unread.filter(|(place, _)| *place >= first).take(most));
         let wanted: Vec<usize> = places.iter().map(|(place, _)| *place).collect();
         for ((_, cells), data) in places.iter().zip(table.read(&wanted, rows)?) {
-            // `set` cannot fail, because only this thread reads this table. Another thread would have read the same
-            // data.
+            // `set` cannot fail, because only this thread reads this table. If another thread had set the cells, they would
+            // be the same.
             let _ = cells.set(data);
         }
         Ok(())
@@ -230,7 +230,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Describes a file without a column of a submission.
+/// Describes a file without any column name that the competition uses.
 fn foreign(columns: usize) -> String {
     let columns = count(columns, "column");
     format!("its first line has {columns}, but none with a name that this competition uses")
@@ -299,7 +299,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Returns a column of the answers and of the submission, for metrics that compare cell by cell.
+    /// Returns the columns with this name in the answers and in the submission, for metrics that compare cell by cell.
     ///
     /// # Errors
     /// If the tables have different numbers of rows, no rows, or no such column.
@@ -314,10 +314,10 @@ impl<'a> Pair<'a> {
         self.both(column)
     }
 
-    /// Returns a column of the answers and of the submission.
+    /// Returns the columns with this name in the answers and in the submission.
     ///
     /// # Errors
-    /// If a table has no such column. If both have none, the error is about the answers.
+    /// If a table has no such column. If neither table has it, the error is about the answers.
     pub fn both(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {
         Ok((
             self.answers.column(column)?,

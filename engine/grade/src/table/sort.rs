@@ -1,14 +1,14 @@
 //! Sorts like `DataFrame.sort_values`, which is unstable, so the order of equal keys is part of the result.
 //!
-//! Missing keys are last, in their original order. pandas sorts the other keys with NumPy's `argsort`. It uses
+//! Missing keys are last, in their original order. pandas sorts the other keys with NumPy's `argsort`, which uses
 //! introsort for keys that are compared one by one, and for 64-bit numbers on processors without AVX-512. If all keys
 //! are different, every algorithm gives the same order. If some keys are equal, this module applies NumPy's algorithm
 //! to the ranks of the keys.
 //!
-//! Entire keys are not compared. A key is divided into chunks of eight bytes. The current chunk is stored next to the key's position. A number has
-//! one chunk. A text has as many chunks as are needed to distinguish it from the other texts. So the memory of a text
-//! is accessed once per chunk and not once per comparison. These accesses are the main cost of sorting ten million
-//! texts.
+//! Entire keys are not compared. A key is divided into chunks of eight bytes, and the current chunk is stored next to the
+//! key's position. A number has one chunk. A text has as many chunks as are needed to distinguish it from the other texts.
+//! So the memory of a text is accessed once per chunk and not once per comparison. These accesses are the main cost of
+//! sorting ten million texts.
 
 use std::cmp::Ordering;
 
@@ -46,7 +46,7 @@ pub fn sort_positions(column: &GradedColumn<'_>) -> Result<Vec<u32>, Refusal> {
                 argsort(&mut present, |a, b| rank(a) < rank(b));
             }
         },
-        // The column contains numbers of several types, which Python's rules compare.
+        // The column contains numbers of several types, which are compared by Python's rules.
         None => argsort(&mut present, |a, b| {
             compare(column.value(a as usize), column.value(b as usize)) == Ordering::Less
         }),
@@ -64,10 +64,10 @@ fn compare(a: CellValue<'_>, b: CellValue<'_>) -> Ordering {
     }
 }
 
-/// Maximum number of texts with equal chunks that are compared directly.
+/// Maximum number of texts with equal chunks so far that are compared entirely.
 const MAX_DIRECT_SORT: usize = 16;
 
-/// Bytes of a chunk.
+/// Number of bytes in a chunk.
 const CHUNK_BYTES: usize = 8;
 
 /// Positions in ascending order of their keys.
@@ -136,7 +136,7 @@ impl Ordered {
             .map(|&position| SortItem { piece: 0, position });
         let mut items: Vec<SortItem> = items.collect();
         let mut has_equal = false;
-        // Ranges of texts that are equal before this byte.
+        // Ranges of items whose texts are equal before some byte, each with the index of this byte.
         let mut open = vec![(0..items.len(), shared.len())];
         while let Some((range, from)) = open.pop() {
             let start = range.start;
@@ -200,7 +200,7 @@ impl Ordered {
         self.repeats.is_none().then(|| positions.collect())
     }
 
-    /// Returns the rank of the key of each of `positions` positions; equal keys have equal ranks.
+    /// Returns the rank of the key at each position below `positions`. Equal keys have equal ranks.
     pub(crate) fn ranks(&self, positions: usize) -> Vec<u32> {
         let mut ranks = vec![0; positions];
         let mut rank = 0;

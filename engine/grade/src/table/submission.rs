@@ -37,8 +37,9 @@ pub(crate) fn invalid(error: &CsvError) -> Refusal {
     ))
 }
 
-/// Adds the cause if the rows of a rejected submission have more fields than its header. pandas then drops fields at the left,
-/// so the values are in wrong columns. `shape` has the number of columns and of additional fields.
+/// Adds the cause if the rows of a rejected submission have more fields than its header. pandas then drops fields at the
+/// left, so the values are in wrong columns. `columns` is the number of fields in the header, and `surplus` the number of
+/// additional fields in the rows.
 pub(crate) fn with_cause(mut refusal: Refusal, (columns, surplus): (usize, usize)) -> Refusal {
     if surplus > 0 {
         refusal.message = format!(

@@ -15,7 +15,7 @@ use crate::table::key::{Identifier, key};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelsAs {
-    /// Unchanged.
+    /// The cells are not converted.
     #[default]
     Column,
     /// Like NumPy's conversion of a list: if one cell is text, all become text, and a missing cell becomes `nan`.
@@ -37,7 +37,7 @@ pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer", "first_int
 pub enum OtherCells {
     #[default]
     Refuse,
-    /// Converts them to text.
+    /// Converts these cells to text.
     Print,
 }
 

@@ -1,8 +1,8 @@
-//! Submissions whose column names and number of rows were read, and whose cells are read only when they are needed,
-//! from CSV or from typed frames: tables whose columns have a declared type.
+//! Submissions as CSV files whose cells are read only when they are needed, and submissions as typed frames: tables whose
+//! columns have a declared type.
 //!
 //! Callers with a table in memory cannot pass it as a CSV without losing types: text such as `1` would become a number,
-//! and an empty text would become a missing cell. They write a typed frame instead:
+//! and an empty text would become a missing cell. Such callers write a typed frame instead:
 //!
 //! ```text
 //! {"rows": 2, "columns": [{"name": "id", "type": "int64"}, {"name": "y", "type": "object", "bytes": 13}]}\n
@@ -162,7 +162,7 @@ fn objects(name: &str, cells: &[u8], rows: usize) -> Result<ObjectColumn, TypedF
     Ok(objects)
 }
 
-/// A submission's file after a first pass.
+/// A CSV submission after a first pass, which found the names of its columns and its number of rows.
 #[derive(Debug)]
 pub(crate) struct LazySubmission<'a> {
     scanned: ScannedFrame<'a>,

@@ -16,7 +16,7 @@ def read(text):
 
 
 def columns(metric, **options):
-    """The plain mean of a metric over the columns of the answers; by name, or by position."""
+    """Returns the unweighted mean of a metric over the columns of the answers, which are paired by name or by position."""
     def score(t, p, **k):
         names = t.columns if not options.get("position") else p.columns
         return np.mean([metric(t[a].to_numpy(), p[b].to_numpy()) for a, b in zip(t.columns, names, strict=True)])
@@ -24,7 +24,7 @@ def columns(metric, **options):
 
 
 def mean_angular_error(t, p, **k):
-    """The competition's own formula; it is not scikit-learn's."""
+    """Computes the competition's own formula, because scikit-learn has no such metric."""
     values = [np.asarray(side[name], dtype=float) for side in (t, p) for name in ("azimuth", "zenith")]
     if not all(np.isfinite(value).all() for value in values) or not len(t) or len(t) != len(p):
         raise ValueError
@@ -114,7 +114,8 @@ with open(f"{out}/metrics.jsonl", "w") as f:
         record(f, metric, csv(0, 1), csv(1, 0, 1))
         record(f, metric, csv(0, 1), "y\n")
 
-    # Tables of several columns: random, tied, degenerate and extreme ones; then one odd cell in each column in turn.
+    # Tables of several columns: random, tied, degenerate and extreme values. Then tables with one odd cell, in each column
+    # in turn.
     draw = np.random.default_rng(8)
     tiny, huge, next_to = 5e-324, 1.7976931348623157e308, np.nextafter(0.3, 1)
 

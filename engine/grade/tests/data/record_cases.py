@@ -1,4 +1,4 @@
-"""Records the results of MLE-bench's graders for random submissions: a few rows of real answers, mutated again and again.
+"""Records the results of MLE-bench's graders for random submissions: a few rows of real answers that are mutated repeatedly.
 
 usage: record_cases.py OUTPUT_DIR PIPELINES_DIR DATA_DIR ID...
 PIPELINES_DIR/ID/pipeline.yaml has the `grade:` section, DATA_DIR/ID the prepared data. Needs the package `mlebench`.
@@ -9,7 +9,7 @@ import yaml
 
 
 class Pool:
-    """The graders' pools, in one process."""
+    """Replaces the process pools of the graders with one process."""
     def __init__(self, *a, **k): pass
     def __enter__(self): return self
     def __exit__(self, *a): pass
@@ -100,7 +100,7 @@ for id in sys.argv[4:]:
     answers = table(data / id / section["answers"])
     sample = table(data / id / section["sample"])
     gold = data / id / "private" / "gold_submission.csv"
-    # Neighbouring rows, so that groups have several, cut short where a cell is long.
+    # Neighbouring rows, so that groups consist of several rows. Long cells are truncated.
     count = 24 if len(text(answers)) < 100 * len(answers) else 8
     first = draw.randrange(max(1, len(answers) - count))
     short = lambda cell: " ".join(cell.split(" ")[:72])

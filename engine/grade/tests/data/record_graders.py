@@ -58,7 +58,7 @@ def number_ids(r, n):
     return [str(i) for i in r.sample(range(900), n)]
 
 
-# Each returns the answers and the value columns of a submission, as columns of texts by name.
+# Each of these functions returns the columns of the answers and of a submission, as lists of strings.
 def labels(r, n):
     kind = r.choice(["int", "text"])
     make = (lambda: str(r.randint(0, 4))) if kind == "int" else (lambda: r.choice("abcd"))
@@ -145,7 +145,7 @@ BONES = ["patient_overall", "C1", "C2", "C3", "C4", "C5", "C6", "C7"]
 
 
 def case(cid, r):
-    """Answers and a sound submission: name of the id, columns of both."""
+    """Returns the name of the id column, and the columns of the answers and of a valid submission."""
     n = r.choice([2, 3, WORD_ROWS, 17, 40])
     if cid in SIMPLE:
         name, value, make, make_ids = SIMPLE[cid]
@@ -189,7 +189,7 @@ def case(cid, r):
 
 
 def spans(r):
-    """The question answering one, whose answers are JSON lines."""
+    """Returns the answers, which are JSON lines, and a submission of the question answering competition."""
     n = r.choice([1, 3, 9])
     records, rows = [], []
     for i in r.sample(range(100), n):
@@ -256,7 +256,7 @@ def graded(grade, submission, answers):
 
 
 class Pool:
-    """In place of processes, which cost more than what they do here."""
+    """Replaces process pools with one process, because starting processes would take longer than their work."""
     def starmap(self, function, items):
         return [function(*item) for item in items]
 

@@ -229,7 +229,7 @@ def ranks(correct, guesses, k):
 
 
 def ndcg(found, possible):
-    """Equals scikit-learn's for the guesses, and then everything else."""
+    """Returns scikit-learn's score for a ranking that consists of the guesses, followed by all other items."""
     most = max([possible, *found])
     relevance = np.array([[1 if rank in found else 0 for rank in range(1, most + 1)] + [1] * (possible - len(found)) + [0, 0]])
     score = -np.arange(relevance.shape[1], dtype=float)[None]
@@ -441,7 +441,7 @@ LINES = [
 
 
 def one_hot_of(columns, draw, rows):
-    """Replaces the columns `one_hot`: each row has a 1 in one of them."""
+    """Returns cells for the columns of pool `one_hot`: each row has a 1 in one of these columns."""
     hot = [draw.below(3) for _ in range(rows)]
     return {c: [str(int(h == k)) for h in hot] for k, c in enumerate(columns)}
 

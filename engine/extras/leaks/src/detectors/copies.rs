@@ -1,12 +1,14 @@
 //! `rows`, `near` and `equal-files`: finds test items whose rows, texts or files are also in the training part.
 //!
 //! - Rows with equal cells.
-//! - Texts that are almost equal. They are split into runs of three words, ignoring case and punctuation. Candidates share
-//!   rare runs. They are near if they share at least 70 % of their runs, or if one contains nearly all of the other one.
-//! - Files with the same digest. Most data sets contain some copies. They are a risk if many test items have a copy.
+//! - Texts that are almost equal. Texts are split into runs of three words, ignoring case and punctuation. Only texts that
+//!   share rare runs are compared. Two texts are near if they share at least 70 % of their runs, or if one text contains at
+//!   least 80 % of the other text's runs.
+//! - Files with the same digest. Most data sets contain some copies. Copies are a risk if many test items have one.
 //!
-//! Rows of few different values are equal by chance, and texts are near because of a template. Therefore copies are reported
-//! only if their answers agree more often than by chance, and more often than with the most frequent answer.
+//! Rows with few different values may be equal by chance, and texts may be near because they follow a template. Therefore
+//! equal rows and near texts are reported only if the answers of copies agree significantly more often than the most
+//! frequent answer occurs. They are more than a note only if the difference is at least ten percentage points.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -35,11 +37,11 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 /// Test items and training items that are equal or almost equal.
 struct Copies<'a> {
     detector: &'static str,
-    /// Describes the copies, after their number: `test rows are also in train.csv`.
+    /// Describes the copies. The text follows their number in the message: `test rows are also in train.csv`.
     what: String,
     /// Number of test rows or texts that were compared.
     compared: usize,
-    /// Item, its answer, and that of the training item.
+    /// For each copy: the test item, its answer, and the answer of the training item.
     pairs: Vec<(usize, &'a str, &'a str)>,
     /// Whether copies may be different items, so that they are only a note.
     is_weak: bool,
@@ -91,7 +93,7 @@ impl Copies<'_> {
 /// A table of test items: the file, its column of ids, and the item of each row.
 type TestTable<'a> = (&'a PublicTableFile, usize, &'a [Option<usize>]);
 
-/// Returns the tables that have most columns of the test table and a column of the answers.
+/// Returns the training tables that have at least half of the test table's columns and a column of the answers.
 fn train_tables<'a>(
     world: &'a World,
     (test, key, _): TestTable<'a>,
@@ -134,7 +136,7 @@ fn same_rows(
     // If items also have files, equal rows do not imply equal items.
     let mut files = world.public.files.iter();
     let has_files = files.any(|file| world.item_of_path(&file.path).is_some());
-    // Rows with few columns and few different values are equal by chance.
+    // If fewer than half of the training rows are different, test rows may be equal to training rows by chance.
     let is_coarse = known.len() * 2 < answers.len();
     let copies = Copies {
         detector: "rows",
@@ -146,7 +148,7 @@ fn same_rows(
     copies.finding(world, label, tests)
 }
 
-/// Normalizes a cell: texts are compared without case, spaces and punctuation.
+/// Normalizes a cell, so that texts are compared without case, spaces and punctuation. Numbers do not change.
 fn normal(cell: Option<&str>) -> String {
     let cell = cell.unwrap_or_default();
     match cell.parse::<f64>() {
@@ -159,7 +161,7 @@ fn normal(cell: Option<&str>) -> String {
     }
 }
 
-/// Texts of one part, with the item or the answer of each text.
+/// The texts of the test part or of the training part, with the item or the answer of each text.
 type TextsOf<'a, T> = Vec<(&'a str, T)>;
 
 /// Finds test texts that are almost equal to a training text.
@@ -232,13 +234,13 @@ fn near_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
     near_texts(what.to_owned(), &own, &other, label)?.finding(world, label, tests)
 }
 
-/// Number of words in a run.
+/// Number of words in a run of words.
 const RUN_WORDS: usize = 3;
-/// Minimum number of words. Shorter texts are near by chance.
+/// Minimum number of words of a text. Shorter texts may be near by chance.
 const MIN_WORDS: usize = 8;
 /// Words of a text that are compared. Further words are ignored.
 const MAX_WORDS: usize = 1 << 18;
-/// Minimum fraction of common runs.
+/// Minimum number of runs that two near texts share, as a fraction of the runs of both texts together.
 const MIN_COMMON: f64 = 0.7;
 /// Minimum fraction of the shorter text's runs that the longer text contains.
 const MIN_CONTAINED: f64 = 0.8;
@@ -262,7 +264,7 @@ fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>
     texts.into_iter().map(runs).collect()
 }
 
-/// Returns, for each text, a near text of the other part: the one with which it shares most rare runs.
+/// Returns pairs of a text of `own` and a near text of `other`. Only the texts that share the most rare runs are compared.
 fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
     // If there are too many runs, an even sample is compared.
     let all: usize = other.iter().flatten().map(Vec::len).sum();
@@ -308,7 +310,7 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
     found
 }
 
-/// Minimum length in bytes. Shorter files are often equal by chance.
+/// Minimum length of a file in bytes. Shorter files are often equal by chance.
 const MIN_FILE_BYTES: u64 = 64;
 
 fn equal_files(world: &World) -> Option<LeakFinding> {
@@ -337,7 +339,7 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
     if items.is_empty() {
         return None;
     }
-    // A content that all items have, for example a header, is not counted.
+    // A content that more than a tenth of the items have, for example a header, is not counted.
     let most = world.ids.len().max(10);
     let contents = by_content.values().filter(|items| items.len() * 10 <= most);
     let contents = contents.count();

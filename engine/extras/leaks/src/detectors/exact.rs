@@ -1,12 +1,16 @@
-//! Finds public values that contain the answers: columns, fields, lists, the sample submission, and pairs of columns that
-//! result in the answers.
+//! Finds public values that contain the answers: columns, fields, lists, the sample submission, and pairs of columns from
+//! which the answers can be computed.
 //!
-//! An intended feature may predict well, so a good prediction is not evidence. Four properties are evidence: the cell
-//! is spelled like the answer; it is the answer in a different unit (for many items, an exact linear function with the
-//! same two coefficients); nearly every value has only one answer; or the values have the order of the answers.
+//! An intended feature may predict well, so a good prediction is not evidence. Three properties are evidence:
 //!
-//! If the values or pairs agree with the answers of all items, no statistics are needed: the probability of that by chance
-//! is the product of the answers' frequencies. So few items suffice if their answers have many digits or letters.
+//! - The cell is spelled like the answer.
+//! - The cell is the answer in a different unit: for many items, the answer is an exact linear function of the cell, with
+//!   the same two coefficients.
+//! - Nearly every value of the column has only one answer.
+//!
+//! If the values or pairs agree with the answers of all items, no statistics are needed: the probability of such an
+//! agreement by chance is the product of the answers' frequencies. So few items suffice if their answers have many digits
+//! or letters.
 
 use std::collections::HashSet;
 
@@ -22,10 +26,11 @@ use crate::world::AnswerColumn;
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
 
-/// Minimum number of groups that are entirely in the test part, for a finding about a code or an order.
+/// Minimum number of groups for a finding about a code of the answers, if items belong to groups that are entirely in the
+/// test part.
 const MIN_GROUPS: usize = 30;
 
-/// Number of pairs of items through which lines are tried.
+/// Number of random pairs of items. For each pair, the line through both items is tried.
 const LINES: usize = 300;
 
 /// A cell and the answer of its item.
@@ -38,7 +43,7 @@ pub(super) fn find(
 ) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    // A property of few groups agrees with their answers by chance.
+    // If there are only a few groups, any property of groups may determine their answers by chance.
     let groups = targets.folds.number_of_groups();
     let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
@@ -90,7 +95,7 @@ fn exact_relation(
     let equal = equal.count();
     let share = equal as f64 / pairs.len() as f64;
     let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
-    // Words that are spelled like the answers are probably copies of them.
+    // Words that are spelled like the answers are probably copies of the answers, so fewer of them suffice.
     let least = if is_word && channel == Channel::Column {
         // In a translation task, some texts stay unchanged.
         0.9
@@ -134,8 +139,8 @@ fn exact_relation(
     Some((how, 1e-9))
 }
 
-/// Returns whether this number of different cells may be a code of the answers. `equal` is the fraction of cells that
-/// are the answer.
+/// Returns whether the cells of a column may be a code of the answers. `different` is the number of different cells, and
+/// `equal` the fraction of cells that are the answer.
 pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
     // Many values with one answer each are groups, and different groups in the test part are legitimate.
     if different * 4 > answers.len() {
@@ -156,7 +161,8 @@ pub(super) fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// Returns the fraction of items that are exactly on one line. `None` if they are few or have few different answers.
+/// Returns the fraction of different answers whose items are on one line. `None` if there are few such answers, or few
+/// different answers in all.
 fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     let different: HashSet<u64> = truth.iter().map(|one| one.to_bits()).collect();
     if different.len() < MIN_ROWS * 2 {
@@ -191,13 +197,14 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     (best >= MIN_ROWS as f64 && share >= 0.05).then_some(share)
 }
 
-/// Maximum probability by chance, over all values that are compared.
+/// Maximum probability that an agreement with the answers of all items is chance, over all values that are compared.
 const MAX_CHANCE: f64 = 1e-4;
 
 /// Minimum number of digits of a number that hardly occurs by chance.
 const MIN_DIGITS: usize = 4;
 
-/// The probability of a particular number with that many digits, or a particular text with at least six characters.
+/// The assumed probability of a particular number with at least [`MIN_DIGITS`] digits, or of a particular text with at least
+/// six characters.
 const DISTINCTIVE_CHANCE: f64 = 1e-4;
 
 /// Maximum number of columns that are compared in pairs.
@@ -206,15 +213,16 @@ const MAX_COLUMNS: usize = 30;
 /// Texts between the cells of two columns.
 const SEPARATORS: [&str; 6] = ["", "-", "_", " ", "/", ", "];
 
-/// Maximum error of a result, relative to the answer, if the answer has as many digits.
+/// Maximum error of a computed answer, relative to the answer. If the answer is rounded to few digits, its rounding error is
+/// also allowed.
 const MAX_ERROR: f64 = 1e-6;
-/// Maximum error if the answer is rounded to fewer digits.
+/// Maximum error of a computed answer whose rounding error is allowed, relative to the answer.
 const MAX_ROUNDED_ERROR: f64 = 1e-4;
 
 /// Maximum error of a sum or difference of doubles, relative to the larger number.
 const ROUNDING_ERROR: f64 = 4.0 * f64::EPSILON;
 
-/// Public values of all chosen items.
+/// A fact with a public value for each chosen item.
 struct PublicValue<'a> {
     channel: Channel,
     name: &'a str,
@@ -248,8 +256,8 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
             answers: label.values.iter().collect(),
             sources: &sources,
         };
-        // With many items, other detectors find single values, even if only most of them are the answers. They do not
-        // examine free texts.
+        // With many items, other detectors find single values, even if only most of the values are the answers. But those
+        // detectors do not examine labels that are free texts.
         let mut examined = view.targets().filter(|_| view.world.ids.len() >= MIN_ITEMS);
         let is_examined = examined.any(|(one, _)| one.name == label.name);
         let single = (!is_examined).then(|| search.single()).flatten();
@@ -266,7 +274,7 @@ struct VerbatimSearch<'a> {
 }
 
 impl VerbatimSearch<'_> {
-    /// Returns whether the answers of all items can be a coincidence if `count` values are compared.
+    /// Returns whether one of `count` compared values may agree with the answers of all items by chance.
     fn may_be_chance(&self, count: usize) -> bool {
         let answers = &self.answers;
         let frequencies = counts(answers.iter().copied());
@@ -299,8 +307,8 @@ impl VerbatimSearch<'_> {
         Some(self.finding(source.channel, what, &source.cells))
     }
 
-    /// Returns whether the task is to rewrite this column: some training answers are equal to their cells, and others
-    /// are not.
+    /// Returns whether the task is to rewrite this column: some training answers are equal to the cells of this column, and
+    /// others are not.
     fn is_rewritten(&self, source: &PublicValue<'_>) -> bool {
         let column = source
             .name
@@ -319,7 +327,7 @@ impl VerbatimSearch<'_> {
         shares.is_some_and(|share| (0.02..0.98).contains(&share))
     }
 
-    /// Finds two columns whose cells result in the answers: as a text, or by adding or subtracting.
+    /// Finds two columns from whose cells the answers result: by an arithmetic operation, or by joining the texts.
     fn pairs(&self) -> Option<LeakFinding> {
         let is_column =
             |source: &&PublicValue<'_>| matches!(source.channel, Channel::Column | Channel::Field);
@@ -360,7 +368,7 @@ impl VerbatimSearch<'_> {
     }
 }
 
-/// An operation, its result, and the second number with which the result is the first number.
+/// An operation: its name, its function, and its right neutral element.
 type Operation = (&'static str, fn(f64, f64) -> f64, f64);
 
 const OPERATIONS: [Operation; 4] = [
@@ -370,7 +378,7 @@ const OPERATIONS: [Operation; 4] = [
     ("divided by", |one, other| one / other, 1.0),
 ];
 
-/// Returns how the cells of two columns result in the answers.
+/// Returns how the answers of all rows result from the cells of two columns.
 fn combination(one: &[&str], other: &[&str], answers: &[&str]) -> Option<String> {
     let rows = || one.iter().zip(other).zip(answers);
     let parse = |text: &str| text.trim().parse::<f64>().ok();
@@ -411,7 +419,7 @@ fn combination(one: &[&str], other: &[&str], answers: &[&str]) -> Option<String>
     })
 }
 
-/// Returns the error of a number that is rounded to its last decimal.
+/// Returns the maximum rounding error of a number that is rounded to its last decimal.
 fn rounding_error(number: &str) -> f64 {
     let decimals = number
         .trim()

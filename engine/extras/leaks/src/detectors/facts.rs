@@ -1,10 +1,11 @@
 //! Measures how well every fact predicts the answers, beyond the intended features and beyond chance.
 //!
 //! A baseline of boosted trees learns the answers from the intended features, which are divided into coarse bins. Each
-//! fact makes a separate prediction, from equal values or the nearest numbers, for items whose answers it has not seen.
-//! The gain is the fraction of the variance left by the baseline that the fact explains. A fact is reported if its gain
-//! is significant among all tests of the run, and as large as its channel requires. A missing cell or the length of a
-//! file can predict a little without a leak, but the order of members in an archive cannot.
+//! fact makes a separate prediction, from items with equal values or the nearest numbers, for items whose answers the
+//! prediction does not use. The gain is the fraction of the variance left unexplained by the baseline that the fact
+//! explains. A fact is reported if its gain is significant among all tests of the run, and as large as its channel
+//! requires. A missing cell or the length of a file can predict a little without a leak, but the order of members in an
+//! archive cannot.
 //!
 //! Intended features are leaks only if they contain the answer itself (see [`super::exact`]).
 
@@ -24,7 +25,7 @@ use crate::world::AnswerColumn;
 /// Minimum number of items with a value of the fact.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum number of groups of items with a value, if items belong to groups.
+/// Minimum number of independent observations with a value: groups if items belong to groups, otherwise items.
 const MIN_OBSERVATIONS: usize = 8;
 
 /// Maximum number of facts that are measured.
@@ -50,7 +51,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Minimum fraction of the variance that intended features explain, from which other facts cannot be measured.
+/// If the intended features explain at least this fraction of the variance, most other facts cannot be measured.
 const MAX_MEASURABLE: f64 = 0.9;
 
 /// Returns a note if the intended features nearly determine the answers, so that other facts add nothing.
@@ -103,7 +104,7 @@ fn find_for_label(
     findings
 }
 
-/// The best of the predictions that a fact makes.
+/// The prediction of a fact with the smallest p-value.
 pub(crate) struct BestPrediction {
     pub gain: Gain,
     /// Whether the prediction is from the nearest numbers, not from equal values.
@@ -122,8 +123,8 @@ pub(crate) fn best(
     if different.len() < 2 && !is_partial || different.is_empty() {
         return None;
     }
-    // Picture sizes are also features of the baseline, so they are measured alone. All other facts are measured beyond
-    // the baseline.
+    // Picture sizes are also features of the baseline, so they are measured without a baseline. All other facts are measured
+    // beyond the baseline.
     let base = baseline.filter(|_| channel != Channel::Pixels);
     let mut predictions = Vec::new();
     if different.len() * 2 <= present {
@@ -164,8 +165,8 @@ pub(crate) fn best(
     measured.min_by(|one, other| one.gain.p.total_cmp(&other.gain.p))
 }
 
-/// Beginnings of the names of facts about cells that are similar for items of the same owner or kind, and their required
-/// gain. Without a leak, texts of the same kind often begin or quote in the same way.
+/// Beginnings of the names of facts about the form of cells, and the gain that these facts require. Their required gain is
+/// larger, because texts of the same author or kind often begin or quote in the same way without a leak.
 const SIMILAR_FORMS: [(&str, f64); 6] = [
     ("the last punctuation mark", 0.25),
     ("how often", 0.2),
@@ -175,7 +176,7 @@ const SIMILAR_FORMS: [(&str, f64); 6] = [
     ("the first letter", 0.15),
 ];
 
-/// Returns the minimum gain for a finding. It is above the gain that data without a leak reach in this channel.
+/// Returns the minimum gain for a finding. It is larger than the gains in data without a leak for this channel.
 fn required_gain(channel: Channel, name: &str) -> f64 {
     let mut similar = SIMILAR_FORMS.iter();
     let similar = similar.find(|(start, _)| channel == Channel::Form && name.starts_with(start));
@@ -199,7 +200,7 @@ impl MeasuredFact<'_> {
         let (gain, cells, name) = (&best.gain, &self.cells, self.name);
         let channel = self.channel;
         let answers: Vec<&str> = label.values.iter().collect();
-        // Neighbours in an order may agree although the items are not sorted by their answers.
+        // Neighbours in an order may have similar answers although the items are not sorted by their answers.
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
         let different: HashSet<&str> = cells.iter().flatten().copied().collect();
@@ -246,7 +247,7 @@ impl MeasuredFact<'_> {
             _ => {
                 let beyond = match (gain.beyond - gain.alone).abs() > 0.01 {
                     true => format!(
-                        " ({:.0} % of the variance that the intended features leave)",
+                        " ({:.0} % of the variance that the intended features leave unexplained)",
                         100.0 * gain.beyond
                     ),
                     false => String::new(),
@@ -258,7 +259,7 @@ impl MeasuredFact<'_> {
                 )
             }
         };
-        // A column that only has a value for one answer reveals it.
+        // A column that has a value only for items with one answer reveals this answer.
         let detector = match channel {
             Channel::Missing if pure.is_some() && name.starts_with("whether ") => "column",
             channel => channel.detector(),
@@ -270,11 +271,11 @@ impl MeasuredFact<'_> {
     }
 }
 
-/// Maximum number of different values of a fact that determines the answers.
+/// Maximum number of different values of a fact for the message that its values determine the answers.
 const MAX_CODES: usize = 20;
 
-/// Returns the number of items whose answer is the most frequent one of their value. `None` if there are many values, or if
-/// they do not determine nearly all answers.
+/// Returns the number of items whose answer is the most frequent answer among the items with the same value. `None` if there
+/// are many values, or if this number is less than 99 % of the items.
 fn number_right(cells: &[Option<&str>], answers: &[&str]) -> Option<usize> {
     let different = cells.iter().collect::<HashSet<_>>().len();
     let share = purity(cells.iter().zip(answers));
@@ -282,7 +283,7 @@ fn number_right(cells: &[Option<&str>], answers: &[&str]) -> Option<usize> {
     is_code.then_some((share * cells.len() as f64).round() as usize)
 }
 
-/// A value whose items nearly all have the same answer.
+/// A value of a fact for which nearly all items have the same answer.
 struct PureValue<'a> {
     value: Option<&'a str>,
     answer: &'a str,

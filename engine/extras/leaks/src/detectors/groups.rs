@@ -1,15 +1,15 @@
 //! `groups`: finds families and renamed files that are in both parts. [`super::kin`] compares columns.
 //!
 //! - Names of files in the bundle. The detector finds a renamed test file in the bundle by its content. If a word of
-//!   the old name (a speaker, a recording) is also in names of training files, both files belong to the same group.
+//!   the old name (a speaker, a recording) is also in names of training files, these files belong to the same group.
 //! - Families of items in ids. Items whose ids share a part (`0042_01` and `0042_02`) have similar answers, and the split
 //!   put members of the same family into both parts.
 //!
-//! Few test items have a companion, and the answers of companions agree only a little more often than those of other
-//! items. So the test items alone prove nothing. But the training part shows that families agree, and the ids show
-//! which test items belong to them. Therefore the statistic is the mean agreement of pairs within families, in both
-//! parts. Without families, the products of two standardized answers have mean 0 and variance 1, for any number of
-//! pairs.
+//! Few test items have a companion (a training item of the same family), and the answers of companions agree only a little
+//! more often than the answers of other items. So the test items alone prove nothing. But the training part shows that
+//! answers agree within families, and the ids show which test items belong to these families. Therefore the statistic is
+//! the mean agreement of pairs of items within families, over the families of both parts. If families have no effect, the
+//! products of two standardized answers have mean 0 and variance 1, for any number of pairs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -33,7 +33,8 @@ const MIN_GROUPS: usize = 10;
 /// Compares words in the bundle's names of test files with those of training files. The names in the prepared data hide
 /// these words.
 pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
-    // The new names of each content in both parts, so that the files need not be compared with each other.
+    // For each content, the names of the prepared training files and test files, so that each file of the bundle needs only
+    // one lookup.
     let mut shown: HashMap<ContentDigest, [HashSet<&str>; 2]> = HashMap::new();
     for file in world.public.files.iter().filter(|file| file.bytes > 0) {
         let [train, test] = shown.entry(file.content).or_default();
@@ -44,7 +45,7 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             test.insert(file_name(&file.path));
         }
     }
-    // By number of words and place: the words of the names of training files, and of test files.
+    // For each number of words in a name and each place of a word: the words of training files, and of test files.
     let mut words: BTreeMap<(usize, usize), [Vec<&str>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for file in &world.bundle {
@@ -87,10 +88,10 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
 /// Maximum number of members of a family. Larger ones are classes or sites.
 const MAX_FAMILY: usize = 50;
 
-/// Maximum number of members of a family that are paired.
+/// Maximum number of members of a family from which pairs are formed.
 const MAX_PAIRED: usize = 8;
 
-/// Maximum mean number of items per value. Parts of ids with more items per value are categories, not families.
+/// Maximum mean number of items per family. Parts of ids with more items per value are categories, not families.
 const MAX_MEAN_FAMILY: usize = 8;
 
 /// Minimum fraction of test items with a companion in the training part.
@@ -161,8 +162,7 @@ pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFi
     best
 }
 
-/// Returns the answers of test and training items, with mean 0 and variance 1 in each column. Constant columns are
-/// omitted.
+/// Returns the answers of test and training items, with mean 0 and variance 1 in each column. Constant columns become 0.
 fn standardized(targets: &Targets, train: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut rows: Vec<Vec<f64>> = targets.test.iter().chain(train).cloned().collect();
     for column in 0..targets.width {
@@ -179,7 +179,7 @@ fn standardized(targets: &Targets, train: &[Vec<f64>]) -> Vec<Vec<f64>> {
     rows
 }
 
-/// Returns the mean product of the answers of two members, and the number of pairs.
+/// Returns the mean product of the standardized answers of two members of a family, and the number of pairs.
 fn agreement<'a>(
     families: impl Iterator<Item = &'a Vec<usize>>,
     answers: &[Vec<f64>],

@@ -1,7 +1,7 @@
 //! `answers-elsewhere`: finds answers in files that belong to items by their names or directories, including numbers in a
 //! different unit (degrees and minutes, powers of ten).
 //!
-//! The number of hits is compared with the number of hits of other items' answers. So common words, and numbers that
+//! As a control, each item's files are also searched for the answers of a different item. So common words, and numbers that
 //! occur everywhere, are not reported.
 
 use std::collections::BTreeMap;
@@ -82,14 +82,15 @@ fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakF
     })
 }
 
-/// Minimum number of answers that are found in files of the same kind.
+/// Minimum number of answers that must be found in files of the same kind.
 const MIN_FOUND: usize = 20;
 
-/// The number of answers that were found in files of the same kind, and that were searched for.
+/// The answers that were searched for in files of the same kind.
 #[derive(Default)]
 struct AnswersInFiles {
+    /// The number of found answers and of all searched answers, of the items to which the files belong.
     own: [usize; 2],
-    /// Answers of different items.
+    /// The same numbers for answers of different items.
     others: [usize; 2],
     examples: Vec<String>,
 }
@@ -97,7 +98,7 @@ struct AnswersInFiles {
 /// A text that is searched for answers.
 struct Haystack<'a> {
     text: &'a str,
-    /// The values of its numbers in all units, sorted.
+    /// The absolute values of the numbers in the text, each converted to all units, sorted.
     numbers: Vec<f64>,
 }
 

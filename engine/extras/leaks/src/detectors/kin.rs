@@ -1,12 +1,13 @@
 //! `groups` and `neighbours`: finds test items that are related to training items: by a common group, or because a
 //! number, a time or an id is close.
 //!
-//! The answers of the related training items are a prediction, and its gain beyond the baseline is measured. The
-//! baseline divides features into 16 bins. So it knows a smooth dependence on a date or a size, but not a particular
-//! neighbour. Columns with many items per value are categories, which are intended features. Groups have few items per
-//! value.
+//! The answers of the related training items are a prediction, and the gain of this prediction beyond the baseline is
+//! measured. The baseline divides features into 16 bins. So it knows a smooth dependence on a date or a size, but cannot
+//! distinguish a particular neighbour. Columns with many items per value contain categories, which are intended features.
+//! Columns with few items per value contain groups.
 //!
-//! A test item is also related to a training item whose id its row contains (`see_also`, `duplicate_of`).
+//! A test item is also related to a training item if the test item's row contains the training item's id, for example in a
+//! column `see_also` or `duplicate_of`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +26,7 @@ const MIN_ITEMS: usize = 20;
 /// Minimum fraction of the remaining variance that the answers of related items must explain beyond the baseline.
 const MIN_VARIANCE: f64 = 0.1;
 
-/// Number of items per value from which a column contains categories instead of groups.
+/// If a column has at least this number of items per value, it contains categories instead of groups.
 const MIN_CATEGORY_ITEMS: usize = 8;
 
 /// A property of items in both parts, by which they may be related.
@@ -36,12 +37,12 @@ struct ItemRelation<'a> {
     kind: RelationKind,
 }
 
-/// The detector that reports a relation of equal values, and how a finding describes it.
+/// The detector that reports a relation, and the words with which a finding describes it.
 type RelationKind = (&'static str, &'static str);
 
 const NEAREST: RelationKind = ("neighbours", "nearest to");
 const GROUP: RelationKind = ("groups", "with the same");
-/// An item of one part names an item of the other part.
+/// A test item's row contains the id of a training item.
 const LINK: RelationKind = ("neighbours", "with the");
 
 pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -63,7 +64,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
                     continue;
                 }
                 let what = format!(
-                    "the answers of the training items {how} {} explain {:.0} % of the variance of `{}` that the intended features leave; {kin} of {} test items have some",
+                    "the answers of the training items {how} {} explain {:.0} % of the variance of `{}` that the intended features leave unexplained; {kin} of {} test items have such training items",
                     relation.what,
                     100.0 * measured.beyond,
                     label.name,
@@ -96,7 +97,7 @@ fn by_number(relation: &ItemRelation<'_>, rows: &[Vec<f64>]) -> Option<(Predicti
 }
 
 /// Predicts the answers from the training items of the same group, if there are groups. Also returns the number of test
-/// items in them. `items` is the number of all test items.
+/// items whose group contains training items. `items` is the number of all test items.
 fn by_group(
     relation: &ItemRelation<'_>,
     items: usize,
@@ -114,7 +115,7 @@ fn by_group(
     is_group.then(|| (value_from_train(&test, &relation.train, rows), kin))
 }
 
-/// Returns the times and metadata of files in both parts.
+/// Returns a relation for each time, metadata or directory name that files of both parts have.
 fn trained<'a>(view: &View<'a>, train: &ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
@@ -139,7 +140,8 @@ fn trained<'a>(view: &View<'a>, train: &ColumnTable) -> Vec<ItemRelation<'a>> {
     both.collect()
 }
 
-/// Returns the columns that test and train tables share, and the parts and numbers of ids.
+/// Returns all relations: by columns that test tables share with the training table, by words of ids, by times and metadata
+/// of files, and by ids of training items in test tables.
 fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let mut relations = trained(view, train);
@@ -176,15 +178,15 @@ fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a
     relations
 }
 
-/// Returns columns of test tables with ids of training items, for example `parent` or `duplicate_of`. The two items may have
-/// the same answer.
+/// Returns columns of test tables that contain ids of training items, for example `parent` or `duplicate_of`. A test item
+/// and the training item that it names may have the same answer.
 fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
         return Vec::new();
     };
     let known: HashSet<&str> = ids.iter().collect();
-    // If both parts are numbered separately, they have the same ids.
+    // If both parts are numbered separately, both have the same ids, so an id does not identify a training item.
     if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
         return Vec::new();
     }

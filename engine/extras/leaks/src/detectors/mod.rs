@@ -1,4 +1,4 @@
-//! All detectors. Files contain detectors that search for the same kind of relation.
+//! All detectors. Each submodule contains the detectors that search for the same kind of relation.
 
 mod copies;
 mod exact;
@@ -41,7 +41,7 @@ pub const NAMES: &[&str] = &[
 ];
 
 /// Runs all detectors, the fastest ones first, and returns their findings. `seen` contains the facts that were
-/// collected while the files were read.
+/// collected while the public files were read.
 pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = item_files::find(world);
     found.extend(copies::find(world, tests));
@@ -62,7 +62,7 @@ pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<Leak
     }
     found.extend(copies);
     found.extend(groups::find_hidden_names(world));
-    // A finding about cells of a column adds nothing if the values of the column are reported.
+    // A finding about the spelling of a column's cells adds nothing if another finding reports the column's values.
     let columns = found.iter().filter(|one| one.detector == "column");
     let columns = columns.filter_map(|one| one.what.split('`').nth(1));
     let columns: Vec<String> = columns.map(|name| format!("`{name}`")).collect();

@@ -2,24 +2,24 @@
 //! compressed again, scaled, brighter or louder.
 //!
 //! The thresholds are relative to the distances in the data, because X-rays, for example, are more similar to each
-//! other than photos are. A test file is near if the distance to its nearest training file is
+//! other than photos are. A test file is near a training file if the distance to its nearest training file is
 //!
 //! - at most 3 % of the mean distance between two files,
 //! - at most 5 % of the 90th percentile of nearest-neighbour distances, so the detector finds nothing if nine of ten test
 //!   files are copies,
-//! - at most a quarter of the distance to the twentieth training file: many similar files are a template, or frames of one
-//!   recording.
+//! - at most a quarter of the distance to the twentieth nearest training file, because many similar files follow a template
+//!   or are frames of one recording.
 //!
-//! Random points of k dimensions pass the second test with a probability of 2.3 times 0.05^k: 0.6 % for two dimensions,
+//! Random points in k dimensions pass the second test with a probability of 2.3 times 0.05^k: 0.6 % for two dimensions,
 //! 0.03 % for three. The detector assumes 1 %, and the p-value is the tail of the binomial distribution. Pictures that
-//! one number describes, for example an object at different angles, pass by chance more often.
+//! differ only in one number, for example an object at different angles, pass by chance more often.
 //!
-//! It also finds pictures and sounds of test items that share a section with a training file, for example cropped
+//! The detector also finds pictures and sounds of test items that share a section with a training file, for example cropped
 //! pictures, frames of the same film, or sections of the same recording.
 //!
 //! Two files share a section if several of their fingerprints are equal and shifted by the same distance. Files can
-//! also share a form or a background without a leak. So the detector reports the variance that the answers of these
-//! training files explain beyond the intended features.
+//! also share a shape or a background without a leak. So the detector reports a shared section only if the answers of
+//! these training files explain enough variance beyond the intended features.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,14 +32,14 @@ use crate::world::World;
 
 const NAME: &str = "near-files";
 
-/// Maximum number of test files that are compared rotated, mirrored and inverted.
+/// Maximum number of test files that are also compared after rotating, mirroring and inverting.
 const MAX_ROTATED: usize = 400;
 
 /// Maximum distance as a fraction of the mean distance between two files.
 const MAX_OF_MEAN: f64 = 0.03;
 /// Maximum distance as a fraction of the 90th percentile of nearest-neighbour distances.
 const MAX_OF_NEAREST: f64 = 0.05;
-/// Minimum ratio of the distance to the twentieth file and the distance to the nearest file.
+/// Minimum ratio of the distance to the twentieth nearest file and the distance to the nearest file.
 const MIN_RATIO: f64 = 4.0;
 const TWENTIETH: usize = 20;
 /// Assumed probability that a file is near by chance.
@@ -72,7 +72,7 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Finds near files. If `rotated` is set, pictures are compared rotated, mirrored and inverted.
+/// Finds near files. If `rotated` is set, test pictures are compared after rotating, mirroring and inverting.
 fn find_near(
     world: &World,
     medium: Medium,
@@ -188,16 +188,16 @@ fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
     distances.get(distances.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Minimum number of equal fingerprints with the same shift.
+/// Minimum number of equal fingerprints with the same shift, for files that share a section.
 const MIN_EQUAL: usize = 6;
 
 /// Maximum number of files with the same fingerprint. A more frequent fingerprint proves nothing.
 const MAX_FILES: usize = 20;
 
-/// Number of pixels by which equal shifts may differ.
+/// Shifts of regions in pictures are divided into cells of this size. Shifts in the same cell are treated as equal.
 const SHIFT_TOLERANCE: i64 = 8;
 
-/// For each fingerprint, the training files that have it, by their index, and its position in them.
+/// Maps the hash of a fingerprint to the training files that contain it: their indices, and its positions in the files.
 type FilesOfFingerprint = HashMap<u32, Vec<(usize, (u32, u16))>>;
 
 pub(crate) fn find_shifted(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -208,7 +208,7 @@ pub(crate) fn find_shifted(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFindin
         .collect()
 }
 
-/// Finds files of this kind that share a section.
+/// Finds test files of this kind that share a section with a training file.
 fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
     let world = view.world;
     let (label, _) = view.targets().next()?;
@@ -244,7 +244,7 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     view.related(NAME, &what, &rows, 0.05, tests)
 }
 
-/// Returns the training file that shares the most fingerprints with the same shift.
+/// Returns the index of the training file that shares the most fingerprints with the same shift with `file`.
 fn sharing(file: &Sketched, files_of: &FilesOfFingerprint, medium: Medium) -> Option<usize> {
     let cell = match medium {
         Medium::Sound => 1,

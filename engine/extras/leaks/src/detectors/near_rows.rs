@@ -1,9 +1,10 @@
-//! `near`: finds rows of numbers that are almost equal to a training row and have its answer.
+//! `near`: finds rows of numbers that are almost equal to a training row and have the same answer as that row.
 //!
 //! Only numeric columns with many different values are compared, each in units of its standard deviation. A test row is
-//! near if the distance to its nearest training row is at most a quarter of the distance to the twentieth, and at most
-//! 5 % of the typical distance to the nearest row. Rows can be near by chance, but then the answers of their neighbours
-//! add nothing to the baseline. So the detector reports the variance that these answers explain beyond the baseline.
+//! near a training row if the distance to its nearest training row is at most a quarter of the distance to the twentieth
+//! nearest, and at most 5 % of the typical distance of test rows to their nearest training rows. Rows can be near by chance,
+//! but then the answers of the near training rows add nothing to the baseline. So the detector reports the variance that
+//! these answers explain beyond the baseline.
 
 use std::collections::HashSet;
 
@@ -23,7 +24,8 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     find_near(view, false, tests).or_else(|| find_near(view, true, tests))
 }
 
-/// Finds near rows. If `scaled` is set, rows may differ by a common factor, for example because of a different unit.
+/// Finds near rows. If `scaled` is set, all cells of a row may differ from the training row by a common factor, for example
+/// because of a different unit.
 fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, _) = view.targets().next()?;
     let train = view.world.train_table(label)?;

@@ -1,8 +1,9 @@
 //! `neighbours`: finds rows that reveal the answers of other rows. A column may repeat the answer of the previous row
 //! (the price of the previous day), sum the answers up to this row (a counter), or contain the mean of a group.
 //!
-//! No model is fitted. The answer must result exactly, and only answers with at least four digits that rarely occur
-//! twice are considered. Matches with training answers show how often a match is chance.
+//! No model is fitted. The answer must result exactly, and only labels whose answers mostly have at least four digits and
+//! rarely occur twice are considered. The number of test answers that are equal to a training answer shows how often a
+//! match is chance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,16 +15,16 @@ use crate::world::AnswerColumn;
 
 const NAME: &str = "neighbours";
 
-/// Minimum number of test items whose answer results.
+/// Minimum number of test items whose answers other rows reveal.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum fraction of test items whose answer results.
+/// Minimum fraction of test items whose answers other rows reveal.
 const MIN_FRACTION: f64 = 0.2;
 
 /// Maximum number of numeric columns, and of group columns, that are tried.
 const MAX_COLUMNS: usize = 12;
 
-/// Maximum number of rows of both parts.
+/// Maximum number of rows of both parts together.
 const MAX_ROWS: usize = 200_000;
 
 /// The rows of both parts: first the test table, then the training table.
@@ -32,7 +33,7 @@ struct RowsOfBothParts<'a> {
     groups: Vec<(&'a str, Vec<&'a str>)>,
     /// For each row: the answer, and whether the row belongs to the test part.
     answers: Vec<(f64, bool)>,
-    /// The smallest step between answers, as given by their decimals.
+    /// The unit of the last decimal of the answers, for example 0.01.
     step: f64,
 }
 
@@ -111,7 +112,7 @@ impl<'a> RowsOfBothParts<'a> {
         (number / self.step).round() as i64
     }
 
-    /// Returns whether enough answers of test items result, compared with the number that is expected by chance.
+    /// Returns whether other rows reveal enough answers of test items. `chance` is the fraction that is expected by chance.
     fn enough(&self, hits: usize, chance: f64) -> bool {
         let count = self.answers.iter().filter(|(_, is_test)| *is_test).count();
         let share = hits as f64 / count.max(1) as f64;
@@ -146,8 +147,8 @@ impl<'a> RowsOfBothParts<'a> {
         None
     }
 
-    /// Compares revealed answers with the answers of test items. `revealed` has a row, its revealed answer, and the error of
-    /// that in steps.
+    /// Compares revealed answers with the answers of test items. `revealed` contains the row of an answer, the revealed
+    /// answer, and its maximum error in units of `step`.
     fn compare(
         &self,
         what: String,
@@ -164,8 +165,8 @@ impl<'a> RowsOfBothParts<'a> {
         self.enough(hits, 0.0).then_some((what, hits, 0.0))
     }
 
-    /// Finds a column whose differences between consecutive rows are the answers, in the order of a different column,
-    /// per group or for all rows.
+    /// Finds a column whose differences between consecutive rows are the answers. The rows are in the order of any numeric
+    /// column, either per group or over all rows.
     fn added_up(&self) -> Option<(String, usize, f64)> {
         let none = ("", vec![""; self.answers.len()]);
         for (group, groups) in std::iter::once(&none).chain(&self.groups) {
@@ -202,14 +203,15 @@ impl<'a> RowsOfBothParts<'a> {
         None
     }
 
-    /// Finds a column with the mean or the sum of the answers of a group, which reveals an unknown answer of the group.
+    /// Finds a column with the mean or the sum of the answers of a group. Together with the known answers of the group, this
+    /// number reveals the only unknown one.
     fn averaged(&self) -> Option<(String, usize, f64)> {
         for (group, groups) in &self.groups {
             let mut members: HashMap<&str, Vec<usize>> = HashMap::new();
             for (row, name) in groups.iter().enumerate() {
                 members.entry(name).or_default().push(row);
             }
-            // Test items that are the only one of their group, with its size and the sum of its known answers.
+            // Test items that are the only test item of their group, with the group's size and the sum of its known answers.
             let single = members.values().filter_map(|rows| {
                 let answers = rows
                     .iter()
@@ -226,7 +228,7 @@ impl<'a> RowsOfBothParts<'a> {
                 let what = format!(
                     "`{name}`, less the answers of the training part for the same `{group}`, shows"
                 );
-                // A mean is rounded, so the error of the sum is the rounding error times the number of members.
+                // A mean is rounded, so the error of the sum is the rounding error times the number of rows in the group.
                 let of_means = single.iter().map(|(item, count, rest)| {
                     (*item, value_of(numbers, *item) * count - rest, *count)
                 });
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
     use crate::statistics::SplitMix;
 
-    /// Three of four rows belong to the training part.
+    /// Makes 400 rows. Three of four belong to the training part.
     fn rows(columns: &dyn Fn(&[f64]) -> Vec<f64>) -> RowsOfBothParts<'static> {
         let mut random = SplitMix::new(3);
         let answers: Vec<f64> = (0..400)

@@ -1,9 +1,9 @@
 //! `shown-before`: finds information in the prepared test part that is not in the original test part of the bundle.
 //!
 //! The authors of a competition decided which information participants see about test items. A preparation that creates
-//! a new test part from training data must omit everything else. Otherwise, kinds of files, columns, keys or features
-//! appear that only training items had. This needs no statistics, because the bundle itself is the proof. If the bundle
-//! has no test part, or only a stub, nothing is compared.
+//! a new test part from training data must omit all other information. Otherwise, the new test part contains kinds of
+//! files, columns, keys or features that only training items had. Such a finding needs no statistics, because the bundle
+//! itself is the proof. If the bundle has no test part, or only a stub, nothing is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::world::{PublicFile, World};
 
 const NAME: &str = "shown-before";
 
-/// Minimum number of files for deciding whether names are ids. A name is an id if fewer than a tenth of the files
-/// contain it.
+/// Minimum number of files for deciding whether the names inside files are ids. A name is treated as an id if fewer than a
+/// tenth of the files contain it.
 const MIN_ID_FILES: u64 = 10;
 
 /// Maximum number of names that a finding lists.
@@ -48,7 +48,8 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 /// Minimum fraction of the variance of the answers that a value must explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Returns whether one of these fields or columns predicts the answers. Returns true if the answers cannot be measured.
+/// Returns whether one of these fields or columns predicts the answers. Also returns true if predictions of the answers
+/// cannot be measured.
 fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
     let quoted = names
         .iter()
@@ -91,8 +92,8 @@ fn kinds(
 ) -> Vec<LeakFinding> {
     let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
     let mut found = Vec::new();
-    // If the prepared and the original test part have no kind of file in common except single tables, the original one
-    // is a stub, or its files are named differently.
+    // If the prepared and the original test part have no kind of file in common except kinds with a single file, the
+    // original part is a stub, or its files are named differently.
     let counts = |(kind, files): (&String, &Vec<&PublicFile>)| {
         let is_single = files.len() < 2 && ContentKind::from_path(kind) != ContentKind::Records;
         shown.contains_key(kind) && !is_single
@@ -128,10 +129,11 @@ fn kinds(
     found
 }
 
-/// Files are compared by format, and tables and documents by format and name. The names of other files differ.
+/// The format of files, and for text formats also the pattern of their names. The names inside files of the same group are
+/// compared. Files in other formats may have different names in both test parts, so their pattern is empty.
 type FileGroup = (ContentKind, String);
 
-/// The names in a group of files.
+/// The names inside the files of a group.
 #[derive(Default)]
 struct NamesOfFiles<'a> {
     /// Number of files with names.
@@ -163,13 +165,14 @@ impl<'a> NamesOfFiles<'a> {
         self.files_of.contains_key(name)
     }
 
-    /// Returns whether a name in this number of files is an id. Ids differ between files, so they are not compared.
+    /// Returns whether a name that `files` of the files contain is an id. Ids differ between files, so they are not
+    /// compared.
     fn is_id(&self, files: u64) -> bool {
         self.files >= MIN_ID_FILES && files * 10 < self.files
     }
 }
 
-/// Compares names inside files.
+/// Finds names inside files that are not in the original test part of the bundle.
 fn names(
     view: &View<'_>,
     tests: &mut Tests,
@@ -189,7 +192,7 @@ fn names(
         let Some(before) = own.get(&group).filter(|before| !is_stub(before)) else {
             continue;
         };
-        // An empty list or object does not show its possible content.
+        // If a list or object is empty in the original test part, its possible keys are unknown.
         let is_empty = |name: &str| {
             name.rsplit_once('.').is_some_and(|(parent, _)| {
                 let prefix = format!("{parent}.");

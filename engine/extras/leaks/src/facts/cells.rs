@@ -136,8 +136,8 @@ fn typographic(cell: &str) -> String {
     found.collect()
 }
 
-/// Returns the pattern of a number or date: each digit is replaced with `9`, and a leading minus is removed. `None` for
-/// words.
+/// Returns the pattern of a number or date: each run of digits is replaced with `9` and each run of letters with `a`, and
+/// leading minus signs are removed. `None` for words.
 fn shape(text: &str) -> Option<String> {
     number(text)?;
     let mut shape = String::new();
@@ -154,7 +154,8 @@ fn shape(text: &str) -> Option<String> {
     Some(shape)
 }
 
-/// Lists unusual spaces, invisible characters, and words with letters of two alphabets.
+/// Lists the unusual spaces and invisible characters of a cell, and notes words with letters of two alphabets and separate
+/// accents.
 fn unusual(cell: &str) -> String {
     let mut letters = BTreeSet::new();
     for letter in cell.chars() {
@@ -178,7 +179,7 @@ fn unusual(cell: &str) -> String {
     found.join(", ")
 }
 
-/// Describes how a short cell is spelled. The pattern of a number is described by [`shape`].
+/// Describes how a short cell is spelled. [`shape`] describes the pattern of a number.
 fn spelling(text: &str) -> &'static str {
     let has = |test: fn(char) -> bool| text.chars().any(test);
     let digits = text.trim_start_matches(['+', '-']);
@@ -200,7 +201,8 @@ fn spelling(text: &str) -> &'static str {
 pub(crate) enum CellKind {
     /// Most cells are texts of several words.
     Texts,
-    /// Few integers, each of them frequent, for example numbers of stores. Their digits are intended features.
+    /// The cells are few different integers, each of them frequent, for example numbers of stores. Their digits are intended
+    /// features.
     Categories,
     Others,
 }
@@ -229,8 +231,8 @@ fn is_text(cells: &CellTexts) -> bool {
     count > 0 && words >= 3 * count
 }
 
-/// Returns one text for each row of a CSV text, without the header: `q` for each quoted cell and `-` for each other
-/// cell, then `r` if the row ends with CR LF.
+/// Returns a string for each row of a CSV file except the header: `q` for each quoted cell and `-` for each other cell, then
+/// `r` if the row ends with CR LF.
 pub(crate) fn quotes(text: &str, delimiter: u8) -> Vec<String> {
     let mut rows = Vec::new();
     let (mut row, mut is_quoted, mut is_first, mut has_quotes) =

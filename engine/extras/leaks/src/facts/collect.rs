@@ -1,4 +1,5 @@
-//! Collects the facts of all public files. The facts of files that belong to items were collected while they were read.
+//! Collects the facts of all public files. The facts of files that belong to items were already collected while these files
+//! were read.
 
 use std::collections::HashSet;
 
@@ -38,8 +39,8 @@ pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     facts
 }
 
-/// Adds facts about the quotes and line endings of test tables. They come from the texts, because parsed tables do
-/// not contain them.
+/// Adds facts about the quotes and line endings of test tables. The facts come from the texts of the files, because parsed
+/// tables contain neither quotes nor line endings.
 fn quotes(world: &World, facts: &mut ItemFacts) {
     for (shown, _, items) in world.test_tables() {
         let Some(Format::Csv(delimiter)) = Format::from_path(&shown.path) else {
@@ -86,7 +87,8 @@ fn collect_sample(world: &World, facts: &mut ItemFacts) {
     }
 }
 
-/// Returns whether the cells equal those of a column of a test table. Such a sample submission only repeats the input.
+/// Returns whether nearly all cells of a column of the sample submission equal the cells of a column of a test table. Such a
+/// sample submission only repeats the input.
 fn is_shown(world: &World, key: usize, cells: &CellTexts) -> bool {
     let own = world.items_of(&world.sample, key);
     world.test_tables().any(|(shown, _, items)| {

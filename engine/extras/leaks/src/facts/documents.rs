@@ -1,8 +1,9 @@
-//! Facts from JSON documents: the fields of objects that contain the id of an item, the keys of the lists that contain
-//! such objects, and their positions. Also the lists of a document, and the paths of its keys.
+//! Facts from JSON documents: the fields of objects that contain the id of an item, the positions of these objects, and the
+//! keys of the lists that contain them. This module also returns the lists of a document as tables, and the paths of its
+//! keys.
 //!
-//! Documents are split into the elements of lists and the members of objects without parsing them, because parsed values
-//! need up to 25 times as much memory as their text. Damaged documents are read up to the damage.
+//! Documents are split into the elements of lists and the members of objects, but values are not parsed, because parsed
+//! values need up to 25 times as much memory as their text. Damaged documents are read up to the damage.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,9 +11,10 @@ use std::collections::BTreeSet;
 use super::{Channel, ItemFacts, ItemOf};
 use crate::table::{CellTexts, ColumnTable};
 
+/// Maximum number of nested lists and objects. Deeper values are ignored.
 const MAX_DEPTH: usize = 24;
 
-/// Objects with more members are treated as lists.
+/// Objects with more members are treated as lists, because their keys are probably ids.
 const MAX_MEMBERS: usize = 200;
 
 /// Adds the facts of one or more consecutive documents.
@@ -64,7 +66,8 @@ impl DocumentWalk<'_> {
         (self.item_of)(&scalar(value)?)
     }
 
-    /// Walks through a value. `keys` are the keys on the path from the root to it.
+    /// Walks through a value. `keys` are the keys on the path from the root to the value, and `shape` is this path with `[]`
+    /// for an element of a list, `ID` for an id, and `*` for a key of an object that is treated as a list.
     fn value(&mut self, text: &str, shape: &str, keys: &mut Vec<String>, depth: usize) {
         if depth > MAX_DEPTH {
             return;
@@ -107,7 +110,7 @@ impl DocumentWalk<'_> {
         }
     }
 
-    /// Adds the keys on the path to an item, its position, and the fact that the document contains it.
+    /// Adds the position of an item, the last key on its path, and the fact that the document contains its id.
     fn add_keys(&mut self, item: usize, shape: &str, keys: &[String]) {
         self.place += 1;
         let what = format!("the position in {}", self.path);
@@ -177,8 +180,8 @@ const MAX_COLUMNS: usize = 100;
 /// Maximum depth at which lists in objects are searched.
 const MAX_LIST_DEPTH: usize = 4;
 
-/// Returns the lists of a document as tables, with the keys on the path to them: lists of objects, and lists of `items`
-/// single values, which have one column.
+/// Returns the lists of a document as tables, with the keys on the path to each list. A list of objects is a table with a
+/// column for each key. A list of `items` single values is a table with one column.
 pub(crate) fn lists(text: &str, items: usize) -> Vec<(String, ColumnTable)> {
     let mut found = Vec::new();
     if let Some((document, _)) = first(text) {
@@ -254,7 +257,7 @@ fn table_of_objects(objects: &[&str]) -> Option<ColumnTable> {
     (names.len() > 1).then(|| ColumnTable::new(names, columns))
 }
 
-/// Maximum number of elements of a list, and of documents, whose keys are read.
+/// Maximum number of elements of a list, and of consecutive documents, whose keys are read.
 const MAX_RECORDS: usize = 20;
 
 /// Returns the paths of all keys of one or more consecutive documents, up to a depth of three.
@@ -277,7 +280,7 @@ fn add_key_paths(text: &str, outer: &str, names: &mut BTreeSet<String>) {
             some.for_each(|item| add_key_paths(item, outer, names));
         }
         JsonParts::Object(members) => {
-            // Keys of large objects are treated as ids.
+            // Keys of large objects are treated as ids, so they are not part of paths.
             let by_id = members.len() > MAX_MEMBERS;
             for (key, value) in members {
                 let path = if by_id {
@@ -314,7 +317,7 @@ enum JsonParts<'a> {
     Other,
 }
 
-/// Returns a text, a number or a boolean as text. `None` for other values.
+/// Returns the text of a JSON string, number or boolean. `None` for other values.
 fn scalar(value: &str) -> Option<Cow<'_, str>> {
     match value.as_bytes().first()? {
         b'"' => match value.get(1..value.len() - 1) {
@@ -326,7 +329,7 @@ fn scalar(value: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the first value of a text and the rest of the text. `None` at the end.
+/// Returns the first value of a text and the rest of the text. `None` if the text contains only whitespace.
 fn first(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     if text.is_empty() {

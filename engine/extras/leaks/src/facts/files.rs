@@ -23,7 +23,7 @@ pub(crate) struct FileProperties {
     pub packing: Option<String>,
 }
 
-/// A file of an item, whose facts are added.
+/// A file of an item, and the facts to which its facts are added.
 pub(crate) struct ItemFile<'a> {
     path: &'a str,
     id: &'a str,
@@ -52,12 +52,12 @@ impl<'a> ItemFile<'a> {
         self.facts.number(channel, what, self.item, value);
     }
 
-    /// Returns the pattern of the path, with `ID` in place of the item's id.
+    /// Returns the kind of the file, see [`kind()`].
     pub(crate) fn kind(&self) -> Rc<str> {
         Rc::clone(&self.kind)
     }
 
-    /// Adds the parts of the path other than the id.
+    /// Adds the directories of the path and the words of the file name, except the id.
     pub(crate) fn add_path(&mut self) {
         let (id, kind) = (self.id, self.kind());
         let (directories, name) = self.path.rsplit_once('/').unwrap_or(("", self.path));
@@ -137,7 +137,7 @@ impl<'a> ItemFile<'a> {
     }
 }
 
-/// Returns the pattern of a path, with `ID` in place of the item's id.
+/// Returns `ID.png` or similar for a path whose file name contains the item's id, otherwise the pattern of the file name.
 pub(crate) fn kind(path: &str, id: &str) -> String {
     let name = file_name(path);
     match name.split_once(id) {
@@ -149,13 +149,13 @@ pub(crate) fn kind(path: &str, id: &str) -> String {
     }
 }
 
-/// Maximum number of files.
+/// Maximum number of training files whose facts are collected.
 const MAX_FILES: usize = 60_000;
 
 /// Maximum length of a value, in bytes.
 const MAX_VALUE: usize = 60;
 
-/// Values by the index of their file.
+/// Values of a fact, each with the index of its file.
 type ByFile = Vec<(usize, Box<str>)>;
 
 /// Facts of training files, under the same names as the facts of test items.
@@ -167,7 +167,7 @@ pub(crate) struct Trained {
 }
 
 impl Trained {
-    /// Adds a training file. `head` is its beginning.
+    /// Adds a training file. `head` is the beginning of its content, and `time` its modification time in seconds.
     pub(crate) fn add(&mut self, path: &str, head: &[u8], time: Option<f64>) {
         let stem = stem(path);
         let number = self.stems.len();
@@ -206,7 +206,7 @@ impl Trained {
         self.stems.iter().map(AsRef::as_ref)
     }
 
-    /// Returns the facts whose values are not all equal, with the stem of the file for each value.
+    /// Returns the facts whose values are not all equal, as pairs of the file's stem and the value.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&(Channel, String), Vec<(&str, &str)>)> {
         let varied = self.values.iter().filter(|(_, values)| {
             let first = values.first().map(|(_, value)| value);

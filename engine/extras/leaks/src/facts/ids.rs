@@ -36,7 +36,7 @@ pub(crate) fn parts(name: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the number by which ids are ordered: all digits of the id, joined. `None` if there are none, or more than
+/// Returns the number by which ids are ordered: all digits of the id, joined. `None` if the id has no digits, or more than
 /// 18.
 pub(crate) fn number(id: &str) -> Option<f64> {
     let mut words = words(id);
@@ -45,14 +45,16 @@ pub(crate) fn number(id: &str) -> Option<f64> {
     (joined.len() <= 18).then(|| joined.parse().ok()).flatten()
 }
 
-/// Returns the number that an id is, or with which it ends. `None` if letters follow a digit.
+/// Returns the number that starts at the first digit of an id and ends with the id. `None` if a character other than a digit
+/// follows.
 fn digits(id: &str) -> Option<u64> {
     let begin = id.find(|c: char| c.is_ascii_digit())?;
     id.get(begin..)?.parse().ok()
 }
 
-/// Returns whether a word of the ids is a counter, for example of the pictures of a patient whose name is in the other
-/// words. Then most combinations of number and other words occur, and there are few different numbers.
+/// Returns whether the word at index `place` of the ids is a counter. For example, it numbers the pictures of a patient
+/// whose name is in the other words. The word is a counter if at least half of the combinations of a number and other words
+/// occur, and the other words have few different values.
 fn is_counter(ids: &[String], place: usize) -> bool {
     let mut things: HashSet<String> = HashSet::new();
     let mut numbers: HashSet<&str> = HashSet::new();
@@ -74,15 +76,15 @@ fn is_counter(ids: &[String], place: usize) -> bool {
         && ids.len() * 2 >= things.len() * numbers.len()
 }
 
-/// Minimum length of ids whose digits may have a checksum.
+/// Minimum length of ids that may contain a check digit.
 const MIN_CHECKED: usize = 6;
 
-/// Maximum length of ids whose single characters are facts.
+/// Maximum length of ids each of whose characters is a fact.
 const MAX_CHARACTERS: usize = 48;
 
 /// Adds facts about the ids of the items in `chosen`.
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
-    // Ids that look like hashes contain words by chance.
+    // If ids have different numbers of parts, parts at the same place are not comparable.
     let shape = ids.first().map(|id| parts(id).len()).unwrap_or_default();
     let is_uniform = ids.iter().filter(|id| parts(id).len() == shape).count() * 10 >= ids.len() * 9;
     let counters: Vec<usize> = match is_uniform {

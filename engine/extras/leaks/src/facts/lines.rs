@@ -1,8 +1,8 @@
-//! Facts from text files. For lines that contain the id of an item: their other words, their position, and whether the
-//! file contains such a line. For texts that belong to an item: their words.
+//! Facts from text files. If a line contains the id of an item, the facts are the line's other words, its position, and the
+//! presence of such a line in the file. If the entire text belongs to an item, the facts are its words.
 //!
-//! Facts also come from files in formats without a reader, for example databases and pickles: texts that contain the id of an
-//! item, and the texts next to them.
+//! Facts also come from files in formats without a reader, for example databases and pickles: the texts before and after a
+//! text that contains the id of an item.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::{Channel, ItemFacts, ItemOf};
 /// Maximum number of words of a line that become facts.
 const MAX_WORDS: usize = 64;
 
-/// Maximum number of lines after the line with an item's id that are attributed to the item.
+/// Maximum number of lines after a line with an item's id that are treated as facts of this item.
 const MAX_BLOCK: usize = 40;
 
 /// Maximum number of lines of an item's own text that become facts.
@@ -26,11 +26,11 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Maximum number of open elements whose names are kept.
+/// Maximum number of nested elements whose names are kept.
 const MAX_OPEN: usize = 64;
 
-/// Converts XML or HTML to lines of the form `parent/element attribute: value` and `parent/element: text`. Before the
-/// attributes of a tag, a line has all of them. HTML is rarely well-formed, so tags need not match.
+/// Converts XML or HTML to lines of the form `parent/element attribute: value` and `parent/element: text`. If a tag has
+/// several attributes, a line with all of them comes first. HTML is rarely well-formed, so tags need not match.
 pub(crate) fn lines_of_markup(text: &str) -> String {
     let (mut lines, mut open) = (String::new(), Vec::new());
     for piece in text.split('<').skip(1) {
@@ -67,7 +67,8 @@ pub(crate) fn lines_of_markup(text: &str) -> String {
 /// Minimum length of a word that is decoded from base64.
 const MIN_ENCODED: usize = 200;
 
-/// Adds the facts of texts in base64: of long words, or of a text whose lines all consist of digits of base64.
+/// Adds the facts of texts that are encoded in base64: as long words of a text, or as an entire text whose lines all consist
+/// of base64 characters.
 pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let joined = match text
@@ -89,7 +90,7 @@ pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts
 
 /// Adds the facts of lines that contain ids of items.
 pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
-    // The last item whose id was found, and the number of that line.
+    // The item of the last line that contains an id, and the number of this line.
     let mut above: Option<(usize, usize)> = None;
     for (number, line) in text.lines().enumerate() {
         let words: Vec<&str> = words(line).take(MAX_WORDS).collect();
@@ -121,7 +122,8 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Returns whether a line is a comment or the header of a table. Its words are form, not content.
+/// Returns whether a line is a comment or the header of a table. The words of such a line belong to the form of the file,
+/// not to its content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
     let mut table_ends = [".csv", ".tsv", ".dat"].iter();
     let is_table = table_ends.any(|end| kind.ends_with(end));
@@ -129,7 +131,7 @@ fn is_head(kind: &str, number: usize, line: &str) -> bool {
         || ["#", "%", "//"].iter().any(|sign| line.starts_with(sign))
 }
 
-/// Adds the value of a line that follows the line with an item's id, if it has the form `key: value`.
+/// Adds the value of a line that follows a line with an item's id, if it has the form `key: value` or `key=value`.
 fn below(path: &str, line: &str, item: usize, facts: &mut ItemFacts) {
     let Some((key, value)) = line.split_once([':', '=']) else {
         return;
@@ -197,7 +199,8 @@ const MAX_HEAD: usize = 1 << 16;
 /// Maximum number of texts of an item's own file that become facts.
 const MAX_TEXTS: usize = 24;
 
-/// Adds the texts before and after texts that contain the id of an item. `shortest` is the length of the shortest id.
+/// Adds the texts before and after each text that contains the id of an item. `shortest` is the length of the shortest id,
+/// in bytes.
 pub(crate) fn collect_strings(
     path: &str,
     content: &[u8],
@@ -207,7 +210,7 @@ pub(crate) fn collect_strings(
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
-        // If texts are not separated by lengths, several of them look like one.
+        // If no other bytes separate two texts, both are read as one text. Then the rest of the text follows the name.
         let following = match name_in(text, shortest, item_of) {
             Some((item, rest)) => {
                 place += 1;
@@ -229,7 +232,7 @@ pub(crate) fn collect_strings(
     }
 }
 
-/// Returns the item whose id is at the beginning of a text, and the rest of the text.
+/// Returns the item whose id is at the beginning of a text, after at most four other characters, and the rest of the text.
 fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(usize, &'a str)> {
     let longest_prefix = text.len().checked_sub(shortest)?;
     for begin in 0..=4.min(longest_prefix) {
@@ -261,7 +264,7 @@ pub(crate) fn collect_strings_of_item(
     }
 }
 
-/// Returns the runs of printable ASCII characters with at least this length.
+/// Returns the runs of at least `shortest` printable ASCII characters. Long runs are truncated.
 fn texts(content: &[u8], shortest: usize) -> impl Iterator<Item = &str> {
     content
         .split(|byte| !(0x20..0x7f).contains(byte))

@@ -20,14 +20,14 @@ struct ChunkForm {
     signature: &'static [u8],
     /// Offset of the first chunk.
     begin: usize,
-    /// The name, the length and the content in a chunk.
+    /// The bytes of a chunk that contain its name and its length, and the offset of its content.
     name: Range<usize>,
     length: Range<usize>,
     content: usize,
     is_big: bool,
     /// Number of bytes that the length counts in addition to the content.
     counted: usize,
-    /// Number of bytes after the content, and of which number the length of the content is a multiple.
+    /// Length of the checksum after the content. The next chunk begins at a multiple of `align`.
     checksum: usize,
     align: usize,
     /// Name of the last chunk.
@@ -73,8 +73,8 @@ const FORMS: [ChunkForm; 3] = [
     },
 ];
 
-/// Chunks whose content is not a text: the name of the fact, and the bytes that are its value. Without a name, the chunk
-/// contains pixels, samples or what depends on them.
+/// Chunks whose content is not a text: the name of the chunk, the name of the fact, and the bytes that are its value. If the
+/// name of the fact is empty, the chunk contains pixels, samples or data that depend on them, so it is skipped.
 const KNOWN: [(&[u8], &str, Range<usize>); 12] = [
     (b"IHDR", "the colour type and bit depth", 8..13),
     (b"IDAT", "the compression settings", 0..2),
@@ -110,7 +110,7 @@ pub(crate) fn read(file: &[u8]) -> Vec<(String, String)> {
 
 fn of_chunks(file: &[u8], form: &ChunkForm) -> Vec<(String, String)> {
     let (mut at, mut kinds, mut found) = (form.begin, Vec::<String>::new(), Vec::new());
-    // A RIFF file declares its length. Other formats have a last chunk.
+    // A RIFF file declares its length. Files of the other formats end with a particular chunk.
     let declared = integer(file, 4, 4, false).unwrap_or(0).saturating_add(8);
     let (file, rest) = match form.last {
         b"" => file.split_at(declared.min(file.len())),
@@ -137,7 +137,7 @@ fn of_chunks(file: &[u8], form: &ChunkForm) -> Vec<(String, String)> {
     found.push(("the chunks".to_owned(), kinds.join(" ")));
     let after = match form.last {
         b"" => rest.len(),
-        // The pixels of JPEG follow the last chunk.
+        // In a JPEG file, the pixels follow the last chunk.
         b"\xff\xda" => {
             let end = file.windows(2).rposition(|two| two == [0xff, 0xd9]);
             end.map_or(0, |end| file.len() - end - 2)
@@ -176,7 +176,7 @@ fn add_chunk(name: &[u8], data: &[u8], found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Returns the name of a chunk: letters, or the number of a segment.
+/// Returns the name of a chunk: the letters of a PNG or RIFF chunk, or `APP1` or the hexadecimal marker of a JPEG segment.
 fn kind(name: &[u8]) -> String {
     match name {
         [0xff, marker] if matches!(marker, 0xe0..=0xef) => format!("APP{}", marker - 0xe0),
@@ -191,7 +191,8 @@ fn text(bytes: &[u8]) -> String {
     text.trim_matches('\0').trim().to_owned()
 }
 
-/// Returns printable bytes as a text, and other bytes as hex digits: all of them, or the first ones and a checksum of all.
+/// Returns printable bytes as a text. Returns other bytes as hex digits: at most 32 bytes entirely, otherwise the first 32
+/// and a checksum of all bytes.
 fn value_of(data: &[u8]) -> String {
     let is_text = |byte: &u8| *byte == 0 || byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     match data.get(..32).filter(|_| data.len() > 32) {
@@ -207,7 +208,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.join(" ")
 }
 
-/// Maximum length of EXIF data that are read. Values may overlap, so their total length can be quadratic in it.
+/// Maximum length of EXIF data that are read, in bytes. Values may overlap, so their total length can be quadratic in this
+/// length.
 const MAX_EXIF: usize = 1 << 14;
 
 /// Returns the tags of EXIF data. If they are damaged, returns the tags before the damage.

@@ -1,7 +1,7 @@
 //! Facts: everything that the public files show about single items.
 //!
-//! A fact has a channel, a name, and a value for each item. The collectors in this directory find facts in the files,
-//! with one source file per channel or format. `detectors::facts` measures which facts predict the answers.
+//! A fact has a channel, a name, and a value for each item. The collectors in this directory find facts in the public files.
+//! There is one source file per channel or file format. `detectors::facts` measures which facts predict the answers.
 
 pub(crate) mod cells;
 pub(crate) mod collect;
@@ -23,7 +23,7 @@ pub(crate) enum Channel {
     /// A value inside another file: a field, a key, a variable, or a word of a line. Most of them are intended
     /// features.
     Field,
-    /// A row of a file without ids that has one row per test item. It is reported only if it is the answer.
+    /// A row of a file without ids that has one row per test item. The fact is reported only if the row is the answer.
     Aligned,
     /// A feature of a picture, a sound or other content, for the baseline. It is not reported as a fact.
     Look,
@@ -71,7 +71,7 @@ impl Channel {
         }
     }
 
-    /// Returns whether facts of this channel arrange items, so that items of a group are next to each other.
+    /// Returns whether facts of this channel may arrange items, so that items of the same group are next to each other.
     pub(crate) fn is_arranged(self) -> bool {
         matches!(
             self,
@@ -97,15 +97,15 @@ impl Channel {
 /// Maximum number of facts. Documents whose keys are unknown ids would otherwise add one fact per id.
 const MAX_FACTS: usize = 3_000;
 
-/// Maximum length of a value in bytes. Longer values are truncated, because their beginnings usually differ.
+/// Maximum length of a value in bytes. Longer values are truncated, because their beginnings suffice to distinguish them.
 const MAX_VALUE: usize = 2_000;
 
-/// Total length of all values above which values are truncated to [`MAX_SHORT_VALUE`].
+/// Total length of all values, in bytes, above which values are truncated to [`MAX_SHORT_VALUE`].
 const MAX_BYTES: usize = 256 << 20;
-/// Maximum length of a value once there are more than [`MAX_BYTES`].
+/// Maximum length of a value in bytes, if all values together are longer than [`MAX_BYTES`].
 const MAX_SHORT_VALUE: usize = 64;
 
-/// Returns the item whose id a text contains.
+/// A function that returns the item whose id, or whose file, a text names.
 pub(crate) type ItemOf<'a> = &'a dyn Fn(&str) -> Option<usize>;
 
 /// The values of a fact by item. If an item has several values, the first one is used.
@@ -142,7 +142,7 @@ impl ItemFacts {
         if values.by_item.contains_key(&item) {
             return;
         }
-        // Long values are shortened more if there are many.
+        // If the values need much memory, further values are truncated more.
         let most = match self.bytes < MAX_BYTES {
             true => MAX_VALUE,
             false => MAX_SHORT_VALUE,

@@ -1,5 +1,5 @@
-//! Facts from tables: the columns of test tables, and the columns of other tables whose rows can be joined with items,
-//! by id or by any other column, or have no ids but one row per item.
+//! Facts from tables: the columns of test tables, and the columns of other tables. The rows of another table can be joined
+//! with items by id or by any other column, or the table has no ids but one row per item.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,20 +7,20 @@ use super::{Channel, ItemFacts, cells};
 use crate::table::{CellTexts, ColumnTable, is_missing};
 use crate::world::{PublicTableFile, RowOfItem, World};
 
-/// Maximum number of joins from a test table to another table.
+/// Maximum number of successive joins that lead from a test table to another table.
 const MAX_JOINS: usize = 3;
 
 /// Maximum number of columns that together identify a row of another table.
 const MAX_KEYS: usize = 4;
 
-/// Minimum number of different keys.
+/// Minimum number of different keys in a join.
 const MIN_KEYS: usize = 20;
 
-/// Minimum fraction of a key's cells that must occur in the other table.
+/// Minimum fraction of the items whose keys must occur in the other table.
 const MIN_FOUND_FRACTION: f64 = 0.8;
 
 pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
-    // By table: the row of each item.
+    // For each joined table, by its index: the row of each item.
     let mut joined: BTreeMap<usize, RowOfItem> = BTreeMap::new();
     for (number, shown) in world.public.tables.iter().enumerate() {
         if world.is_sample(&shown.path) {
@@ -82,14 +82,14 @@ fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
     }
 }
 
-/// Maximum number of different values of a column that divides an item's rows into quantities.
+/// Maximum number of different values of a column that names a quantity in each row.
 const MAX_QUANTITIES: usize = 12;
 
 /// Maximum number of columns of a table with several rows per item.
 const MAX_LONG_COLUMNS: usize = 12;
 
-/// Adds facts of tables with several rows per item: the sum and the mean of a column, and its cell in the row of a
-/// particular quantity.
+/// Adds facts of tables with several rows per item: for each item, the sum and the mean of each column, and the column's
+/// cell in the row in which another column names a particular quantity.
 fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut ItemFacts) {
     let items: HashSet<usize> = rows.iter().map(|(_, item)| *item).collect();
     if items.len() * 2 > rows.len() || items.is_empty() {
@@ -204,8 +204,8 @@ fn collect_test_table(
     }
 }
 
-/// Returns how often each code of a column occurs. Empty if the column contains categories, measurements, or names that
-/// occur only once.
+/// Returns how often each code of a column occurs. The map is empty if the column contains categories, measurements, or
+/// names that occur only once.
 fn counts_of_codes(column: &CellTexts) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let is_measured = |cell: &&str| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
@@ -240,7 +240,7 @@ fn directories(name: &str, path: &str, item: usize, facts: &mut ItemFacts) {
     }
 }
 
-/// Adds the cells of another table whose rows belong to items.
+/// Adds the cells of a table, except the column `key`. `rows` contains the row of each item.
 fn fields(
     path: &str,
     table: &ColumnTable,
@@ -257,8 +257,8 @@ fn fields(
     }
 }
 
-/// Joins tables with a column that contains the cells of a joined table's column, each of them once. Returns whether a
-/// table was joined.
+/// Joins further tables. Such a table has a column, or several columns with the same names, that contain the cells of a
+/// joined table, and each of its rows has a different key. Returns whether a table was joined.
 fn join(
     world: &World,
     train_tables: &HashSet<usize>,
@@ -318,7 +318,8 @@ fn join(
     found
 }
 
-/// Returns the rows of another table by the keys of the items' rows, if most items have a row and few items have the same.
+/// Returns the row of each item in another table, by the key in the item's row. `None` unless most items have a row, and few
+/// items have the same row.
 fn matched(
     here: &[&CellTexts],
     own: &RowOfItem,
@@ -334,7 +335,7 @@ fn matched(
     is_key.then_some(of_item)
 }
 
-/// Returns the cells of a row that together identify it.
+/// Returns the key of a row: its normalized cells in these columns.
 fn key(columns: &[&CellTexts], row: usize) -> String {
     let cells = columns.iter().filter_map(|cells| cells.get(row));
     cells.map(normal).collect::<Vec<_>>().join("\u{1f}")
@@ -350,8 +351,8 @@ fn normal(cell: &str) -> String {
     stem.to_lowercase()
 }
 
-/// Returns the row of each key if nearly all keys are unique. Measurements with many digits are keys, too, so rows
-/// that were copied without their ids are found.
+/// Returns the row of each key if nearly all keys are unique. Measurements with many digits are keys, too, so the detector
+/// finds rows that were copied without their ids.
 fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     let count = columns.first()?.len();
     let mut rows = HashMap::new();
@@ -361,10 +362,10 @@ fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     (count >= MIN_KEYS && rows.len() * 10 >= count * 9).then_some(rows)
 }
 
-/// Adds lines of text files and cells of tables without ids that have as many rows as there are test items, or as a test
-/// table. Their rows may describe the test items in the same order.
+/// Adds the lines of text files and the cells of tables without ids, if the number of their rows is the number of test
+/// items, or of rows of a test table. Such rows may describe the test items in the same order.
 fn collect_aligned(world: &World, facts: &mut ItemFacts) {
-    // The items in the order of the answers, and of test tables.
+    // The items in the order of the answers, and in the orders of test tables.
     let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];
     for (_, _, items) in world.test_tables() {
         let order: Option<Vec<usize>> = items.iter().copied().collect();

@@ -31,8 +31,8 @@ pub(crate) struct Intended<'a> {
     pub train: Vec<Option<&'a str>>,
 }
 
-/// Predicts the answers from the intended features. Trains models on the training items, whose targets are `train`, and
-/// on the test items of other folds. Returns `None` if there are no features.
+/// Predicts the answers of test items from the intended features. Trains models on the training items, whose targets are
+/// `train`, and on the test items of other folds. Returns `None` if there are no features.
 pub(crate) fn predict_from_intended(
     intended: &[Intended<'_>],
     targets: &Targets,
@@ -79,7 +79,7 @@ fn column_features(
     targets: &Targets,
     train: &[Vec<f64>],
 ) -> Vec<BinnedFeature> {
-    // Whether there is a value and how it is spelled are different facts, so both are removed here.
+    // The presence of a value and its spelling are separate facts, so the features must not depend on them.
     let normal = |cell: &Option<&str>| {
         cell.filter(|cell| !is_missing(cell))
             .map(|cell| cell.trim().to_lowercase())
@@ -125,7 +125,7 @@ fn column_features(
     features
 }
 
-/// Returns a feature for each column of a prediction.
+/// Returns a binned feature for each column of a prediction.
 fn features_of(predicted: &Prediction, width: usize) -> Vec<BinnedFeature> {
     let column = |column: usize| {
         let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
@@ -135,7 +135,7 @@ fn features_of(predicted: &Prediction, width: usize) -> Vec<BinnedFeature> {
     (0..width).map(column).collect()
 }
 
-/// Returns the mean answers of categories among the training items. For a training item, its own answer is excluded.
+/// Returns features of categories: the mean answers of the training items with the same category.
 fn meanings(
     cells: &[Option<&str>],
     trained: &[Option<&str>],
@@ -151,8 +151,8 @@ fn meanings(
     features_of(&value_from_train(cells, &values, &rows), targets.width)
 }
 
-/// Returns features of the words of texts: the counts of frequent words, and sums of the counts of other words.
-/// They are coarse, but sufficient for trees to recognize a topic.
+/// Returns features of the words of texts: the counts of the most frequent words, and sums of the counts of other words.
+/// These features are coarse, but sufficient for trees to recognize a topic.
 fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let split = |text: &str| -> Vec<String> {
@@ -172,7 +172,8 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     frequent.truncate(MAX_WORDS);
     let words = frequent.into_iter().map(|(word, _)| word);
     let place: HashMap<String, usize> = words.zip(0..).collect();
-    // The most frequent words are single features. Each of the other ones is added to a sum or subtracted from it.
+    // Each of the most frequent words has its own feature. The count of each other word is added to one of the sums or
+    // subtracted from it.
     let (single, sums) = (40.min(place.len()), 8);
     let mut columns = vec![vec![0.0; texts.len()]; single + sums];
     for (item, text) in texts.iter().enumerate() {
@@ -194,7 +195,7 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     columns.iter().map(|column| binned(column)).collect()
 }
 
-/// Returns the bin of each value. A missing value is in the middle bin, so that being missing has no effect.
+/// Returns the bin of each value. A missing value is in the bin of the median, so that a missing value has no effect.
 fn binned(values: &[f64]) -> BinnedFeature {
     let mut sorted = finite(values);
     sorted.sort_by(f64::total_cmp);
@@ -235,8 +236,8 @@ enum TreeNode {
     Inner(TreeSplit, Box<TreeNode>, Box<TreeNode>),
 }
 
-/// Fits a model to `truth` of the items `known`. Returns the predictions for the items `wanted`, minus the mean of the known
-/// items.
+/// Fits a model to the values `truth` of the items `known`. Returns the predictions for the items `wanted`, minus the mean
+/// of the known items.
 pub(super) fn fit_and_predict(
     features: &[BinnedFeature],
     truth: &[f64],
@@ -246,7 +247,7 @@ pub(super) fn fit_and_predict(
     let value = |item: &usize| truth.get(*item).copied().unwrap_or(0.0);
     let mean = known.iter().map(value).sum::<f64>() / known.len().max(1) as f64;
     let mut left: Vec<f64> = truth.iter().map(|one| one - mean).collect();
-    // The mean is not added. It would reveal the fold of the wanted items.
+    // The mean is not added, because it differs between folds and would reveal the fold of the wanted items.
     let mut out = vec![0.0; wanted.len()];
     for _ in 0..ROUNDS {
         let tree = grown(features, &left, known.to_vec(), MAX_DEPTH);

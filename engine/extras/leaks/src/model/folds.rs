@@ -1,4 +1,4 @@
-//! Divides items into folds for cross-validation. Each fold is predicted by a model of the other folds.
+//! Divides items into folds for cross-validation. The model that predicts a fold is trained on the other folds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,14 +8,14 @@ use crate::statistics::mean;
 pub(crate) const FOLDS: usize = 5;
 
 /// The folds of the items. If items belong to groups that are entirely in the test part, the items of a group are in the
-/// same fold. So answers of a group do not predict other answers of the group, because nobody knows any of them.
+/// same fold. So answers of a group do not predict other answers of the group, because participants know none of them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folds {
     /// The group of each item. Empty if there are no such groups.
     groups: Vec<usize>,
     number_of_groups: usize,
-    /// Whether groups are sections of an order. Then adjacent sections are in the same fold, because the ends of sections are
-    /// estimates.
+    /// Whether groups are sections of an order. Then each fold consists of adjacent sections, because the boundaries between
+    /// sections are only estimates.
     are_sections: bool,
 }
 
@@ -38,7 +38,8 @@ impl Folds {
         }
     }
 
-    /// Returns the fold of an item. Without groups, neighbours in any order are in different folds.
+    /// Returns the fold of an item. Without groups, the fold is pseudorandom, so neighbours in any order are usually in
+    /// different folds.
     pub(crate) fn fold(&self, item: usize) -> usize {
         match self.groups.get(item) {
             Some(group) if self.are_sections => group * FOLDS / self.number_of_groups.max(1),
@@ -50,7 +51,7 @@ impl Folds {
         }
     }
 
-    /// Returns, for each fold, the items in it and those of other folds.
+    /// Returns, for each fold, the items in this fold and the items of other folds.
     pub(crate) fn splits(&self, items: usize) -> impl Iterator<Item = (Vec<usize>, Vec<usize>)> {
         (0..FOLDS).map(move |fold| (0..items).partition(|item| self.fold(*item) == fold))
     }
@@ -60,7 +61,8 @@ impl Folds {
         (!self.groups.is_empty()).then_some(self.number_of_groups)
     }
 
-    /// Returns the number of independent observations among these items: groups, or items if there are no groups.
+    /// Returns the number of independent observations among these items: the number of groups, or of items if there are no
+    /// groups.
     pub(crate) fn observations(&self, items: impl Iterator<Item = usize>) -> usize {
         match self.groups.is_empty() {
             true => items.count(),
@@ -71,7 +73,7 @@ impl Folds {
         }
     }
 
-    /// Returns whether values of nearly all items also occur in another group. Otherwise, the values are names of groups.
+    /// Returns whether nearly all values of items also occur in another group. Otherwise, the values may be names of groups.
     pub(crate) fn recur(&self, values: &[Option<&str>]) -> bool {
         if self.groups.is_empty() {
             return true;

@@ -1,8 +1,8 @@
 //! Models that measure how much of the answers can be predicted, from a single fact or from all intended features.
 //!
-//! Answers are converted to numbers first ([`Targets`]). A prediction is a matrix of the same shape. It is always made
-//! for items whose answers the model has not seen. The fraction of the variance that a prediction explains is its
-//! *skill*.
+//! Answers are first converted to a matrix of numbers ([`Targets`]). A prediction is a matrix of the same shape. It is
+//! always made for items whose answers the model has not seen. The fraction of the variance that a prediction explains is
+//! its *skill*.
 
 mod baseline;
 mod folds;
@@ -24,7 +24,7 @@ pub(crate) type Prediction = Vec<Option<Vec<f64>>>;
 pub(crate) struct Gain {
     /// The fraction of the answers' variance that the fact explains by itself.
     pub alone: f64,
-    /// The fraction of the variance left by the baseline that the fact explains.
+    /// The fraction of the variance left unexplained by the baseline that the fact explains.
     pub beyond: f64,
     /// The variance that the fact explains beyond the baseline, as a fraction of the total variance.
     pub absolute: f64,
@@ -33,8 +33,8 @@ pub(crate) struct Gain {
 }
 
 /// Fits the targets by least squares on the baseline's prediction, with and without the prediction of the fact, and
-/// compares the errors of items that were not fitted. The p-value is from a t-test of the differences per item, or of their
-/// means per group if there are groups.
+/// compares the errors of items to which the model was not fitted. The p-value is from a t-test of the differences of the
+/// squared errors per item, or of their means per group if items belong to groups.
 pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
     let count = targets.test.len();
     let mut differences = vec![0.0; count];
@@ -47,7 +47,7 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
             row.map(|row| value_of(row, column))
         };
         let base = |item| baseline.and_then(|baseline| cell(baseline, item));
-        // Without a prediction for an item, a feature shows that it is missing.
+        // The second feature shows whether the fact has no prediction for the item.
         let of_fact = |item| cell(fact, item).map_or([0.0, 1.0], |value| [value, 0.0]);
         let errors = |has_base: bool, has_fact: bool| {
             let features = |item| {
@@ -89,8 +89,8 @@ const WIDTH: usize = 4;
 /// A linear system. The last column contains the right side.
 type LinearSystem = [[f64; WIDTH + 1]; WIDTH];
 
-/// Returns the errors of a least-squares fit. The error of an item is that of the fit on the other folds. A feature that is
-/// always 0 has no effect.
+/// Returns the errors of least-squares fits. The error of an item is the error of the fit to the items of the other folds. A
+/// feature that is always 0 has no effect.
 fn residuals(truth: &[f64], folds: &Folds, features: impl Fn(usize) -> [f64; WIDTH]) -> Vec<f64> {
     let mut errors = truth.to_vec();
     for (wanted, known) in folds.splits(truth.len()) {
@@ -165,7 +165,7 @@ fn one_sided(differences: &[f64]) -> f64 {
     if deviation <= 0.0 || mean <= 0.0 {
         return 1.0;
     }
-    // Wallace's approximation of the normal quantile of a t-value.
+    // Wallace's approximation of the normal quantile with the same tail probability as a t-value.
     let t = mean / deviation;
     let z = (freedom * (1.0 + t * t / freedom).ln()).sqrt();
     normal_tail(z * (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0))

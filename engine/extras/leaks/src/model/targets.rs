@@ -1,12 +1,11 @@
 //! Converts answers to numbers, so that predictions can be measured by the variance that they explain.
 //!
-//! Predictions from a single fact: by equal values, or by the nearest numbers.
+//! This module also predicts answers from a single fact: from items with equal values, or with the nearest numbers.
 //!
-//! Distinguishes items that are sorted by their answers from items of groups that are next to each other.
-//!
-//! In both cases, neighbours have similar answers. But the answers of neighbours are unknown, and the order of groups
-//! (patients, sessions) reveals nothing. Sorted items have one block for each class, or their numbers rise or fall
-//! everywhere.
+//! And it distinguishes items that are sorted by their answers from items of groups that are next to each other. In both
+//! cases, neighbours have similar answers. But an order of groups (patients, sessions) is not a leak, because the answers
+//! of the neighbours are also unknown. If items are sorted by their answers, each class is in one block, or numbers rise
+//! or fall everywhere.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,11 +14,11 @@ use crate::statistics::{correlation, counts, finite, ranks};
 use crate::table::CellTexts;
 use crate::world::AnswerColumn;
 
-/// Maximum number of classes with a column. Rarer classes have 0 in all columns.
+/// Maximum number of classes that have a column in the targets. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
 
-/// Answers as rows of numbers. Classes have a column of 1 and 0 for each of the most frequent classes. Numbers have one
-/// column with their normal scores, so that outliers do not dominate.
+/// Answers as rows of numbers. If the answers are classes, each of the most frequent classes has a column of 1 and 0. If
+/// they are numbers, the only column contains their normal scores, so that outliers do not dominate.
 #[derive(Debug, Clone)]
 pub(crate) struct Targets {
     pub width: usize,
@@ -68,8 +67,8 @@ impl Targets {
         self.classes.is_some()
     }
 
-    /// Converts further answers in the same way, for example those of training items. `None` if most of them are
-    /// neither known classes nor numbers.
+    /// Converts further answers in the same way, for example the answers of training items. `None` if none of them is a
+    /// known class, or more than a tenth of them are not numbers.
     pub(crate) fn encode(&self, answers: &CellTexts) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
             let places: HashMap<&str, usize> =
@@ -103,7 +102,8 @@ impl Targets {
     }
 }
 
-/// Returns the normal score of a rank, by an approximation of the normal quantile that is exact to three digits.
+/// Returns the normal score of a rank among `count` values, by an approximation of the normal quantile that is exact to
+/// three digits.
 fn score(rank: f64, count: usize) -> f64 {
     let share = ((rank + 0.5) / (count as f64 + 1.0)).clamp(1e-6, 1.0 - 1e-6);
     let tail = share.min(1.0 - share);
@@ -114,12 +114,12 @@ fn score(rank: f64, count: usize) -> f64 {
     if share < 0.5 { -quantile } else { quantile }
 }
 
-/// Number of neighbours on each side that a prediction from the nearest numbers averages.
+/// Number of known items on each side of a number whose targets a prediction from the nearest numbers averages.
 const NEIGHBOURS: usize = 2;
 
-/// Predicts the items of each fold from those of other folds, minus the mean of other folds. Without the subtraction, the
-/// means of other folds would reveal the item's own fold. `predict` receives the items of the fold, those of other folds,
-/// and their mean.
+/// Predicts the items of each fold from the items of other folds, and subtracts the mean target of these other items.
+/// Otherwise, this mean would reveal the item's own fold. `predict` receives the items of the fold, the items of other
+/// folds, and the mean target of the latter.
 fn across_folds(
     targets: &Targets,
     predict: impl Fn(&[usize], &[usize], &[f64]) -> Prediction,
@@ -145,7 +145,8 @@ fn across_folds(
 }
 
 /// Returns, for each item, the mean target of the items of other folds with the same value, minus the mean of all items of
-/// other folds. This mean is treated as an additional item, so that rare values predict less.
+/// other folds. The mean of all items is treated as the target of an additional item with each value, so that rare values
+/// predict less.
 pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction {
     let value = |item: &usize| values.get(*item).copied().flatten();
     across_folds(targets, |wanted, known, mean| {
@@ -156,8 +157,8 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction
     })
 }
 
-/// Returns, for each test item, the mean target of the training items with the same value. The overall mean is treated as
-/// half an item.
+/// Returns, for each test item, the mean target of the training items with the same value. The mean of all training items is
+/// treated as the target of half an additional item.
 pub(crate) fn value_from_train(
     values: &[Option<&str>],
     train: &[&str],
@@ -167,7 +168,8 @@ pub(crate) fn value_from_train(
     means_by_value(values, known, &mean(targets), 0.5)
 }
 
-/// Returns the mean target of the known items with each value. `mean` is treated as `weight` additional items.
+/// Returns, for each of `values`, the mean target of the known items with this value. `mean` is treated as the target of
+/// `weight` additional items.
 fn means_by_value<'a>(
     values: &[Option<&str>],
     known: impl Iterator<Item = (&'a str, &'a Vec<f64>)>,
@@ -201,7 +203,7 @@ pub(crate) fn by_nearest(numbers: &[f64], targets: &Targets) -> Prediction {
     })
 }
 
-/// Returns, for each test item, the mean target of the nearest training item below and above it.
+/// Returns, for each test item, the mean target of two training items: the ones with the nearest numbers below and above.
 pub(crate) fn nearest_from_train(
     numbers: &[f64],
     train: &[f64],
@@ -211,8 +213,8 @@ pub(crate) fn nearest_from_train(
     means_of_nearest(numbers.iter().copied(), known, NEIGHBOURS / 2)
 }
 
-/// Returns the mean target of the `count` known items below each number, and of as many above it. Equal numbers are half
-/// below and half above.
+/// Returns, for each number, the mean target of the `count` nearest known items below it and of as many above it. Half of
+/// the known items with an equal number are treated as below, the other half as above.
 fn means_of_nearest<'a>(
     numbers: impl Iterator<Item = f64>,
     known: impl Iterator<Item = (f64, &'a Vec<f64>)>,
@@ -236,7 +238,7 @@ fn add(sum: &mut [f64], part: &[f64]) {
     }
 }
 
-/// Returns the mean of some rows. It is empty if there are no rows.
+/// Returns the mean of rows, or an empty row if there are no rows.
 fn mean<'a>(rows: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
     let (mut sum, mut count): (Vec<f64>, f64) = (Vec::new(), 0.0);
     for row in rows {
@@ -250,14 +252,14 @@ fn mean<'a>(rows: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
 /// Number of windows in which the direction of numbers is compared.
 const WINDOWS: usize = 12;
 
-/// Minimum number of windows with the same direction. By chance, this has a probability of 4 %.
+/// Minimum number of windows with the same direction. Numbers in random order pass this test with a probability of 4 %.
 const MIN_SAME_DIRECTION: usize = 10;
 
-/// Minimum rank correlation of sorted numbers with their order.
+/// Minimum rank correlation of numbers with their order, for numbers that are treated as sorted.
 const MIN_CORRELATION: f64 = 0.3;
 
-/// Returns whether items in the order of these numbers are sorted by their answers. Also returns true if many items have no
-/// number, because then the presence of a number may be the reason for the agreement.
+/// Returns whether items in the order of these numbers are sorted by their answers. Also returns true if more than a tenth
+/// of the items have no number, because then the presence of a number may be the reason why neighbours have similar answers.
 pub(crate) fn is_sorted(numbers: &[f64], targets: &Targets) -> bool {
     let mut order: Vec<usize> = (0..numbers.len().min(targets.test.len())).collect();
     let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
@@ -294,7 +296,7 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
         let count = |class: usize| counts.get(class).copied().unwrap_or(others);
         let class = (0..=width).max_by(|one, other| count(*one).total_cmp(&count(*other)));
         let class = class.unwrap_or(width);
-        // A class must be clearly more frequent than that of the block before.
+        // A new block begins only if its class is clearly more frequent here than the class of the previous block.
         let least = blocks
             .last()
             .map_or(0.0, |last| count(*last) + reach as f64 / 2.0);
@@ -303,7 +305,7 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
         }
     }
     let classes = blocks.iter().collect::<HashSet<_>>().len();
-    // One class more or less than blocks is allowed if there are many.
+    // If there are many classes, a few additional blocks are allowed.
     classes > 1 && blocks.len() <= classes + classes / 4
 }
 
@@ -399,7 +401,7 @@ mod sorted_tests {
         };
         assert!(is_sorted_numbers(&rising) && !is_sorted_numbers(&groups));
         let of_groups: Vec<i32> = (0..300).map(|n| levels[n / 10] % 2).collect();
-        // One in ten items is at a different place.
+        // One in ten items has a class other than the class of its block.
         let blocks: Vec<i32> = (0..300)
             .map(|n| {
                 if noise[n] == 0 {

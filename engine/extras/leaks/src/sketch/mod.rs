@@ -1,12 +1,12 @@
-//! A sketch describes a picture, sound or series with a few hundred numbers. Compression, size, brightness, contrast
-//! and loudness hardly change it.
+//! A sketch describes a picture, sound or series with a few hundred numbers, which compression, size, brightness, contrast
+//! and loudness hardly change.
 //!
-//! The sketches of train and test files. If there are more files than can be decoded in a few minutes, only a sample is
-//! sketched.
+//! This module collects the sketches of training and test files. If there are more files than can be decoded in a few
+//! minutes, only a sample of them is sketched.
 //!
-//! A hash of the path decides whether a file is in the sample. If a part reaches its limit of bytes or sketches, the
-//! range of accepted hashes is halved, and sketches outside the range are dropped. So the sample is evenly distributed
-//! over the paths, and the number of decoded files grows only with the logarithm of the number of files.
+//! A hash of the path decides whether a file is in the sample. If the training part or the test part reaches its limit of
+//! bytes or sketches, the range of accepted hashes is halved, and sketches outside the range are dropped. So the sample is
+//! evenly distributed over the paths, and the number of decoded files grows only with the logarithm of the number of files.
 
 mod picture;
 mod prints;
@@ -120,7 +120,7 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 pub(crate) struct Sketched {
     pub path: String,
     pub medium: Medium,
-    /// Equal files are left to the detector `equal-files`.
+    /// Files with equal content are not compared here, because the detector `equal-files` finds them.
     pub content: ContentDigest,
     pub sketch: Sketch,
     /// Fingerprints of small regions of the file.
@@ -132,11 +132,12 @@ pub(crate) struct Sketched {
 #[derive(Debug)]
 pub(crate) struct Wing {
     files: Vec<Sketched>,
-    /// Files whose path has a larger hash are not sketched.
+    /// Files are not sketched if the hash of their path is larger.
     max_hash: u64,
     /// Bytes decoded since the range of hashes was last halved, and the limit for these bytes.
     spent: u64,
     budget: u64,
+    /// Maximum number of sketches.
     room: usize,
 }
 
@@ -176,7 +177,7 @@ impl Wing {
         }
     }
 
-    /// Returns whether the file may be sketched, so that it must be read entirely.
+    /// Returns whether the file is in the sample, so that it must be read entirely.
     pub(crate) fn wants(&self, path: &str, bytes: u64) -> bool {
         Medium::from_path(path).is_some()
             && bytes <= MAX_FILE_BYTES

@@ -1,5 +1,5 @@
-//! Sketches of pictures: the brightness of 16 x 16 fields minus its mean, and the colour of 4 x 4 fields. Also features of
-//! pictures for the baseline.
+//! Sketches of pictures: the brightness of 16 x 16 fields minus the mean brightness, and the colour of 4 x 4 fields. Also
+//! features of pictures for the baseline.
 
 use std::io::Write as _;
 
@@ -10,14 +10,14 @@ use prep_contents::pixels::Pixels;
 
 use super::Sketch;
 
-/// Number of fields along each side.
+/// Number of brightness fields along each side.
 const SIDE: usize = 16;
 /// Number of colour fields along each side.
 const COLOURS: usize = 4;
 /// Maximum number of pixels of a picture that is decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-/// Minimum standard deviation of the brightness over the fields, in steps of a sample with 8 bits. Pictures below it
-/// are treated as empty.
+/// Minimum standard deviation of the brightness over the fields, in steps of a sample with 8 bits. Pictures with a smaller
+/// deviation are treated as empty.
 const MIN_DEVIATION: f64 = 6.0;
 
 /// Decodes a picture that is not too large.
@@ -86,7 +86,7 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
         let place = at / SIDE / wide * COLOURS + at % SIDE / wide;
         for (number, colour) in field[1..].iter().enumerate() {
             if let Some(sum) = colours.get_mut(number * COLOURS * COLOURS + place) {
-                // The weight equals that of the brightness in the same area.
+                // With this weight, a colour field has the same influence as the brightness fields in its area.
                 *sum += colour / area / wide as f64;
             }
         }
@@ -187,7 +187,7 @@ impl FieldShare {
     }
 }
 
-/// Number of fields along each side of a picture. The brightness of each field is a feature.
+/// Number of fields along each side of a picture for features. The brightness of each field is a feature.
 const FEATURE_SIDE: usize = 6;
 
 /// Returns features of a picture: the brightness of its fields, contrast, grain, and the compression ratio of its

@@ -1,9 +1,10 @@
 //! Fingerprints of small regions in a picture or sound. They find files that share a section: a cropped picture, the
 //! next frame of a film, or a sound with a different start.
 //!
-//! Each region has a hash. In a picture, it is computed from the brightness of nine blurred fields, in steps around
-//! their mean; in a sound, from sixteen samples. The regions with the smallest hashes are kept with their positions. So
-//! two files that share a section have many equal hashes, all of them shifted by the same distance.
+//! Each region has a hash. In a picture, it is computed from the mean brightness of nine fields, relative to the region's
+//! mean and rounded to steps. In a sound, it is computed from sixteen samples. The regions with the smallest hashes are kept
+//! with their positions. So two files that share a section have many equal hashes, whose positions all differ by the same
+//! distance.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ const MAX_PRINTS: usize = 96;
 const FIELD: usize = 3;
 /// Distance between two fields, in pixels.
 const SPACING: usize = 6;
-/// Size of a brightness step.
+/// Size of a brightness step, where 255 is white.
 const STEP: f64 = 10.0;
 
 /// Minimum number of different brightness steps in a region.
@@ -25,12 +26,12 @@ const MIN_STEPS: u32 = 4;
 /// Maximum number of regions of a picture. In larger pictures, regions are larger and farther apart.
 const MAX_REGIONS: usize = 1 << 16;
 
-/// Maximum number of pixels of a picture that has fingerprints.
+/// Maximum number of pixels of a picture for which fingerprints are computed.
 const MAX_PIXELS: usize = 1 << 24;
 
 /// Number of samples in a region of a sound.
 const SAMPLES: usize = 16;
-/// Minimum number of different samples in a region.
+/// Minimum number of different samples in a region of a sound.
 const MIN_SAMPLES: usize = 8;
 
 /// A fingerprint and its position: the column and row in a picture, or the index of a sample.
@@ -45,7 +46,7 @@ pub(crate) struct Print {
 struct Smallest(BTreeMap<u32, (u32, u16)>);
 
 impl Smallest {
-    /// Returns whether there is room for this hash.
+    /// Returns whether this hash is among the smallest ones so far.
     fn wants(&self, hash: u32) -> bool {
         let last = self.0.last_key_value();
         self.0.len() < MAX_PRINTS || last.is_none_or(|(last, _)| hash < *last)
@@ -83,7 +84,7 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     let sum = |x: usize, y: usize| sums.get(y * (width + 1) + x).copied().unwrap_or(0);
     let side = FIELD * scale;
     let field = |x: usize, y: usize| -> f64 {
-        // Sums may have overflowed, but their wrapping differences are correct.
+        // Sums may have overflowed, but the wrapping differences of sums are correct.
         let light = sum(x + side, y + side)
             .wrapping_sub(sum(x, y + side))
             .wrapping_sub(sum(x + side, y))
@@ -120,7 +121,8 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     smallest.finish()
 }
 
-/// Returns, for each pixel, the sum of all pixels above and left of it. So the sum of a field needs only four lookups.
+/// Returns the summed-area table of a picture: for each corner of a pixel, the sum of all pixels above and left of it. So
+/// the sum of a field needs only four lookups.
 fn sums(pixels: &Pixels) -> Vec<u32> {
     let width = pixels.width;
     let stride = pixels.stride().max(1);

@@ -1,5 +1,5 @@
-//! Sketches of sounds: the loudness of 256 sections of equal length, minus its mean. Also features of sounds for the
-//! baseline. Supports WAV files with uncompressed samples.
+//! Sketches of sounds: the loudness of 256 sections of equal length, minus the mean loudness. Also features of sounds for
+//! the baseline. Supports WAV files with uncompressed samples.
 
 use hound::{SampleFormat, WavReader};
 
@@ -7,19 +7,19 @@ use super::prints::Print;
 use super::{Sketch, prints};
 use crate::statistics::{deviation, mean};
 
-/// Number of sections of a sketch, and of the features.
+/// Number of sections of a sound for its sketch, and for its features.
 const SECTIONS: usize = 256;
 const FEATURE_SECTIONS: usize = 8;
 /// Value of a full-scale sample in fingerprints, as in samples of 16 bits.
 const SAMPLE_STEPS: f64 = 32_768.0;
-/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Sounds below it are treated as
-/// silence.
+/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Sounds with a smaller deviation are
+/// treated as silence.
 const MIN_DEVIATION: f64 = 2e-4;
 /// Maximum number of samples from which features are computed.
 const MAX_SAMPLES: usize = 1 << 21;
 
-/// Returns the number of channels, and the samples of the first one as numbers between -1 and 1. The samples of a truncated
-/// file end before.
+/// Returns the number of channels, and the samples of the first channel as numbers between -1 and 1. If the file is
+/// truncated, returns the samples before its end.
 fn samples(file: &[u8]) -> Option<(usize, Vec<f64>)> {
     let reader = WavReader::new(file).ok()?;
     let form = reader.spec();
@@ -39,7 +39,7 @@ fn samples(file: &[u8]) -> Option<(usize, Vec<f64>)> {
     Some((channels, samples))
 }
 
-/// Returns the fingerprints of the first channel.
+/// Returns the fingerprints of the first channel of a sound.
 pub(super) fn prints(file: &[u8]) -> Option<Box<[Print]>> {
     let (_, samples) = samples(file)?;
     let steps = samples

@@ -1,5 +1,5 @@
-//! Reads one file: its length, digest, image size, and the names inside: columns of tables, keys of JSON, features of
-//! TFRecord files, variables of MATLAB files.
+//! Reads one file: its length, digest and image size, and the names in its content: columns of tables, keys of JSON,
+//! features of TFRecord files, and variables of MATLAB files.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +14,7 @@ use super::PublicFile;
 use crate::facts::documents::key_paths;
 use crate::text::ContentKind;
 
-/// Maximum length of a text file, or of a file in a format without a reader, that is searched.
+/// Maximum length of a text file, or of a file in a format without a reader, that is searched, in bytes.
 pub(super) const MAX_TEXT: u64 = 64 << 20;
 
 /// How much of a file's content is kept in memory while it is read.
@@ -66,7 +66,7 @@ pub(super) fn see(
 /// Maximum number of bytes of a text file that are read for its names.
 const MAX_HEAD_BYTES: usize = 4 << 20;
 
-/// Maximum number of records that are read for their names.
+/// Maximum number of TFRecord records that are read for their names.
 const MAX_RECORDS: usize = 20;
 
 /// Maximum number of names in one file.

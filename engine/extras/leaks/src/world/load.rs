@@ -12,7 +12,7 @@ use super::{AnswerColumn, PublicContent, PublicFile, World};
 use crate::finding::{LeaksError, failed};
 use crate::table::{CellTexts, ColumnTable, is_missing, numbers};
 
-/// The sample submission may use one part in this number of the memory.
+/// The sample submission may use at most the memory divided by this number.
 const SAMPLE_FRACTION: u64 = 8;
 
 /// Maximum number of test items whose facts are collected.
@@ -57,13 +57,13 @@ impl World {
             })
         };
         let rows: Vec<usize> = keys.iter().map(item).collect();
-        // An empty cell elsewhere does not name the item whose id is empty.
+        // An empty cell in another table does not name the item whose id is empty.
         item_of.retain(|id, _| !is_missing(id));
         let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
         let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
         let labels = labels(&answers, &sample, key, &rows, step);
         let key_name = answers.names.get(key).cloned().unwrap_or_default();
-        // With millions of rows, the answers need as much memory as everything else.
+        // With millions of rows, the answers need as much memory as all other data.
         drop((answers, rows));
         if sample.is_sample() {
             let is_wanted = |cell: &str| {
@@ -128,7 +128,7 @@ fn files_of_bundle(
     };
     let seen = match bundle.is_dir() {
         true => entries::of_directory(bundle, resources, &mut visit),
-        // The bundle is an archive. The paths of its members have no common directory.
+        // The bundle is an archive. `visit` removes this name from the paths of its members.
         false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
     };
     seen.map_err(|cause| failed(bundle, cause))?;
@@ -149,8 +149,9 @@ fn table_in(
     })
 }
 
-/// Returns the id column of the answers: the one by which grading pairs rows, or else the column whose values are also in
-/// the sample submission, all or most of them. Among several such columns, it is the first one without empty cells.
+/// Returns the id column of the answers: the column `named` by which grading pairs rows. Otherwise, it is a column most of
+/// whose values are also in the sample submission. Among several such columns, it is the one with the fewest values that the
+/// sample submission does not contain, and among equal ones the first column without empty cells.
 fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Option<usize> {
     let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();
     if let Some(place) = answers.names.iter().position(is_named) {
@@ -184,8 +185,9 @@ fn labels(
     let items = rows.iter().max().map_or(0, |last| last + 1);
     let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
-        // Columns with the same values in the sample submission are not answers. If the sample submission has other
-        // columns, columns that it does not have are not answers.
+        // A column with the same values in the sample submission does not contain answers, unless there are no other
+        // columns. If the sample submission has some of the answer columns, the columns that it does not have are not
+        // answers.
         let sample_cells = sample.column(name);
         let is_shown = sample_cells.is_some_and(|cells| {
             let all = sample.is_sample() || cells.len() == column.len();
@@ -216,7 +218,7 @@ fn labels(
             rows: of_chosen.collect(),
         });
     }
-    // A sample submission may contain the answers.
+    // If all columns have the same values in the sample submission, the sample submission contains the answers.
     if labels.is_empty() {
         labels = shown;
     }

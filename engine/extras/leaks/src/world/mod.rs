@@ -18,10 +18,10 @@ pub(crate) use public::named_in;
 /// Maximum number of columns that may be parts of ids.
 const MAX_KEY_COLUMNS: usize = 6;
 
-/// Minimum number of items that a table must name, however few there are.
+/// Minimum number of test items that a table must name, even if there are only a few test items.
 const MIN_FEW_ITEMS: usize = 3;
 
-/// Maximum length of a name in which ids are searched.
+/// Maximum length of a name in which ids are searched, in bytes.
 const MAX_NAME: usize = 80;
 
 /// Everything that the detectors use.
@@ -42,11 +42,12 @@ pub(crate) struct World {
     pub key_name: String,
     /// The chosen items by id in lower case.
     lower: HashMap<String, usize>,
-    /// Whether each id has a digit, so that most words name nothing.
+    /// Whether each id contains a digit. Then words without digits are not ids.
     has_digits: bool,
     /// Whether ids are small numbers, which other columns may contain by chance.
     pub has_plain_ids: bool,
-    /// Whether training files have names that are also ids of test items, for example if both parts number theirs.
+    /// Whether training files have names that are also ids of test items, for example because both parts number their
+    /// files.
     parts_share_ids: bool,
     /// Whether some ids are numbers.
     has_numeric_ids: bool,
@@ -55,12 +56,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Returns the minimum number of items that a table or a text must name. If there are few items, it must name all.
+    /// Returns the minimum number of test items that a table or a text must name, at most 20. If there are fewer test items,
+    /// it must name all of them.
     pub(crate) fn min_items(&self) -> usize {
         self.ids.len().clamp(MIN_FEW_ITEMS, 20)
     }
 
-    /// Sets whether training files have names that are ids of test items which also have other files.
+    /// Sets `parts_share_ids`. Training files share ids with the test part if at least half of the test items that they
+    /// name also have other files.
     fn compare_parts<'a>(&mut self, paths: impl Iterator<Item = &'a str>) {
         let (mut trained, mut others) = (HashSet::new(), HashSet::new());
         for path in paths {
@@ -79,7 +82,7 @@ impl World {
         item.is_multiple_of(self.step)
     }
 
-    /// Returns the item whose id a text is, or whose file it names. Only for items whose facts are collected.
+    /// Returns the item whose id is this text, or whose file has this name. Only for items whose facts are collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -112,7 +115,8 @@ impl World {
             .copied()
     }
 
-    /// Same as [`World::item_of_name`], for values in documents and lines. Small numbers are not treated as ids there.
+    /// Same as [`World::item_of_name`], for values in documents and lines. In these values, small numbers are not treated as
+    /// ids.
     pub(crate) fn item_in_text(&self, text: &str) -> Option<usize> {
         match self.has_plain_ids || !self.may_be_id(text) {
             true => None,
@@ -120,7 +124,8 @@ impl World {
         }
     }
 
-    /// Returns false if a text is a number and no id is. Documents may have millions of numbers.
+    /// Returns false if the text is a number but no id is a number. This check is fast, because documents may contain
+    /// millions of numbers.
     pub(crate) fn may_be_id(&self, text: &str) -> bool {
         let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
         self.has_numeric_ids || !text.bytes().all(is_part)
@@ -139,7 +144,7 @@ impl World {
         best.map(|(_, place)| place)
     }
 
-    /// Returns the rows of items whose facts are collected, as row and item.
+    /// Returns the rows of items whose facts are collected, as pairs of row and item.
     pub(crate) fn items_of(&self, table: &ColumnTable, key: usize) -> Vec<(usize, usize)> {
         let cells = table
             .columns
@@ -177,7 +182,7 @@ impl World {
             .collect()
     }
 
-    /// Returns the cells of a column for the chosen items.
+    /// Returns the cells of a column for the chosen items, in the order of `chosen`.
     pub(crate) fn cells<'a>(
         &self,
         column: &'a CellTexts,
@@ -187,13 +192,13 @@ impl World {
         self.chosen.iter().map(cell).collect()
     }
 
-    /// Returns the ids of training items.
+    /// Returns the ids of the training items in a training table, if it has the id column.
     pub(crate) fn train_ids<'a>(&self, table: &'a ColumnTable) -> Option<&'a CellTexts> {
         table.column(&self.key_name)
     }
 
-    /// Returns the column with the ids of test items, if there is one, and the item of each row. It must contain at
-    /// least half of the items and hardly any other value.
+    /// Returns the column with the ids of test items, if there is one, and the item of each row. The column must contain
+    /// at least half of the items and hardly any other value.
     fn items_in(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         // A sample of rows contains at least the chosen items.
         let all = match table.is_sample() {
@@ -211,7 +216,7 @@ impl World {
             .or_else(|| self.items_of_pairs(table))
     }
 
-    /// Same as [`World::items_in`], if an id consists of two cells of a row with a separator between them.
+    /// Same as [`World::items_in`], for ids that consist of two cells of a row with a separator between them.
     fn items_of_pairs(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         let columns = table.columns.iter().take(MAX_KEY_COLUMNS).enumerate();
         for (place, first) in columns.clone() {
@@ -317,15 +322,15 @@ impl World {
     }
 }
 
-/// Returns the number of different items in the rows of a table. `None` unless it is at least half of `all`, and hardly
-/// any row has no item.
+/// Returns the number of different items in the rows of a table. `None` unless this number is at least half of `all`, and
+/// at least nine of ten rows have an item.
 fn hits(items: &[Option<usize>], all: usize) -> Option<usize> {
     let known = items.iter().flatten();
     let hits = known.clone().collect::<HashSet<_>>().len();
     (2 * hits >= all && 10 * known.count() >= 9 * items.len()).then_some(hits)
 }
 
-/// The row of each item.
+/// Maps an item to its row in a table.
 pub(crate) type RowOfItem = HashMap<usize, usize>;
 
 /// Returns the last row of each item of a table.
@@ -339,15 +344,15 @@ pub(crate) fn rows_of_items(items: &[Option<usize>]) -> RowOfItem {
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerColumn {
     pub name: String,
-    /// The answer of each item. If an item has several rows, the first one.
+    /// The answer of each item. If an item has several rows, the answer in the first one.
     pub values: CellTexts,
-    /// The answers in all rows of the chosen items, with their item.
+    /// All rows of the chosen items, as pairs of item and answer.
     pub rows: Vec<(usize, String)>,
     pub numbers: Option<Vec<f64>>,
 }
 
 impl AnswerColumn {
-    /// Returns the label of these items only, in their order.
+    /// Returns the answers of these items only, in the order of `items`.
     pub(crate) fn of_items(&self, items: &[usize]) -> AnswerColumn {
         let pick = |item: &usize| self.values.get(*item).unwrap_or_default();
         let values: CellTexts = items.iter().map(pick).collect();

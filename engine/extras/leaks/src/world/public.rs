@@ -23,13 +23,13 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
-/// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
+/// Maximum number of arrays that are read as tables. If there are more, the arrays are probably files of single items.
 const MAX_ARRAYS: usize = 32;
 
-/// Maximum total length of items' files whose content is examined.
+/// Maximum total length of items' files whose content is examined, in bytes.
 const MAX_EXAMINED: u64 = 2 << 30;
 
-/// Maximum length of an item's file whose content is examined.
+/// Maximum length of an item's file whose content is examined, in bytes.
 const MAX_ITEM_FILE: u64 = 32 << 20;
 /// Maximum length of an item's text file whose words are facts.
 const MAX_ITEM_TEXT: u64 = 1 << 20;
@@ -52,11 +52,12 @@ struct Collected<'w> {
     resources: &'w Resources<'w>,
     content: PublicContent,
     tables: Vec<(String, ColumnTable)>,
-    /// The columns of arrays.
+    /// Path and columns of each array.
     arrays: Vec<(String, Vec<CellTexts>)>,
-    /// Number of items' files whose content was not examined, because their total length is too large.
+    /// Number of items' files whose content was not examined, because the file or the total length of examined files is too
+    /// large.
     unexamined: u64,
-    /// Number of files so far.
+    /// Number of files that were read so far.
     place: usize,
     examined_bytes: u64,
     text_left: u64,
@@ -112,7 +113,7 @@ struct CurrentFile<'a> {
 }
 
 impl Collected<'_> {
-    /// Adds what is known only after all files were read.
+    /// Adds the facts and tables that are known only after all files were read, and returns the content.
     fn finish(mut self) -> PublicContent {
         self.add_lists();
         self.tables.extend(tables_of_arrays(self.arrays));
@@ -140,7 +141,7 @@ impl Collected<'_> {
         content
     }
 
-    /// Adds the lists in documents.
+    /// Adds the lists in JSON documents as tables.
     fn add_lists(&mut self) {
         let read = self.tables.iter();
         let read = read.map(|(path, table)| (path.as_str(), table.names.as_slice()));
@@ -221,7 +222,7 @@ impl Collected<'_> {
             self.add_array(path, &place);
             return Ok(());
         }
-        // A table is read row by row, so its text is not needed.
+        // A table is read row by row, so it is not lost if its text was not kept.
         let is_text_lost = kind.is_text() && !is_text_kept && format.is_none();
         let is_table_lost = !self.add_table(path, &place, format)?;
         if is_text_lost || is_table_lost {
@@ -340,7 +341,7 @@ impl Collected<'_> {
         is_kept
     }
 
-    /// Sketches a file of one of the parts, and adds the features of a series.
+    /// Sketches a file of the test part or the training part, and adds the features of a series.
     fn add_sketch(&mut self, current: &CurrentFile<'_>) {
         let (path, seen, head) = (current.path, current.seen, current.head);
         if current.keep == Keep::Head || !current.is_item && !is_train(path) {
@@ -358,7 +359,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Reads an array in an `.npz` file, or an array with a row for each item, if it is not too large.
+    /// Reads an array that is in an `.npz` file or has one row for each item, if it is not too large.
     fn add_array(&mut self, path: &str, place: &Path) {
         let limits = &self.resources.limits;
         let header = ArrayFile::open(place, limits).ok();
@@ -421,7 +422,7 @@ fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, Colum
         };
         let (names, cells) = files.entry(file).or_default();
         for (place, column) in columns.into_iter().enumerate() {
-            // The arrays with the length of the first one are the columns.
+            // Arrays with as many rows as the first one are columns of the table.
             if cells
                 .first()
                 .is_none_or(|first| first.len() == column.len())
@@ -447,7 +448,7 @@ fn plain_text(content: &[u8]) -> Option<&str> {
     text.chars().all(is_plain).then_some(text)
 }
 
-/// Returns the properties of a file before it is opened. For a file outside archives, `place` is its path.
+/// Returns the properties of a file that are known before it is opened. For a file outside archives, `place` is its path.
 fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
     let metadata = place.and_then(|place| place.metadata().ok());
     let of_disk = metadata.map(|metadata| {

@@ -10,14 +10,14 @@ use crate::collect::GradedExperiment;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubmissionScore {
     pub experiment: String,
-    /// The last parts of the submission's path, if the report names it.
+    /// The last two parts of the submission's path, if the report names a path.
     pub submission: Option<String>,
-    /// Time of the grading, if the report names it.
+    /// Time of the grading, if the report names the time.
     pub when: Option<String>,
     /// `None` if there was no submission, or if it was invalid.
     pub score: Option<f64>,
     pub medal: &'static str,
-    /// The rank of `medal`. The best result has rank 0.
+    /// The rank of the result `medal`. The best result has rank 0.
     pub rank: usize,
     pub is_lower_better: Option<bool>,
 }
@@ -69,7 +69,7 @@ pub fn scores(
             when: run.created_at.as_deref().map(minute_of),
             score: run.score,
             medal: medal.unwrap_or(below),
-            // This rank is between those of `above median` and `no submission`.
+            // A valid submission below the median. Its rank is between the ranks of `above median` and `no submission`.
             rank: rank.map_or(7, |rank| 2 * rank),
             is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
         }
@@ -77,11 +77,11 @@ pub fn scores(
     scores.collect()
 }
 
-/// Returns whether a submission was graded with this variant. Upstream's reports name no variant, because their data
+/// Returns whether a submission was graded with this variant. Upstream's reports name no variant, because upstream's data
 /// are always the base variant.
 fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     let graded = run.variant.as_deref().unwrap_or(BASE_VARIANT);
-    // `v1-differs` and `v1-unverified` are also the variant `v1`.
+    // In reports, the variant `v1` is also named `v1-differs` or `v1-unverified`.
     let graded = graded.split('-').next().unwrap_or(graded);
     match Corrections::parse(graded).is_ok() {
         true => graded == variant,

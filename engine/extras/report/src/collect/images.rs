@@ -12,13 +12,13 @@ use prep_contents::pixels::Pixels;
 use prep_formats::image::{ImageHeader, is_image_name};
 use prep_formats::zip::{ZipDirectory, ZipEntry};
 
-/// Maximum number of images per directory whose size is read.
+/// Maximum number of images per directory or archive whose sizes are read.
 const MAX_SIZES: usize = 150;
 /// Maximum number of directories and archives that are shown separately.
 const MAX_GROUPS: usize = 3;
 /// Maximum number of thumbnails per competition.
 const MAX_IMAGES: usize = 6;
-/// Maximum length of an image file. Larger images have no thumbnail.
+/// Maximum length of an image file in bytes. Larger images have no thumbnail.
 const MAX_IMAGE_BYTES: u64 = 16 << 20;
 /// Maximum number of files that are listed per directory. If there are more, the first ones are used.
 const MAX_FILES: usize = 200_000;
@@ -92,7 +92,7 @@ pub fn images(public: &Path, bytes: usize) -> Images {
     found
 }
 
-/// Picks some items, evenly spread from the first to the last.
+/// Picks at most `count` items at equal distances, beginning with the first item.
 fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
     let step = all.len().div_ceil(count.max(1)).max(1);
     all.iter().step_by(step)
@@ -194,8 +194,8 @@ pub struct Thumbnail {
     pub png: Vec<u8>,
 }
 
-/// Creates the thumbnail of an image. Each pixel is the mean of the pixels that it covers. Returns `None` if the image cannot
-/// be decoded.
+/// Creates the thumbnail of an image. Each pixel of the thumbnail is the mean of the image's pixels that it covers. Returns
+/// `None` if the image cannot be decoded.
 fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
@@ -231,8 +231,8 @@ fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
     })
 }
 
-/// Returns the mean colour of some pixels. The two lowest bits of a channel are invisible in a thumbnail, but they double the
-/// size of the file, so they are 0.
+/// Returns the mean colour of a rectangle of pixels. The two lowest bits of a channel are set to 0, because they are
+/// invisible in a thumbnail but would double the size of the file.
 fn mean(image: &Pixels, columns: Range<usize>, rows: Range<usize>) -> [u8; 3] {
     let (mut sum, mut count) = ([0_u64; 3], 0_u64);
     let stride = image.stride();
@@ -241,7 +241,8 @@ fn mean(image: &Pixels, columns: Range<usize>, rows: Range<usize>) -> [u8; 3] {
         let row = (row + columns.start) * stride..(row + columns.end) * stride;
         let row = image.bytes.get(row).unwrap_or_default();
         for pixel in row.chunks_exact(stride.max(1)) {
-            // Samples are big-endian, so the first byte is the most significant one. Grey images have one sample.
+            // Samples are big-endian, so the first byte of a sample is the most significant one. A grey pixel has one colour
+            // sample.
             let sample = |number: usize| pixel.get(number * image.sample).or(pixel.first());
             let is_grey = pixel.len() < 3 * image.sample;
             for (number, sum) in sum.iter_mut().enumerate() {
@@ -265,7 +266,7 @@ fn encode(size: ImageSize, pixels: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Returns the range of the `large` pixels that pixel `at` of `small` pixels covers.
+/// Returns the pixels that pixel `at` covers if a side of `large` pixels is scaled to `small` pixels.
 fn covered(at: usize, small: usize, large: usize) -> Range<usize> {
     let edge = |at: usize| at * large / small;
     edge(at)..edge(at + 1).max(edge(at) + 1).min(large)

@@ -1,9 +1,9 @@
 //! Computes the distributions of labels in train and test.
 //!
 //! Labels are the columns that the pipeline's metric names. The test labels come from the answers. The train labels
-//! come from a column of the same name in a table of `public`. If the answers are one-hot, they come from a column
-//! whose values are the names of the answers' columns. The page shows only fractions of the answers, and names only
-//! values that occur in `public`.
+//! come from a column of the same name in a table of `public`. If the answers are one-hot, the train labels come from a
+//! column whose values are the names of the answers' columns. The page shows only fractions of the answers, and names
+//! only values that occur in `public`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,15 +27,15 @@ const BINS: usize = 24;
 /// The distribution of one label.
 pub struct LabelChart {
     pub name: String,
-    /// The table with the train labels, for example `train.csv`. `None` if no table has them.
+    /// The table with the train labels, for example `train.csv`. `None` if no table of `public` contains train labels.
     pub train: Option<String>,
     pub spread: Spread,
 }
 
-/// The distribution of a label.
+/// The distribution of a label, by class or by number.
 pub enum Spread {
-    /// The most frequent classes with their fractions of train and test. The last entry is the total of all other
-    /// classes.
+    /// The most frequent classes with their fractions of train and test. If there are other classes, the last entry is
+    /// their total.
     Classes(Vec<Shares>),
     /// A histogram with bins of equal width from `low` to `high`.
     Numbers {
@@ -82,8 +82,8 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     labels.take(MAX_LABELS).collect()
 }
 
-/// Adds all texts of a setting to `names`. Some of them are names of columns. The name of a list is replaced with the
-/// texts of the list.
+/// Adds all strings of the metric's setting to `names`. Some of these strings are names of columns. The name of a list is
+/// replaced with the strings of the list.
 fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     match value {
         Value::String(text) => {
@@ -103,7 +103,7 @@ fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     }
 }
 
-/// Returns the label if the answers are one-hot. Then the names of their columns are the values of a column in
+/// Returns the label if the answers are one-hot. Then the names of the answers' columns are the values of a column in
 /// `public`.
 fn one_hot(names: &[String], answers: &Frame, public: &[&PublicTable]) -> Option<LabelChart> {
     if names.len() < 2 {
@@ -138,7 +138,8 @@ fn label(name: &str, answers: &Frame, public: &[&PublicTable]) -> Option<LabelCh
         (None | Some(Some(_)), Some(own)) if !has_few_values(&own) => {
             histogram(train.and_then(numbers).as_deref(), &own)?
         }
-        // A single cell can make a column text in one table and numbers in the other. Both are then compared as text.
+        // Because of a single cell, a column may contain text in one table and numbers in the other. Then both columns are
+        // treated as text.
         _ => classes(train.map(counts)?.as_ref(), &counts(test)?)?,
     };
     Some(LabelChart {
@@ -158,11 +159,11 @@ fn has_few_values(values: &[f64]) -> bool {
             return false;
         }
     }
-    // A small table has few different numbers in any case, so only integers are treated as classes.
+    // A small table always has few different numbers, so its numbers are treated as classes only if they are integers.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 
-/// Returns the finite numbers of a column. Returns `None` if the column has text.
+/// Returns the finite numbers of a column. Returns `None` if the column contains text or booleans, or no finite number.
 #[allow(clippy::cast_precision_loss)] // precise enough for a picture
 fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
     let mut numbers = Vec::new();
@@ -178,7 +179,8 @@ fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
     (!numbers.is_empty()).then_some(numbers)
 }
 
-/// Counts the occurrences of each value. Returns `None` if nearly every row has a different value.
+/// Counts the occurrences of each value. Returns `None` if there are too many different values for classes: more than
+/// 20,000, or more than [`MAX_CLASS_VALUES`] and more than half of the number of rows.
 fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     let rows = column.data.len();
     let mut counts = BTreeMap::new();
@@ -192,8 +194,8 @@ fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     (counts.len() <= MAX_CLASS_VALUES || counts.len() * 2 <= rows).then_some(counts)
 }
 
-/// Returns the fractions of the classes, by frequency in train. If no table of `public` contains the classes, they are
-/// numbered and sorted by their frequency in test.
+/// Returns the fractions of the classes, sorted by their frequency in train. If no table of `public` contains the classes,
+/// they are numbered and sorted by their frequency in test.
 fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) -> Option<Spread> {
     let total = |counts: &BTreeMap<String, f64>| counts.values().sum::<f64>();
     let (train_total, test_total) = (train.map(total), total(test));
@@ -237,8 +239,8 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
     (train.is_some() || classes.len() > 1).then_some(Spread::Classes(classes))
 }
 
-/// Returns a histogram of the values between the quantiles 0.001 and 0.999. Values outside are in the first or last
-/// bin.
+/// Returns a histogram of the range between the quantiles 0.001 and 0.999. Values outside this range are counted in the
+/// first or last bin.
 fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
     let mut all: Vec<f64> = train.unwrap_or(test).to_vec();
     all.sort_by(f64::total_cmp);

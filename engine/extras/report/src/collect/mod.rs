@@ -36,7 +36,7 @@ pub struct ReportSubject<'a> {
 #[derive(Debug, Clone)]
 pub struct GradedExperiment {
     pub name: String,
-    /// The runs of its reports, sorted by time.
+    /// The runs in the experiment's grading reports, sorted by time.
     pub runs: Vec<GradedRun>,
 }
 
@@ -273,12 +273,12 @@ pub struct StepRow {
     pub millis: Option<u64>,
     /// The reason why the step last ran, as text.
     pub why: Option<String>,
-    /// The reason why the step would run now. `None` if it is up to date, or if another step's result
-    /// decides whether it runs.
+    /// The reason why the step would run now. `None` if the step is up to date, or if another step's result
+    /// determines whether it runs.
     pub now: Option<String>,
 }
 
-/// Returns the steps of a competition, with their last runs into the data directory of the plan.
+/// Returns the steps of a competition, each with its last run for the data directory of the plan.
 ///
 /// # Errors
 /// Returns an error if the history cannot be read.
@@ -310,7 +310,7 @@ pub fn steps(plan: &Plan, id: &str, store: &Store) -> Result<Vec<StepRow>, Error
     Ok(steps.collect())
 }
 
-/// Returns the time at which a result was computed in seconds since 1970, and the duration of the step in milliseconds.
+/// Returns the time at which a result was computed, in seconds since 1970, and the duration of the step in milliseconds.
 fn creation(store: &Store, key: &Digest) -> Option<(i64, u64)> {
     // If an entry is unreadable, its time is unknown. The next run computes the result again.
     let entry = store.lookup(key).ok().flatten()?;

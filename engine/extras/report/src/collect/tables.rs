@@ -1,7 +1,8 @@
-//! The tables of `public`: their first rows, the fraction of missing cells per column, and the prepared outputs with their
-//! published checksums. Also the first rows of JSON files.
+//! Collects the tables of `public`: their first rows, and the fraction of missing cells per column. Also collects the first
+//! rows of JSON files, and the prepared outputs with their published checksums.
 //!
-//! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. If a table is longer, the page mentions that.
+//! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. If a table is longer, the page shows how many rows the
+//! pictures use.
 
 use std::fs::File;
 use std::io;
@@ -27,8 +28,9 @@ pub struct PublicTable {
     pub path: String,
     /// Number of rows of the entire file, if it is known.
     pub rows: Option<u64>,
+    /// The rows that were read.
     pub frame: Frame,
-    /// Whether the frame is the entire file.
+    /// Whether the frame contains all rows of the file.
     pub is_complete: bool,
 }
 
@@ -50,7 +52,7 @@ pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<PublicTable> {
     tables.take(MAX_TABLES).collect()
 }
 
-/// Reads the beginning of a CSV file. Returns it, and whether it is the entire file.
+/// Reads the beginning of a CSV file. Returns its rows, and whether they are all rows of the file.
 pub fn frame(path: &Path) -> Option<(Frame, bool)> {
     let (bytes, is_complete) = read_beginning(path).ok()?;
     let end = match is_complete {
@@ -125,7 +127,7 @@ pub enum OutputComparison {
     Skipped,
     /// This output has no published checksum.
     NotPublished,
-    /// The published checksums belong to a different variant.
+    /// Checksums are published only for a different variant.
     OtherVariant,
 }
 
@@ -155,7 +157,7 @@ pub fn files(
         let compared = match &md5 {
             _ if !is_base && published.is_some() => OutputComparison::OtherVariant,
             None => OutputComparison::NotPublished,
-            // The comparison is part of the data directory. The cache may have one of another directory.
+            // The data directory records the comparison of its own outputs.
             Some(_) => match status {
                 Some(ChecksumStatus::Passed) => OutputComparison::Equal { when },
                 Some(ChecksumStatus::Differ { outputs }) if outputs.contains(&output.path) => {
@@ -179,7 +181,7 @@ const MAX_ROWS: usize = 4;
 const MAX_COLUMNS: usize = 10;
 /// Maximum length of a cell, in characters.
 const MAX_CHARACTERS: usize = 60;
-/// Maximum length of a JSON file that is read.
+/// Maximum length of a JSON file that is read, in bytes.
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
 /// The first rows of a file.
@@ -189,18 +191,18 @@ pub struct FileSample {
     /// Number of rows of the entire file, if it is known.
     pub rows: Option<u64>,
     pub header: Vec<String>,
-    /// Whether each column has numbers.
+    /// Whether each column contains numbers.
     pub is_number: Vec<bool>,
     /// The first rows. A missing cell is `None`.
     pub first: Vec<Vec<Option<String>>>,
     /// Number of columns that are not shown.
     pub more_columns: usize,
-    /// Number of rows that the charts use. `None` if they use all rows.
+    /// Number of rows that the charts of the page use. `None` if they use all rows.
     pub read_rows: Option<u64>,
 }
 
-/// Returns the first rows of the tables, and then of the JSON files among the outputs. Skips files that cannot be read
-/// as rows.
+/// Returns the first rows of the tables, and then of the JSON files among the outputs of `public`. Skips files that cannot
+/// be read as rows.
 pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> Vec<FileSample> {
     let mut samples: Vec<FileSample> = tables.iter().map(table_sample).collect();
     let outputs = manifest.outputs.iter();

@@ -47,8 +47,8 @@ pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
     }
 }
 
-/// Shows why scores cannot be compared with published ones. Only needed for competitions of the benchmark, because
-/// others have no published scores.
+/// Shows why scores cannot be compared with published scores. This is only needed for competitions of the benchmark, because
+/// other competitions have no published scores.
 fn obstacles(competition: &CompetitionPage) -> Markup {
     let obstacles = match &competition.comparability {
         Some(comparability) if !competition.sets.is_empty() => comparability.obstacles(),
@@ -196,8 +196,8 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
     html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
 }
 
-/// Sorts better medals first, and better scores first within a medal. Without a leaderboard, it is unknown which scores
-/// are better, so the order does not change.
+/// Compares submissions, so that better medals come first, and within a medal better scores. Without a leaderboard, it is
+/// unknown which scores are better, so their order does not change.
 fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
     a.rank.cmp(&b.rank).then_with(|| match (a.score, b.score) {
         (Some(x), Some(y)) if a.is_lower_better == Some(true) => x.total_cmp(&y),
@@ -285,7 +285,7 @@ fn step_row(step: &StepRow) -> Vec<Markup> {
 
 /// Maximum number of columns in the picture of missing cells.
 const MAX_COLUMNS: usize = 12;
-/// Thumbnails that are smaller than this are enlarged, in pixels.
+/// If the longer side of a thumbnail is shorter than this, the thumbnail is enlarged. In pixels.
 const MIN_THUMBNAIL: u32 = 64;
 
 /// Returns all pictures for which there are data.
@@ -328,13 +328,13 @@ fn label(labels: &LabelChart) -> Markup {
         strong { (labels.name) } ": "
         @match &labels.train {
             Some(table) => { (legend("train", &html! { "train, from " code { (table) } })) " " (test) }
-            None => { (test) "; no table of " code { "public" } " has its classes" }
+            None => { (test) "; no table of " code { "public" } " contains this label" }
         }
     };
     figure(&picture, &caption)
 }
 
-/// Draws the fractions of missing cells, for a train and a test table next to each other.
+/// Draws the fractions of missing cells per column. Each row has a bar for the train table and a bar for the test table.
 fn missing(tables: &[PublicTable]) -> Option<Markup> {
     let tables = tables.iter().filter(|table| !table.is_sample());
     let (tests, others): (Vec<_>, Vec<&PublicTable>) = tables.partition(|table| table.is_test());

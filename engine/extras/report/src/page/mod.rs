@@ -1,8 +1,8 @@
-//! Writes the page with templates, which are checked when the program is compiled and which escape all texts.
+//! Writes the page with templates. The compiler checks the templates, and they escape all texts.
 //!
 //! Only pictures and the style sheet are inserted without escaping (`PreEscaped`). Without templates, about a hundred
-//! places would have to call `escape`. If one were forgotten, the name of a column could run a script in the reader's
-//! browser.
+//! places would have to call `escape`. If one of these calls were forgotten, the name of a column could run a script in
+//! the reader's browser.
 
 mod competition;
 mod overview;
@@ -16,10 +16,10 @@ use crate::text::visible;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page must not load anything or run scripts.
+/// The content security policy of the page: the page must not load anything or run scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// If a page has more competitions, only the first section is open.
+/// If a page has more competitions than this, only the first section is open.
 const MAX_OPEN: usize = 3;
 
 /// Returns the page as HTML.
@@ -56,7 +56,7 @@ pub fn render(report: &PageContent) -> String {
     visible(&page.into_string())
 }
 
-/// A column of a table: its heading, and whether it has numbers.
+/// A column of a table: its heading, and whether it contains numbers.
 pub type PageColumn<'a> = (&'a str, bool);
 
 /// Returns a column of text.
@@ -64,7 +64,7 @@ pub const fn text(heading: &str) -> PageColumn<'_> {
     (heading, false)
 }
 
-/// Returns a column of numbers, which are aligned to the right.
+/// Returns a column of numbers. Numbers are aligned to the right.
 pub const fn number(heading: &str) -> PageColumn<'_> {
     (heading, true)
 }
@@ -97,7 +97,7 @@ pub fn figure(picture: &Markup, caption: &Markup) -> Markup {
     html! { figure { (picture) figcaption { (caption) } } }
 }
 
-/// Returns an entry of a legend. `color` is `train`, `test` or `third`.
+/// Returns an entry of a legend. `color` is the CSS class of its colour: `train`, `test` or `third`.
 pub fn legend(color: &str, words: &Markup) -> Markup {
     html! { span.keyed { span.key.(color) {} " " (words) } }
 }

@@ -1,7 +1,7 @@
 //! The top of the page: a summary, and a table with one row for each competition.
 //!
-//! Rows are sorted and filtered without a script: by radio buttons, and CSS rules that depend on the checked button. Each
-//! row has a CSS variable with its position in each order, for example `--by-size: 3`. The rows are items of a grid, so a
+//! Rows are sorted and filtered without a script: by radio buttons, and CSS rules that depend on the checked button. For
+//! each order, a row has a CSS variable with its position, for example `--by-size: 3`. The rows are items of a grid, so a
 //! rule can set their `order` to one of these variables. On a narrow screen, each row becomes a block.
 
 use std::cmp::Reverse;
@@ -41,7 +41,7 @@ pub fn header(report: &PageContent) -> Markup {
     }
 }
 
-/// Describes the competitions that need attention. If all have the same problem, names it.
+/// Describes the competitions that need attention. If all of them have the same problem, names the problem.
 fn problems(all: &[CompetitionPage]) -> String {
     let problems = all
         .iter()
@@ -58,7 +58,7 @@ fn problems(all: &[CompetitionPage]) -> String {
     }
 }
 
-/// Returns a card with the number of outputs that match their published checksum. It is empty if no output has a
+/// Returns a card with the number of outputs that match their published checksum. The card is omitted if no output has a
 /// published checksum.
 fn published(all: &[CompetitionPage]) -> Markup {
     let (equal, differ, skipped) = compared(all.iter().flat_map(|one| &one.files));
@@ -91,7 +91,7 @@ fn card(name: &str, value: &str, note: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) small { (note) } } } }
 }
 
-/// The orders of rows: id and label of the button.
+/// The orders of rows: the id and the label of each button.
 pub const ORDERS: [(&str, &str); 4] = [
     ("problems", "problems first"),
     ("name", "name"),
@@ -99,7 +99,7 @@ pub const ORDERS: [(&str, &str); 4] = [
     ("run", "last run"),
 ];
 
-/// The filters of rows: id and label of the button.
+/// The filters of rows: the id and the label of each button.
 const FILTERS: [(&str, &str); 4] = [
     ("all", "all"),
     ("problems", "problems"),
@@ -121,7 +121,7 @@ pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
     format!("{problem}{state}")
 }
 
-/// Returns the buttons. `rows` has the classes of each row. Filters that select no rows or all rows are left out.
+/// Returns the buttons. `rows` contains the CSS classes of each row. Filters that select no rows or all rows are left out.
 pub fn buttons(rows: &[String]) -> Markup {
     let matching = |filter: &str| {
         let class = format!("in-{filter}");
@@ -163,7 +163,7 @@ pub fn buttons(rows: &[String]) -> Markup {
     }
 }
 
-/// Returns the CSS rules that belong to the buttons.
+/// Returns the CSS rules with which the buttons sort and filter rows.
 pub fn ordering_rules() -> String {
     let mut rules = String::new();
     for (order, _) in ORDERS {
@@ -181,10 +181,10 @@ pub fn ordering_rules() -> String {
     rules
 }
 
-/// Minimum number of competitions for which the page has buttons.
+/// If there are fewer competitions than this, the page has no buttons.
 const MIN_SORTED: usize = 4;
 
-/// Returns the competitions in the order of the page: those with problems first.
+/// Returns the competitions in the order of the page: the ones with problems first.
 pub fn ordered(report: &PageContent) -> Vec<(&CompetitionPage, Status)> {
     let all = report.competitions.iter();
     let mut all: Vec<(&CompetitionPage, Status)> = all
@@ -289,7 +289,7 @@ pub fn checksums(competition: &CompetitionPage) -> String {
     words
 }
 
-/// How urgent the state of a competition is. The most urgent level is the first.
+/// How urgent the state of a competition is, from the most urgent level to the least urgent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompetitionStatus {
     Bad,
@@ -349,9 +349,9 @@ impl Status {
 }
 
 /// Returns the state of complete data. Data of a custom pipeline are good, unless the pipeline has the id of a
-/// benchmark competition. In that case, readers could confuse them with the benchmark's data.
+/// benchmark competition. In that case, readers could confuse these data with the benchmark's data.
 fn complete_data_status(competition: &CompetitionPage) -> Status {
-    // Other variants have no published checksums, so there is nothing to verify.
+    // Other variants have no published checksums, so their outputs cannot be verified.
     let mut files = competition.files.iter();
     let is_other = files.all(|file| file.compared == OutputComparison::OtherVariant);
     let prepared = |level, mark| Status {
