@@ -63,6 +63,7 @@ pub mod table {
     pub mod sort;
     pub mod submission;
     pub(crate) mod target;
+    pub(crate) mod threads;
     pub mod typed;
 }
 

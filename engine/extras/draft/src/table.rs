@@ -324,7 +324,7 @@ fn is_padded(value: CellValue<'_>) -> bool {
 
 /// Returns the cells of a column as texts.
 fn texts(data: &ColumnData) -> ObjectColumn {
-    let mut texts = ObjectColumn::with_capacity(data.len());
+    let mut texts = ObjectColumn::default();
     for value in data.values() {
         let text = value.text();
         texts.push(text.as_deref().map_or(CellValue::Missing, CellValue::Text));

@@ -37,6 +37,7 @@
 mod argsort;
 mod error;
 mod frame {
+    pub(in crate::pandas) mod guess;
     pub(in crate::pandas) mod objects;
     pub(in crate::pandas) mod table;
 }
@@ -68,7 +69,7 @@ mod write;
 pub use argsort::argsort;
 pub use error::CsvError;
 pub use frame::objects::{CellValue, ObjectColumn, PackedNumber, PackedNumbers};
-pub use frame::table::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
+pub use frame::table::{ColumnData, Frame, FrameColumn, FrameLimits, ScannedFrame, read_frame};
 pub use numbers::parse::parse_f64;
 pub use numbers::print::{push_bool, push_f32, push_f64, push_integer};
 pub use read::content::FileContent;

@@ -12,7 +12,8 @@ use crate::table::column::GradedColumn;
 use crate::table::key;
 use crate::table::key::{Identifier, first_difference, key};
 use crate::table::pair::Pair;
-use crate::table::sort::sort_positions;
+use crate::table::sort::{sort_both, sort_positions};
+use crate::table::threads::both;
 
 pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
     name: "align",
@@ -80,13 +81,13 @@ impl Rule for Align {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        sort(pair, &self.by)?;
+        let has_equal_ids = sort(pair, &self.by)?;
         if self.surplus == Surplus::Drop {
             let rows = pair.answers.len().min(pair.submission.len());
             pair.answers.truncate(rows);
             pair.submission.truncate(rows);
         }
-        if self.check == Check::None {
+        if self.check == Check::None || has_equal_ids {
             return Ok(());
         }
         pair.check_same_rows()?;
@@ -101,19 +102,31 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both tables. The order depends only on the identifiers, so equal columns of identifiers get the same order.
-fn sort(pair: &mut Pair<'_>, by: &str) -> Result<(), Refusal> {
+/// Sorts both tables. Returns true if the sorted identifiers are equal. `false` means that they may or may not be equal.
+fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
-    let order = sort_positions(&submission)?;
     let answers = pair.answers.column(by)?;
-    let is_same = submission.values().eq(answers.values());
-    let of_answers = match is_same {
-        true => order.clone(),
-        false => sort_positions(&answers)?,
+    // The order depends only on the identifiers, so equal columns of identifiers get the same order.
+    let (of_submission, of_answers, has_equal_ids) = match submission.values().eq(answers.values())
+    {
+        true => {
+            let order = sort_positions(&submission)?;
+            (order.clone(), order, false)
+        }
+        false => {
+            let (of_submission, of_answers) = sort_both(&submission, &answers)?;
+            let has_equal_ids = of_submission.has_equal_keys(&of_answers);
+            let positions = both(
+                submission.len(),
+                || of_submission.into_positions(),
+                || of_answers.into_positions(),
+            );
+            (positions.0, positions.1, has_equal_ids)
+        }
     };
     pair.answers.select(of_answers);
-    pair.submission.select(order);
-    Ok(())
+    pair.submission.select(of_submission);
+    Ok(has_equal_ids)
 }
 
 pub(super) const ALIGN_GROUPS: RuleKind = RuleKind::new::<AlignGroups>(Definition {

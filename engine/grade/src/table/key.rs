@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use prep_formats::pandas::ColumnData;
 
 use super::column::{CellValue, GradedColumn};
 use super::numbers::number;
+use super::threads::both;
 use crate::refusal::{Refusal, RefusalKind, count};
 
 /// An identifier that can be looked up in a set. Numbers of different types are compared by value. A text equals only a
@@ -65,14 +67,23 @@ pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
 
 /// Returns the first position at which two columns of the same length are not [`equal`].
 pub fn first_difference(a: &GradedColumn<'_>, b: &GradedColumn<'_>) -> Option<usize> {
-    (0..a.len()).find(|&position| {
-        a.fetch(position);
-        b.fetch(position);
-        match (a.text(position), b.text(position)) {
-            (Some(a), Some(b)) => a != b,
-            _ => !equal(a.value(position), b.value(position)),
-        }
-    })
+    let first_in = |mut positions: Range<usize>| {
+        positions.find(|&position| {
+            a.fetch(position);
+            b.fetch(position);
+            match (a.text(position), b.text(position)) {
+                (Some(a), Some(b)) => a != b,
+                _ => !equal(a.value(position), b.value(position)),
+            }
+        })
+    };
+    let middle = a.len() / 2;
+    let (first, second) = both(
+        a.len(),
+        || first_in(0..middle),
+        || first_in(middle..a.len()),
+    );
+    first.or(second)
 }
 
 /// Whether two cells are equal according to NumPy's elementwise comparison: a missing cell equals no cell, and an

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::column::{CellValue, GradedColumn};
 use super::pair::{Pair, Side};
+use super::threads::both;
 use crate::python::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -24,7 +25,30 @@ pub fn floats(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
                 .in_column(column.name),
         );
     }
-    column.map_cells(|position, value| finite(column, position, value))
+    finite_doubles(column).map_or_else(
+        || column.map_cells(|position, value| finite(column, position, value)),
+        Ok,
+    )
+}
+
+/// Returns the values of a column of doubles or integers without missing or infinite values; `None` for any other column.
+fn finite_doubles(column: &GradedColumn<'_>) -> Option<Vec<f64>> {
+    let rows = (0..column.len()).map(|position| column.file_position(position));
+    match column.data() {
+        ColumnData::Float64(values) => {
+            let values = rows.map(|row| values.get(row? as usize));
+            values
+                .map(|value| value.filter(|value| value.is_finite()))
+                .collect()
+        }
+        ColumnData::Int64(values) => {
+            let values = rows.map(|row| values.get(row? as usize));
+            values
+                .map(|value| value.map(|value| value as f64))
+                .collect()
+        }
+        _ => None,
+    }
 }
 
 /// Returns the number in a cell.
@@ -111,8 +135,10 @@ pub fn both_floats(
     truth: &GradedColumn<'_>,
     predicted: &GradedColumn<'_>,
 ) -> Result<(Vec<f64>, Vec<f64>), Refusal> {
-    let predicted = floats(predicted)?;
-    Ok((floats(truth)?, predicted))
+    let rows = predicted.len();
+    let (predicted, truth) = both(rows, || floats(predicted), || floats(truth));
+    let predicted = predicted?;
+    Ok((truth?, predicted))
 }
 
 /// Returns all values of a column as doubles, for metrics that accept NaN. A missing cell becomes NaN. A column that

@@ -11,20 +11,90 @@
 //! sorting ten million texts.
 
 use std::cmp::Ordering;
+use std::mem::{Discriminant, discriminant};
 
 use prep_formats::pandas::{ColumnData, argsort};
 
 use super::column::{CellValue, GradedColumn};
 use super::numbers::number;
+use super::threads::both;
 use crate::refusal::{Refusal, RefusalKind};
+
+/// The rows of a column in the sorted order of their keys, which are the cells of the column.
+pub(crate) struct SortedRows<'a> {
+    order: RowOrder,
+    /// The positions of the rows whose keys are missing, in their original order.
+    missing: Vec<u32>,
+    meaning: Option<ChunkMeaning<'a>>,
+}
+
+enum RowOrder {
+    /// All keys are different. Each position is stored with a chunk of its key.
+    Distinct(Vec<SortItem>),
+    Positions(Vec<u32>),
+}
+
+/// How a chunk of eight bytes determines its entire key. Columns without such a rule have long keys, or keys of different
+/// lengths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ChunkMeaning<'a> {
+    /// The key is a number of this type.
+    Number(Discriminant<ColumnData>),
+    /// The key is a text of this length. It consists of the prefix and the chunk.
+    Text { prefix: &'a [u8], length: usize },
+}
+
+impl SortedRows<'_> {
+    /// Returns true if the sorted keys of both columns are equal, row by row. `false` means that they may or may not be
+    /// equal. The cells are not accessed.
+    pub(crate) fn has_equal_keys(&self, other: &SortedRows<'_>) -> bool {
+        let (RowOrder::Distinct(items), RowOrder::Distinct(others)) = (&self.order, &other.order)
+        else {
+            return false;
+        };
+        // A missing key equals no key.
+        let has_missing = !self.missing.is_empty() || !other.missing.is_empty();
+        !has_missing
+            && self.meaning.is_some()
+            && self.meaning == other.meaning
+            && items.len() == others.len()
+            && items.iter().zip(others).all(|(a, b)| a.chunk == b.chunk)
+    }
+
+    /// Returns the positions of the rows.
+    pub(crate) fn into_positions(self) -> Vec<u32> {
+        let mut positions = match self.order {
+            RowOrder::Distinct(items) => items.iter().map(|item| item.position).collect(),
+            RowOrder::Positions(positions) => positions,
+        };
+        positions.extend(self.missing);
+        positions
+    }
+}
 
 /// Returns the positions of the column's rows in sorted order.
 ///
 /// # Errors
 /// If the column contains both texts and numbers, which have no common order.
 pub fn sort_positions(column: &GradedColumn<'_>) -> Result<Vec<u32>, Refusal> {
-    let (mut present, missing): (Vec<u32>, Vec<u32>) =
-        (0..column.len() as u32).partition(|&position| !column.is_missing(position as usize));
+    sort(column).map(SortedRows::into_positions)
+}
+
+/// Sorts two columns.
+///
+/// # Errors
+/// Same as [`sort_positions`]. If both columns have an error, returns that of `first`.
+pub(crate) fn sort_both<'a>(
+    first: &GradedColumn<'a>,
+    second: &GradedColumn<'a>,
+) -> Result<(SortedRows<'a>, SortedRows<'a>), Refusal> {
+    let (first, second) = both(first.len(), || sort(first), || sort(second));
+    Ok((first?, second?))
+}
+
+fn sort<'a>(column: &GradedColumn<'a>) -> Result<SortedRows<'a>, Refusal> {
+    let is_missing = |position: &u32| column.is_missing(*position as usize);
+    let (missing, present): (Vec<u32>, Vec<u32>) = (0..column.len() as u32).partition(is_missing);
     if matches!(column.data(), ColumnData::Object(_)) {
         let text = |position: &u32| column.text(*position as usize).is_some();
         let first = present.first().is_some_and(text);
@@ -37,22 +107,37 @@ pub fn sort_positions(column: &GradedColumn<'_>) -> Result<Vec<u32>, Refusal> {
             return Err(column.refuse(RefusalKind::Ids, *odd as usize, expected));
         }
     }
-    match Ordered::new(column, &present) {
-        Some(ordered) => match ordered.distinct() {
-            Some(positions) => present = positions,
-            None => {
-                let ranks = ordered.ranks(column.len());
-                let rank = |position: u32| ranks.get(position as usize);
-                argsort(&mut present, |a, b| rank(a) < rank(b));
-            }
-        },
-        // The column contains numbers of several types, which are compared by Python's rules.
-        None => argsort(&mut present, |a, b| {
+    // The list of positions is not kept while they are sorted, because it may have many millions of elements.
+    let present_again = || (0..column.len() as u32).filter(|position| !is_missing(position));
+    let Some(ordered) = Ordered::new(column, present) else {
+        // The column contains numbers of several types, which Python's rules compare.
+        let mut present: Vec<u32> = present_again().collect();
+        argsort(&mut present, |a, b| {
             compare(column.value(a as usize), column.value(b as usize)) == Ordering::Less
-        }),
-    }
-    present.extend(missing);
-    Ok(present)
+        });
+        return Ok(SortedRows {
+            order: RowOrder::Positions(present),
+            missing,
+            meaning: None,
+        });
+    };
+    let meaning = ordered.meaning;
+    let order = match &ordered.repeats {
+        // There is only one ascending order.
+        None => RowOrder::Distinct(ordered.items),
+        Some(_) => {
+            let ranks = ordered.ranks(column.len());
+            let rank = |position: u32| ranks.get(position as usize);
+            let mut present: Vec<u32> = present_again().collect();
+            argsort(&mut present, |a, b| rank(a) < rank(b));
+            RowOrder::Positions(present)
+        }
+    };
+    Ok(SortedRows {
+        order,
+        missing,
+        meaning,
+    })
 }
 
 /// Compares two numbers in a column of objects.
@@ -71,29 +156,55 @@ const MAX_DIRECT_SORT: usize = 16;
 const CHUNK_BYTES: usize = 8;
 
 /// Positions in ascending order of their keys.
-pub(crate) struct Ordered {
+struct Ordered<'a> {
     items: Vec<SortItem>,
     /// For each item, whether its key equals the key of the previous item. `None` if all keys are different.
     repeats: Option<Vec<bool>>,
+    meaning: Option<ChunkMeaning<'a>>,
 }
 
+/// A position with the current chunk of its key.
 #[derive(Clone, Copy)]
 struct SortItem {
-    piece: u64,
+    chunk: Chunk,
     position: u32,
 }
 
-impl Ordered {
+/// An unsigned integer of 64 bits. It is stored as its upper and its lower half, so that an item takes 12 bytes instead of
+/// 16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Chunk([u32; 2]);
+
+impl Chunk {
+    fn new(value: u64) -> Self {
+        Chunk([(value >> 32) as u32, value as u32])
+    }
+
+    fn value(self) -> u64 {
+        let [upper, lower] = self.0;
+        u64::from(upper) << 32 | u64::from(lower)
+    }
+}
+
+impl SortItem {
+    fn key(&self) -> u64 {
+        self.chunk.value()
+    }
+}
+
+impl<'a> Ordered<'a> {
     /// Returns the order of the keys at these positions, none of which is missing. `None` for a column of objects that
     /// are not all texts.
-    pub(crate) fn new(column: &GradedColumn<'_>, positions: &[u32]) -> Option<Ordered> {
+    fn new(column: &GradedColumn<'a>, positions: Vec<u32>) -> Option<Self> {
         let row = |position: u32| column.file_position(position as usize);
-        let numbers = |piece: &dyn Fn(usize) -> Option<u64>| {
+        let numbers = |chunk: &dyn Fn(usize) -> Option<u64>| {
             let items = positions.iter().map(|&position| {
-                let piece = piece(row(position)? as usize)?;
-                Some(SortItem { piece, position })
+                let chunk = Chunk::new(chunk(row(position)? as usize)?);
+                Some(SortItem { chunk, position })
             });
-            Some(Ordered::of_numbers(items.collect::<Option<_>>()?))
+            let kind = discriminant(column.data());
+            let items = items.collect::<Option<_>>()?;
+            Some(Ordered::of_numbers(items, kind))
         };
         match column.data() {
             ColumnData::Int64(values) => {
@@ -106,23 +217,29 @@ impl Ordered {
             }
             ColumnData::Object(cells) => {
                 let text = |position: u32| cells.text(row(position)? as usize);
-                Ordered::of_texts(positions, text)
+                Ordered::of_texts(positions, cells.uniform_length(), text)
             }
         }
     }
 
-    fn of_numbers(mut items: Vec<SortItem>) -> Ordered {
-        items.sort_unstable_by_key(|item| item.piece);
-        Ordered::marked(items, |before, item| before.piece == item.piece)
+    fn of_numbers(mut items: Vec<SortItem>, kind: Discriminant<ColumnData>) -> Self {
+        items.sort_unstable_by_key(SortItem::key);
+        let meaning = Some(ChunkMeaning::Number(kind));
+        Ordered::marked(items, meaning, |before, item| before.chunk == item.chunk)
     }
 
-    fn of_texts<'a>(positions: &[u32], text: impl Fn(u32) -> Option<&'a [u8]>) -> Option<Ordered> {
+    /// `length` is the length of every text, if all have the same.
+    fn of_texts(
+        positions: Vec<u32>,
+        length: Option<usize>,
+        text: impl Fn(u32) -> Option<&'a [u8]>,
+    ) -> Option<Self> {
         // A common prefix does not distinguish the texts.
         let mut shared = match positions.first() {
             Some(&position) => text(position)?,
             None => b"",
         };
-        for &position in positions {
+        for &position in &positions {
             let text = text(position)?;
             if !text.starts_with(shared) {
                 let pairs = shared.iter().zip(text);
@@ -131,10 +248,17 @@ impl Ordered {
             }
         }
         let text = |item: &SortItem| text(item.position).unwrap_or_default();
+        let short = length.filter(|length| *length <= shared.len() + CHUNK_BYTES);
+        let meaning = short.map(|length| ChunkMeaning::Text {
+            prefix: shared,
+            length,
+        });
+        let chunk = Chunk::new(0);
         let items = positions
             .iter()
-            .map(|&position| SortItem { piece: 0, position });
+            .map(|&position| SortItem { chunk, position });
         let mut items: Vec<SortItem> = items.collect();
+        drop(positions);
         let mut has_equal = false;
         // Ranges of items whose texts are equal before some byte, each with the index of this byte.
         let mut open = vec![(0..items.len(), shared.len())];
@@ -146,22 +270,22 @@ impl Ordered {
             let mut is_at_end = true;
             for item in &mut *alike {
                 let text = text(item);
-                item.piece = piece(text, from);
+                item.chunk = chunk_at(text, from);
                 is_at_end &= text.len() <= from;
             }
             // Texts that ended before this chunk can only differ in trailing zero bytes.
             if is_at_end || alike.len() <= MAX_DIRECT_SORT {
                 let order = |a: &SortItem, b: &SortItem| {
-                    let pieces = a.piece.cmp(&b.piece);
-                    pieces.then_with(|| text(a).cmp(text(b)))
+                    let chunks = a.key().cmp(&b.key());
+                    chunks.then_with(|| text(a).cmp(text(b)))
                 };
                 alike.sort_unstable_by(order);
                 has_equal |= !alike.is_sorted_by(|a, b| order(a, b).is_lt());
                 continue;
             }
-            alike.sort_unstable_by_key(|item| item.piece);
+            alike.sort_unstable_by_key(SortItem::key);
             let mut end = start;
-            for run in alike.chunk_by(|a, b| a.piece == b.piece) {
+            for run in alike.chunk_by(|a, b| a.chunk == b.chunk) {
                 let begin = end;
                 end += run.len();
                 if run.len() > 1 {
@@ -173,14 +297,19 @@ impl Ordered {
             return Some(Ordered {
                 items,
                 repeats: None,
+                meaning,
             });
         }
-        Some(Ordered::marked(items, |before, item| {
+        Some(Ordered::marked(items, meaning, |before, item| {
             text(before) == text(item)
         }))
     }
 
-    fn marked(items: Vec<SortItem>, equal: impl Fn(&SortItem, &SortItem) -> bool) -> Ordered {
+    fn marked(
+        items: Vec<SortItem>,
+        meaning: Option<ChunkMeaning<'a>>,
+        equal: impl Fn(&SortItem, &SortItem) -> bool,
+    ) -> Self {
         let repeats = items.windows(2).map(|two| match two {
             [before, item] => equal(before, item),
             _ => false,
@@ -190,18 +319,12 @@ impl Ordered {
         Ordered {
             items,
             repeats: has_equal.then_some(repeats),
+            meaning,
         }
     }
 
-    /// Returns the positions in ascending order if all keys are different, because then there is only one ascending
-    /// order.
-    pub(crate) fn distinct(&self) -> Option<Vec<u32>> {
-        let positions = self.items.iter().map(|item| item.position);
-        self.repeats.is_none().then(|| positions.collect())
-    }
-
     /// Returns the rank of the key at each position below `positions`. Equal keys have equal ranks.
-    pub(crate) fn ranks(&self, positions: usize) -> Vec<u32> {
+    fn ranks(&self, positions: usize) -> Vec<u32> {
         let mut ranks = vec![0; positions];
         let mut rank = 0;
         for (index, item) in self.items.iter().enumerate() {
@@ -216,9 +339,9 @@ impl Ordered {
 }
 
 /// Converts eight bytes of a text to a number with the same order. Bytes beyond the end of the text are zero.
-fn piece(text: &[u8], from: usize) -> u64 {
+fn chunk_at(text: &[u8], from: usize) -> Chunk {
     let rest = text.get(from..).unwrap_or_default();
-    match rest.first_chunk::<CHUNK_BYTES>() {
+    let value = match rest.first_chunk::<CHUNK_BYTES>() {
         Some(bytes) => u64::from_be_bytes(*bytes),
         None => {
             let mut bytes = [0; CHUNK_BYTES];
@@ -227,7 +350,8 @@ fn piece(text: &[u8], from: usize) -> u64 {
             }
             u64::from_be_bytes(bytes)
         }
-    }
+    };
+    Chunk::new(value)
 }
 
 /// Converts a double to an integer with the same order. 0.0 and -0.0 give the same integer.

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use prep_formats::pandas::{CsvError, FileContent, Frame, ReadOptions, ScannedFrame};
+use prep_formats::pandas::{CsvError, FileContent, Frame, FrameLimits, ReadOptions, ScannedFrame};
 
 use crate::refusal::{Refusal, RefusalKind, count};
 
@@ -15,9 +15,14 @@ pub const MAX_COLUMNS: usize = 4_096;
 /// Maximum length of the first line in bytes. Without this limit, each column name could be as long as a megabyte.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Maximum number of cells, including cells that short rows omit: 2^28, a hundred times as many as in the largest real
-/// submission.
-const MAX_CELLS: u64 = 1 << 28;
+/// At most 2^28 cells, including cells that short rows omit: a hundred times as many as in the largest real submission.
+///
+/// The cells of a table of up to ten million rows with an identifier and a number are kept while it is scanned. Those of a
+/// larger table are read again.
+const LIMITS: FrameLimits = FrameLimits {
+    cells: 1 << 28,
+    kept_bytes: 1 << 28,
+};
 
 /// Parses all of a submission that is in memory.
 ///
@@ -82,7 +87,7 @@ pub(crate) fn scan<'a>(
             "the first line has {fields} fields; at most {MAX_COLUMNS} columns are read"
         ))));
     }
-    match ScannedFrame::scan(content, options, MAX_CELLS) {
+    match ScannedFrame::scan(content, options, LIMITS) {
         Ok(scanned) => Ok(Ok(scanned)),
         Err(CsvError::Io(error)) => Err(error),
         Err(error) => Ok(Err(invalid(&error))),

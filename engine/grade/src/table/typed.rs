@@ -147,7 +147,7 @@ fn objects(name: &str, cells: &[u8], rows: usize) -> Result<ObjectColumn, TypedF
     if cells.len() != rows {
         return Err(TypedFrameError::Length(name.to_owned()));
     }
-    let mut objects = ObjectColumn::with_capacity(rows);
+    let mut objects = ObjectColumn::default();
     for cell in &cells {
         objects.push(match cell {
             ObjectCell::Missing(()) => CellValue::Missing,

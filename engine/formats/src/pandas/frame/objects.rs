@@ -66,22 +66,91 @@ const INTEGER: u8 = 0xf9;
 #[derive(Clone, Default)]
 pub struct ObjectColumn {
     bytes: Vec<u8>,
-    /// End offset of each cell, modulo 2^32.
-    ends: Vec<u32>,
-    /// Indices of the cells at which the end offset passes another multiple of 2^32.
-    wraps: Vec<usize>,
+    ends: CellEnds,
 }
 
-impl ObjectColumn {
-    /// Reserves memory for the offsets of `cells` cells, but not for their content.
-    #[must_use]
-    pub fn with_capacity(cells: usize) -> Self {
-        ObjectColumn {
-            ends: Vec::with_capacity(cells),
-            ..ObjectColumn::default()
+/// Where the cells of a column end in its bytes.
+#[derive(Clone)]
+enum CellEnds {
+    /// All cells have the same length, for example identifiers with leading zeros. Then a random access to a cell
+    /// accesses one place in memory instead of two.
+    Uniform { length: usize, count: usize },
+    Listed {
+        /// End offset of each cell, modulo 2^32.
+        ends: Vec<u32>,
+        /// Indices of the cells at which the end offset passes another multiple of 2^32.
+        wraps: Vec<usize>,
+    },
+}
+
+impl Default for CellEnds {
+    fn default() -> Self {
+        CellEnds::Uniform {
+            length: 0,
+            count: 0,
+        }
+    }
+}
+
+impl CellEnds {
+    fn len(&self) -> usize {
+        match self {
+            CellEnds::Uniform { count, .. } => *count,
+            CellEnds::Listed { ends, .. } => ends.len(),
         }
     }
 
+    /// Returns the end offset of a cell.
+    fn get(&self, row: usize) -> Option<usize> {
+        match self {
+            CellEnds::Uniform { length, count } => (row < *count).then(|| (row + 1) * length),
+            CellEnds::Listed { ends, wraps } => {
+                let low = *ends.get(row)? as usize;
+                match wraps.is_empty() {
+                    true => Some(low),
+                    false => Some((wraps.partition_point(|wrap| *wrap <= row) << 32) + low),
+                }
+            }
+        }
+    }
+
+    /// Adds the end offset of the next cell.
+    fn push(&mut self, end: usize) {
+        match self {
+            CellEnds::Uniform { length, count } => {
+                if *count == 0 {
+                    *length = end;
+                }
+                match end == (*count + 1) * *length {
+                    true => *count += 1,
+                    false => {
+                        let ends = (1..=*count).map(|cells| cells * *length);
+                        let mut listed = CellEnds::listed(*count);
+                        ends.chain([end]).for_each(|end| listed.push(end));
+                        *self = listed;
+                    }
+                }
+            }
+            CellEnds::Listed { ends, wraps } => {
+                let end = (end & u32::MAX as usize) as u32;
+                // A cell is shorter than 2^32 bytes, so at most one multiple of 2^32 is exceeded.
+                if ends.last().is_some_and(|before| end < *before) {
+                    wraps.push(ends.len());
+                }
+                ends.push(end);
+            }
+        }
+    }
+
+    fn listed(cells: usize) -> Self {
+        CellEnds::Listed {
+            ends: Vec::with_capacity(cells),
+            wraps: Vec::new(),
+        }
+    }
+}
+
+impl ObjectColumn {
     /// The number of cells.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -91,7 +160,25 @@ impl ObjectColumn {
     /// Whether there are no cells.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
+    }
+
+    /// Returns the length of every cell in bytes, if all have the same.
+    #[must_use]
+    pub fn uniform_length(&self) -> Option<usize> {
+        match self.ends {
+            CellEnds::Uniform { length, .. } => Some(length),
+            CellEnds::Listed { .. } => None,
+        }
+    }
+
+    /// The memory of the column, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        let ends = match &self.ends {
+            CellEnds::Uniform { .. } => 0,
+            CellEnds::Listed { ends, .. } => 4 * ends.len(),
+        };
+        self.bytes.len() + ends
     }
 
     /// Appends a cell.
@@ -111,13 +198,7 @@ impl ObjectColumn {
             },
             CellValue::Text(text) => self.bytes.extend_from_slice(text.as_bytes()),
         }
-        let end = self.bytes.len() as u64;
-        let before = u64::from(self.ends.last().copied().unwrap_or(0));
-        // A cell is shorter than 2^32 bytes, so at most one multiple of 2^32 is exceeded.
-        if (end & u64::from(u32::MAX)) < before {
-            self.wraps.push(self.ends.len());
-        }
-        self.ends.push((end & u64::from(u32::MAX)) as u32);
+        self.ends.push(self.bytes.len());
     }
 
     fn number(&mut self, tag: u8, value: u64) {
@@ -155,8 +236,10 @@ impl ObjectColumn {
     /// Prefetches the cells of `rows`, which may be in any order, so that their cache misses overlap. Rows beyond the end
     /// are ignored.
     pub fn fetch(&self, rows: &[u32]) {
-        let ends = || rows.iter().map(|row| self.end(*row as usize));
-        black_box(ends().fold(0, |all, end| all ^ end.unwrap_or(0)));
+        let ends = || rows.iter().map(|row| self.ends.get(*row as usize));
+        if matches!(self.ends, CellEnds::Listed { .. }) {
+            black_box(ends().fold(0, |all, end| all ^ end.unwrap_or(0)));
+        }
         let last = |end: Option<usize>| self.bytes.get(end?.checked_sub(1)?).copied();
         black_box(ends().fold(0, |all, end| all ^ last(end).unwrap_or(0)));
     }
@@ -176,20 +259,12 @@ impl ObjectColumn {
     }
 
     fn bytes_of(&self, row: usize) -> Option<&[u8]> {
-        let end = self.end(row)?;
+        let end = self.ends.get(row)?;
         let start = match row.checked_sub(1) {
-            Some(before) => self.end(before)?,
+            Some(before) => self.ends.get(before)?,
             None => 0,
         };
         self.bytes.get(start..end)
-    }
-
-    fn end(&self, row: usize) -> Option<usize> {
-        let low = *self.ends.get(row)? as usize;
-        match self.wraps.is_empty() {
-            true => Some(low),
-            false => Some((self.wraps.partition_point(|wrap| *wrap <= row) << 32) + low),
-        }
     }
 
     /// Iterates over the cells.
@@ -218,9 +293,8 @@ impl PartialEq for ObjectColumn {
 
 impl<'a> FromIterator<CellValue<'a>> for ObjectColumn {
     fn from_iter<I: IntoIterator<Item = CellValue<'a>>>(cells: I) -> Self {
-        let cells = cells.into_iter();
-        let mut objects = ObjectColumn::with_capacity(cells.size_hint().0);
-        cells.for_each(|cell| objects.push(cell));
+        let mut objects = ObjectColumn::default();
+        cells.into_iter().for_each(|cell| objects.push(cell));
         objects
     }
 }
@@ -255,6 +329,12 @@ pub struct PackedNumbers<T: PackedNumber> {
     full: Vec<T::Block>,
     /// The last numbers, which do not fill a block yet.
     open: Vec<T>,
+}
+
+impl<T: PackedNumber> Default for PackedNumbers<T> {
+    fn default() -> Self {
+        PackedNumbers::with_capacity(0)
+    }
 }
 
 impl<T: PackedNumber> PackedNumbers<T> {
@@ -442,17 +522,39 @@ mod tests {
 
     #[test]
     fn offsets_beyond_four_gibibytes_are_correct() {
-        let objects = ObjectColumn {
-            bytes: Vec::new(),
-            ends: vec![7, u32::MAX, 3, 3, 2, 9],
-            wraps: vec![2, 4],
-        };
-        let ends: Vec<usize> = (0..6).filter_map(|row| objects.end(row)).collect();
         let full = 1 << 32;
+        let expected = [7, full - 1, full + 3, full + 3, 2 * full + 2, 2 * full + 9];
+        let mut ends = CellEnds::default();
+        expected.iter().for_each(|end| ends.push(*end));
+        assert!(
+            (0..7)
+                .map(|row| ends.get(row))
+                .eq(expected.map(Some).into_iter().chain([None]))
+        );
+        let length = full - 1;
+        let mut uniform = CellEnds::default();
+        (1..=4).for_each(|cells| uniform.push(cells * length));
+        assert!(matches!(uniform, CellEnds::Uniform { .. }));
+        uniform.push(4 * length);
+        let ends: Vec<_> = (0..5).filter_map(|row| uniform.get(row)).collect();
         assert_eq!(
             ends,
-            [7, full - 1, full + 3, full + 3, 2 * full + 2, 2 * full + 9]
+            [length, 2 * length, 3 * length, 4 * length, 4 * length]
         );
+    }
+
+    #[test]
+    fn cells_of_one_length_have_no_offsets() {
+        let mut objects = ObjectColumn::default();
+        for (count, text) in ["ab", "cd", "ef", "g", "", "hij"].iter().enumerate() {
+            assert_eq!(matches!(objects.ends, CellEnds::Uniform { .. }), count <= 3);
+            objects.push(CellValue::Text(text));
+        }
+        let texts: Vec<_> = objects.iter().filter_map(CellValue::text).collect();
+        assert_eq!(texts, ["ab", "cd", "ef", "g", "", "hij"]);
+        let empty: ObjectColumn = [CellValue::Text(""); 3].into_iter().collect();
+        assert_eq!((empty.len(), empty.get(2)), (3, Some(CellValue::Text(""))));
+        assert_eq!((empty.get(3), empty.memory()), (None, 0));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! A table in memory with typed columns, for grading.
 
+use std::sync::{Mutex, PoisonError};
+
+use super::guess::FrameScanner;
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
 use crate::pandas::types::infer::{RawValue, value};
 use crate::pandas::{
-    CellValue, ColumnType, CsvError, CsvScan, CsvScanner, FileContent, ObjectColumn, PackedNumbers,
-    ReadOptions,
+    CellValue, ColumnType, CsvError, CsvScan, FileContent, ObjectColumn, PackedNumbers, ReadOptions,
 };
 
 /// A table in memory.
@@ -103,44 +105,59 @@ impl ColumnData {
 /// # Errors
 /// [`CsvError`] at the first position where pandas rejects the file.
 pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError> {
-    ScannedFrame::scan(FileContent::Bytes(bytes), options, u64::MAX)?.frame()
+    let limits = FrameLimits {
+        cells: u64::MAX,
+        kept_bytes: usize::MAX,
+    };
+    ScannedFrame::scan(FileContent::Bytes(bytes), options, limits)?.frame()
 }
 
-/// A CSV file that has been scanned: names, types and the number of rows are known. Cells are read on demand.
+/// Limits of [`ScannedFrame::scan`].
+#[derive(Debug, Clone, Copy)]
+pub struct FrameLimits {
+    /// Maximum number of cells of the table.
+    pub cells: u64,
+    /// Maximum memory of the cells that are kept during the scan, in bytes. If the table needs more, none are kept.
+    pub kept_bytes: usize,
+}
+
+/// A CSV file that has been scanned: names, types and the number of rows are known. Cells that the scan did not keep are
+/// read from the file on demand.
 #[derive(Debug)]
 pub struct ScannedFrame<'a> {
     content: FileContent<'a>,
     options: &'a ReadOptions,
     scan: CsvScan,
+    /// For each column, its cells, if the scan kept them and they have not been read yet.
+    kept: Mutex<Vec<Option<ColumnData>>>,
 }
 
 impl<'a> ScannedFrame<'a> {
     /// Scans a file.
     ///
     /// # Errors
-    /// Same as [`read_frame`]; also [`CsvError::TooManyCells`] if the table has more than `max_cells` cells.
+    /// Same as [`read_frame`]; also [`CsvError::TooManyCells`] if the table has too many cells.
     pub fn scan(
         content: FileContent<'a>,
         options: &'a ReadOptions,
-        max_cells: u64,
+        limits: FrameLimits,
     ) -> Result<Self, CsvError> {
-        let mut scanner = CsvScanner::new(options);
-        let scan = match content {
-            FileContent::Bytes(bytes) if max_cells == u64::MAX => scanner.feed(bytes),
-            content => content.for_each_chunk(|chunk| {
-                scanner.feed(chunk)?;
-                match scanner.cells() > max_cells {
-                    true => Err(CsvError::TooManyCells { most: max_cells }),
-                    false => Ok(()),
-                }
-            }),
-        };
-        scan?;
-        let scan = scanner.finish()?;
+        let mut rows = RowReader::new(options);
+        let mut scanner = FrameScanner::new(options, limits.kept_bytes);
+        content.for_each_chunk(|chunk| {
+            rows.feed(chunk, &mut scanner)?;
+            match rows.rows().saturating_mul(scanner.width() as u64) > limits.cells {
+                true => Err(CsvError::TooManyCells { most: limits.cells }),
+                false => Ok(()),
+            }
+        })?;
+        rows.finish(&mut scanner)?;
+        let (scan, kept) = scanner.finish(rows.rows());
         Ok(Self {
             content,
             options,
             scan,
+            kept: Mutex::new(kept),
         })
     }
 
@@ -180,13 +197,33 @@ impl<'a> ScannedFrame<'a> {
         })
     }
 
-    /// Reads the first `rows` cells of the columns with these indices, in ascending order.
+    /// Returns the columns with these indices, in ascending order. Reads those that the scan did not keep, or that were
+    /// read before, from the file. Then a column has only `rows` cells, if the table has more.
     ///
     /// The type of a column does not depend on `rows`.
     ///
     /// # Errors
     /// Same as [`read_frame`]; also [`CsvError::Changed`] if the file changed after the scan.
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = columns.iter().map(|column| kept.get_mut(*column)?.take());
+        let found: Vec<Option<ColumnData>> = found.by_ref().collect();
+        drop(kept);
+        let lacking = columns
+            .iter()
+            .zip(&found)
+            .filter(|(_, data)| data.is_none());
+        let lacking: Vec<usize> = lacking.map(|(column, _)| *column).collect();
+        let mut read = match lacking.is_empty() {
+            true => Vec::new(),
+            false => self.read_from_file(&lacking, rows)?,
+        }
+        .into_iter();
+        let columns = found.into_iter().map(|data| data.or_else(|| read.next()));
+        Ok(columns.flatten().collect())
+    }
+
+    fn read_from_file(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let mut reader = RowReader::new(self.options);
         let mut builder = FrameReader::new(&self.scan, self.options, columns, rows);
         match self.content {
@@ -234,7 +271,7 @@ impl<'a> FrameReader<'a> {
                     ColumnData::Bool(Vec::with_capacity(max_rows))
                 }
                 ColumnType::Bool | ColumnType::Text | ColumnType::Json => {
-                    ColumnData::Object(ObjectColumn::with_capacity(max_rows))
+                    ColumnData::Object(ObjectColumn::default())
                 }
             };
             Some((index, data))

@@ -45,6 +45,9 @@ impl FileContent<'_> {
         self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        if let FileContent::Bytes(bytes) = self {
+            return bytes.chunks(MAX_BUFFER_BYTES).try_for_each(take);
+        }
         let (mut reader, mut chunks) = (self.reader(), Chunks::default());
         while let Some(chunk) = chunks.next(&mut reader)? {
             take(chunk)?;

@@ -68,13 +68,6 @@ impl CsvScanner {
         self.rows.feed(chunk, &mut self.sink)
     }
 
-    /// Number of cells in the rows read so far.
-    pub(crate) fn cells(&self) -> u64 {
-        self.rows
-            .rows()
-            .saturating_mul(self.sink.shape.width as u64)
-    }
-
     /// Ends the file.
     ///
     /// # Errors
@@ -174,6 +167,11 @@ impl TypeScanner {
             }
         }
         Ok(())
+    }
+
+    /// Number of columns of the file, including index columns.
+    pub fn width(&self) -> usize {
+        self.shape.width
     }
 
     /// Iterates over the column names. There are none before `shape` has been called.

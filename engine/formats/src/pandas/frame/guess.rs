@@ -1,0 +1,229 @@
+//! Reads the cells of a file while the types of its columns are still being inferred.
+//!
+//! The type of a column is certain only at the end of the file. Nearly always it is the type of the first cells. So the
+//! first pass also collects values of the type that all cells so far have, and [`FrameScanner::finish`] keeps the columns
+//! whose values are those that pandas stores. All other columns have to be read in a second pass.
+
+use super::table::ColumnData;
+use crate::pandas::numbers::parse::{Integer, is_missing, parse_f64, parse_i64};
+use crate::pandas::read::rows::{RawRow, RowSink, Shape};
+use crate::pandas::read::scan::{CsvScan, ScannedColumn, TypeScanner};
+use crate::pandas::types::infer::{BlockType, JoinedType};
+use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumbers, ReadOptions};
+
+/// Doubles represent all integers below this magnitude exactly, so parsing their text as an integer or as a double gives
+/// the same double.
+const EXACT: i64 = 1 << 53;
+
+/// Number of rows after which the memory of the columns is compared with the limit.
+const ROWS_PER_CHECK: u64 = 1 << 12;
+
+/// Infers the types of all columns, and collects their cells.
+pub(super) struct FrameScanner {
+    types: TypeScanner,
+    parser: FloatParser,
+    /// Number of fields before the first column.
+    skipped: usize,
+    columns: Vec<ColumnGuess>,
+    /// Maximum memory of the collected cells, in bytes. Beyond it, none are collected.
+    max_bytes: usize,
+}
+
+/// The cells of a column so far.
+enum ColumnGuess {
+    /// All cells are missing. Contains their number.
+    Missing(usize),
+    Int(PackedNumbers<i64>),
+    Float {
+        values: PackedNumbers<f64>,
+        /// Whether the column contains a number of [`EXACT`] or beyond.
+        is_beyond_exact: bool,
+    },
+    Text(ObjectColumn),
+    /// The cells have different types, or need too much memory.
+    None,
+}
+
+impl FrameScanner {
+    pub fn new(options: &ReadOptions, max_bytes: usize) -> Self {
+        Self {
+            types: TypeScanner::new(options),
+            parser: options.floats,
+            skipped: 0,
+            columns: Vec::new(),
+            max_bytes,
+        }
+    }
+
+    /// Number of columns of the file.
+    pub fn width(&self) -> usize {
+        self.types.width()
+    }
+
+    /// Returns the types of the `rows` rows of the file, and the cells of the columns that were guessed right.
+    pub fn finish(mut self, rows: u64) -> (CsvScan, Vec<Option<ColumnData>>) {
+        let scan = self.types.finish(rows);
+        let columns = self.columns.into_iter().zip(&scan.columns);
+        let columns = columns.map(|(guess, scanned)| guess.finish(scanned));
+        let columns = columns.collect();
+        (scan, columns)
+    }
+
+    fn check_memory(&mut self) {
+        let bytes = self.columns.iter().map(ColumnGuess::memory).sum::<usize>();
+        if bytes > self.max_bytes {
+            self.columns.fill_with(|| ColumnGuess::None);
+        }
+    }
+}
+
+impl RowSink for FrameScanner {
+    fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        self.types.header(row)
+    }
+
+    fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
+        self.types.shape(shape)?;
+        self.skipped = shape.index;
+        if self.max_bytes > 0 {
+            let count = self.types.names().count();
+            self.columns.resize_with(count, || ColumnGuess::Missing(0));
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        self.types.row(row)?;
+        for (field, column) in (self.skipped..).zip(&mut self.columns) {
+            if !matches!(column, ColumnGuess::None) {
+                column.push(&row.content(field), self.parser);
+            }
+        }
+        if row.number.is_multiple_of(ROWS_PER_CHECK) {
+            self.check_memory();
+        }
+        Ok(())
+    }
+}
+
+impl ColumnGuess {
+    #[inline]
+    fn push(&mut self, cell: &[u8], parser: FloatParser) {
+        let is_collected = match self {
+            ColumnGuess::Text(cells) => push_text(cells, cell),
+            ColumnGuess::Float {
+                values,
+                is_beyond_exact,
+            } => match parse_f64(cell, parser) {
+                Some(value) => {
+                    *is_beyond_exact |= value.abs() >= EXACT as f64;
+                    values.push(value);
+                    true
+                }
+                None if is_missing(cell) => {
+                    values.push(f64::NAN);
+                    true
+                }
+                None => false,
+            },
+            ColumnGuess::Int(values) => match parse_i64(cell) {
+                Integer::Value(value) => {
+                    values.push(value);
+                    true
+                }
+                _ => false,
+            },
+            ColumnGuess::Missing(count) if is_missing(cell) => {
+                *count += 1;
+                true
+            }
+            ColumnGuess::Missing(_) | ColumnGuess::None => false,
+        };
+        if !is_collected {
+            *self = std::mem::replace(self, ColumnGuess::None).changed(cell, parser);
+        }
+    }
+
+    /// Returns the column with another cell that does not have its type.
+    #[cold]
+    fn changed(self, cell: &[u8], parser: FloatParser) -> Self {
+        let is_number = is_missing(cell) || parse_f64(cell, parser).is_some();
+        let mut column = match self {
+            ColumnGuess::Missing(0) if matches!(parse_i64(cell), Integer::Value(_)) => {
+                ColumnGuess::Int(PackedNumbers::default())
+            }
+            ColumnGuess::Missing(count) if is_number => ColumnGuess::Float {
+                values: std::iter::repeat_n(f64::NAN, count).collect(),
+                is_beyond_exact: false,
+            },
+            ColumnGuess::Missing(count) => {
+                let missing = std::iter::repeat_n(CellValue::Missing, count);
+                ColumnGuess::Text(missing.collect())
+            }
+            ColumnGuess::Int(values) if is_number => ColumnGuess::Float {
+                is_beyond_exact: values
+                    .iter()
+                    .any(|value| value.unsigned_abs() >= EXACT as u64),
+                values: values.iter().map(|value| value as f64).collect(),
+            },
+            _ => return ColumnGuess::None,
+        };
+        column.push(cell, parser);
+        column
+    }
+
+    fn memory(&self) -> usize {
+        match self {
+            ColumnGuess::Missing(_) | ColumnGuess::None => 0,
+            ColumnGuess::Int(values) => 8 * values.len(),
+            ColumnGuess::Float { values, .. } => 8 * values.len(),
+            ColumnGuess::Text(cells) => cells.memory(),
+        }
+    }
+
+    /// Returns the cells if pandas stores the same values for the types that were inferred.
+    fn finish(self, scanned: &ScannedColumn) -> Option<ColumnData> {
+        let consists_of =
+            |kinds: &[BlockType]| scanned.blocks.iter().all(|one| kinds.contains(one));
+        match self {
+            ColumnGuess::Int(values) if scanned.joined == JoinedType::Int => {
+                Some(ColumnData::Int64(values))
+            }
+            ColumnGuess::Float {
+                values,
+                is_beyond_exact,
+            } if scanned.joined == JoinedType::Float => {
+                let as_doubles = consists_of(&[BlockType::Float]);
+                let as_numbers =
+                    consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);
+                (as_doubles || as_numbers && !is_beyond_exact)
+                    .then_some(ColumnData::Float64(values))
+            }
+            ColumnGuess::Missing(count) if scanned.joined == JoinedType::Float => {
+                let values = std::iter::repeat_n(f64::NAN, count);
+                Some(ColumnData::Float64(values.collect()))
+            }
+            ColumnGuess::Text(cells)
+                if scanned.joined == JoinedType::Object && consists_of(&[BlockType::Text]) =>
+            {
+                Some(ColumnData::Object(cells))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Appends a cell of a block that pandas reads as text.
+fn push_text(cells: &mut ObjectColumn, cell: &[u8]) -> bool {
+    if is_missing(cell) {
+        cells.push(CellValue::Missing);
+        return true;
+    }
+    // A row consists of complete UTF-8 characters. Only a field that ends at a NUL byte or a quote could be cut, and these
+    // are characters themselves.
+    let text = std::str::from_utf8(cell);
+    if let Ok(text) = text {
+        cells.push(CellValue::Text(text));
+    }
+    text.is_ok()
+}
