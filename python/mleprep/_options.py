@@ -95,7 +95,7 @@ class Unit(TypedDict, total=False):
 
 class Preparation(Selection, Variant, Source, Expansion, Remote, total=False):
     no_download: Annotated[bool, "send no request; a missing bundle is an error in `run`"]
-    from_cache: Annotated[bool, "without the bundle, use the results in the cache, whosever they are"]
+    from_cache: Annotated[bool, "if the bundle is missing, use the latest results in the cache"]
     partial: Annotated[bool | None, "download only the members of a bundle that the pipeline reads"]
     skip_bundle_verification: Annotated[bool | None, "accept a bundle whose MD5 is not the published one"]
     skip_verification: Annotated[bool | None, "do not compare bundles and outputs with published checksums"]

@@ -139,7 +139,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("run with --expand-archives=no", 'run with `expand_archives="no"`'),
         ("the parent directory with --pipelines /a/b", 'the parent directory with `pipelines="/a/b"`'),
         ("write --unit I/4, or start a job array", 'write `unit="I/4"`, or start a job array'),
-        ("`--remove-unpublished` removes it", "`remove_unpublished=True` removes it"),
+        ("`--remove-unpublished` removes them", "`remove_unpublished=True` removes them"),
         ("as last time: --skip-verification=no, --source /b", 'as last time: `skip_verification=False`, `source="/b"`'),
         ("invalid value 'x' for '--jobs <N>'", "invalid value 'x' for `jobs`"),
         ("'--expand-archives[=<HOW>]' cannot be used with '--partial[=<yes|no>]'",

@@ -136,7 +136,8 @@ fn audit_explains_bundles_and_outputs() {
     empty.prep(&["audit"]).code(2);
 }
 
-/// A run that fails because of a checksum publishes nothing. The way to the cause is the command that its help names.
+/// A run that fails because of a checksum publishes nothing. The help of its error names the command that finds the
+/// cause.
 #[test]
 fn audit_reads_outputs_that_were_not_published() {
     let sandbox = Sandbox::new();

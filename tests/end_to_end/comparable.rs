@@ -93,7 +93,7 @@ fn differing_checksums_are_remembered_when_skipped() {
         "{}",
         list(&sandbox)
     );
-    // If the checksums of the same data are skipped, the earlier result is kept.
+    // If a later run with the same data skips the checksums, the result of the earlier comparison is kept.
     sandbox
         .prep(&[&RUN[..], &["--skip-verification"]].concat())
         .code(0);

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::support::{Ended, Harbour, Sandbox, skipped};
 
-/// The shells, each with the arguments before those of the test: a script that loads the completions in its first argument
-/// and prints the values for the others.
+/// The shells, each with its first arguments. They contain a script that loads the completions from the file in the
+/// script's first argument, and prints the values that complete its other arguments.
 const SHELLS: [(&str, &[&str]); 3] = [
     (
         "bash",

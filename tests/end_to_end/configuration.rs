@@ -11,8 +11,8 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Returns the rows of the table below a heading, each as the code spans of the first cell (or the entire cell) and the
-/// rest of the row.
+/// Returns the rows of the table below a heading, each as the code spans of the first cell (or the entire cell if it
+/// contains none) and the rest of the row.
 fn rows(heading: &str) -> Vec<(Vec<String>, String)> {
     let page =
         fs::read_to_string(root().join("docs/reference/configuration.md")).expect("the page");

@@ -59,7 +59,7 @@ const WAYS: [&str; 19] = [
     // Without the record of the lock, and with files of other programs that were removed again.
     "rm data/gallery/prepared.lock",
     "touch data/gallery/prepared/public/notes.txt && rm data/gallery/prepared/public/notes.txt",
-    // A cache of files by content, as DVC has it, with symbolic links, hard links and copies.
+    // A content-addressed cache, as in DVC, with symbolic links, hard links and copies.
     "mkdir cas && find data/gallery/prepared -type f | while read f; do \
        s=$PWD/cas/$(md5sum < $f | cut -c -32); mv $f $s && ln -s $s $f; done",
     "mkdir cas && find data/gallery/prepared -type f | while read f; do \
@@ -117,7 +117,7 @@ fn files_touched_by_run(sandbox: &Sandbox) -> Vec<String> {
         .collect()
 }
 
-/// Another machine has another boot, and no cache.
+/// Another machine has another boot id, and no cache.
 #[test]
 fn data_of_another_machine_are_graded() {
     let sandbox = prepared();
@@ -135,7 +135,7 @@ fn data_of_another_machine_are_graded() {
     let state = ["list", ID, "--json", "--data-dir", "moved"];
     let state = sandbox.prep(&state).code(0).competition();
     assert_eq!(state["state"], "prepared v1 (own pipeline)", "{state}");
-    // Only the answers are there.
+    // Grading works if only the answers exist.
     assert!(shell(&sandbox, "rm -rf moved/gallery/prepared/public"));
     let found = grade(&sandbox, "moved").code(0);
     assert_eq!(found.competition()["score"], 1.0);
@@ -166,7 +166,7 @@ fn files_of_other_programs_are_a_warning() {
         copied.code(0).says(&["not copied", shown]);
         assert!(!sandbox.path("copy/gallery/prepared").join(path).exists());
         let ended = Ended::of(&mut sandbox.run_command(&[ID])).code(0);
-        ended.says(&["did not publish it", shown]);
+        ended.says(&["did not publish them", shown]);
     }
 }
 
@@ -246,7 +246,7 @@ fn replace(path: &Path, text: &str) {
     fs::write(path, text).expect("written");
 }
 
-/// The record neither causes nor cures a verdict about the answers.
+/// The verdict about the answers is the same, whatever the record of the data directory contains.
 #[test]
 fn the_verdict_about_answers_does_not_depend_on_the_record() {
     type Change = fn(&Sandbox);
@@ -272,7 +272,7 @@ fn the_verdict_about_answers_does_not_depend_on_the_record() {
         }),
     ];
     for (name, record) in records {
-        // The answers at hand are the published ones, although the record is about others.
+        // The answers in the data directory are the published ones, although the record describes others.
         let sandbox = prepared();
         let path = sandbox.prepared(ID).join("private/test.csv");
         let text = fs::read_to_string(&path).expect("answers");
@@ -282,7 +282,7 @@ fn the_verdict_about_answers_does_not_depend_on_the_record() {
         record(&sandbox);
         let found = grade(&sandbox, "data");
         assert_eq!(found.code, Some(0), "{name}: {found:?}");
-        // They are neither the published ones nor those of the record.
+        // The answers are neither the published ones nor those of the record.
         published(&sandbox, &"0".repeat(32));
         let found = grade(&sandbox, "data");
         assert_eq!(found.code, Some(4), "{name}: {found:?}");
@@ -300,7 +300,7 @@ fn unwritable_directories_can_be_graded() {
     assert!(shell(&sandbox, "chmod -R u+w other"));
 }
 
-/// Files and directories of the user, and the paths at which they are in the way.
+/// Each case is a path at which a run would publish, and a function that creates a file or directory of the user there.
 #[test]
 fn a_run_never_overwrites_a_file_that_no_run_published() {
     type Put = fn(&Path);
@@ -360,7 +360,7 @@ fn a_run_never_overwrites_a_file_that_no_run_published() {
     }
 }
 
-/// Prepared data of other programs, such as upstream's, become those of `prep` if they have the same bytes.
+/// If another program, for example upstream's, prepared data with the same bytes, `prep` adopts them as its own.
 #[test]
 fn equal_files_of_other_programs_are_adopted() {
     let sandbox = prepared();
@@ -377,7 +377,7 @@ fn equal_files_of_other_programs_are_adopted() {
     for name in ["notes.txt", ".prep-backup"] {
         assert_eq!(fs::read_to_string(home.join(name)).expect("kept"), "mine");
     }
-    // From now on they belong to the publications.
+    // From now on, `prep` treats the files as published by its own runs.
     sandbox.pipeline(ID, &Gallery::pipeline(1));
     sandbox.run_well(ID);
     assert_eq!(sandbox.state(ID), "prepared v1");

@@ -1,8 +1,8 @@
-//! Memory and time of every verb that opens files of others, for a few small files that demand much: by copies of decoded
-//! values, by recursion in libraries, and by quadratic searches.
+//! Tests the memory and time of every verb that opens files of other authors. The files are small, but could cost a
+//! simple program much: through copies of decoded values, recursion in libraries, or quadratic searches.
 //!
-//! The limits are much lower than those of `hostile` and `foreign`, because the files are chosen. `tests/hostile` measures
-//! many more files.
+//! The limits are much lower than those of `hostile` and `foreign`, because these few files are well known.
+//! `tests/hostile` measures many more files.
 
 use std::fs;
 use std::time::Duration;
@@ -32,7 +32,7 @@ fn workbook() -> Vec<u8> {
     ])
 }
 
-/// Elements with long names in each other, the innermost with many attributes.
+/// Nested elements with long names. The innermost element has many attributes.
 fn markup() -> Vec<u8> {
     let name = "t".repeat(1_000);
     let attributes: String = (0..200)
@@ -87,7 +87,7 @@ fn repeated_members(count: usize) -> Vec<u8> {
     [directory, end.concat()].concat()
 }
 
-/// Files of others, each as a name and a content.
+/// Files of other authors, each as a name and a content.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let header = Member::deflated("x.csv", format!("{}\n1\n", "x".repeat(60 << 20)));
     let end = Member::deflated("x.tar.gz", end_of_archive());
@@ -155,7 +155,7 @@ fn files_of_others_are_cheap_for_every_verb() {
     }
 }
 
-/// Files that the step reads for which they are costly.
+/// Files that are costly for one kind of step. Each file is read by a step of that kind.
 #[test]
 fn members_are_cheap_for_the_steps_that_read_them() {
     let mut board = npy(&format!(
@@ -199,7 +199,8 @@ fn members_are_cheap_for_the_steps_that_read_them() {
     }
 }
 
-/// Names and values of others in messages are shortened, and cannot add lines or move the cursor.
+/// Messages shorten names and values from files of other authors. These names and values cannot add lines or move the
+/// cursor.
 #[test]
 fn messages_about_files_of_others_are_short() {
     let sandbox = Harbour::prepared();

@@ -8,7 +8,8 @@ use std::process::Command;
 
 use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, skipped};
 
-/// Returns a directory on a different file system than the sandbox, if one of the usual directories is.
+/// Returns a directory on a different file system than the sandbox, if one of the usual directories is on such a file
+/// system.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     let here = fs::metadata(sandbox.path("")).expect("sandbox").dev();
     let other = [
@@ -71,7 +72,7 @@ fn cache_on_another_device_gives_the_same_tree() {
 struct CoarseDisk(PathBuf);
 
 impl CoarseDisk {
-    /// Mounts the disk at a directory of the sandbox. `None` if that is not possible, which needs root's rights.
+    /// Mounts the disk at a directory of the sandbox. Returns `None` if that is not possible. It needs root's rights.
     fn mount(sandbox: &Sandbox, name: &str) -> Option<CoarseDisk> {
         let (image, place) = (sandbox.path("disk"), sandbox.path(name));
         fs::create_dir_all(&place).expect("directory");
@@ -101,7 +102,7 @@ impl Drop for CoarseDisk {
     }
 }
 
-/// Overwrites a file in place with equally many other bytes.
+/// Overwrites bytes of a file in place with the same number of other bytes.
 fn overwrite(path: &Path, from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
     let text = fs::read(path).expect("read");

@@ -136,7 +136,7 @@ fn diff_compares_the_files_of_directories_of_two_runs() {
     let same = ["diff", Gallery::ID, "@2", "@0"];
     let stdout = sandbox.prep(&same).code(0).stdout;
     assert!(stdout.contains("outputs: equal"), "{stdout}");
-    // The same pictures in a different archive, and an additional one.
+    // The same pictures in a different archive, with an additional picture.
     let archive = Gallery::archive(40, 0).file("pictures/none.png", "x");
     let archive = archive.first(crate::support::Member::deflated("readme", "r"));
     sandbox.bundle(Gallery::ID, &archive.bytes());

@@ -1,5 +1,5 @@
-//! Several data directories share one cache. Each directory speaks for itself: bundle, verdicts, times, history and
-//! options belong to its own record, and never to what the cache saw last.
+//! Tests with several data directories that share one cache. Bundle, verdicts, times, history and options of a
+//! directory come from the directory's own record, never from the latest records of the cache.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn table(ending: &str) -> String {
     Harbour::table().replace(".5,", &format!("{ending},"))
 }
 
-/// Runs a verb for the competition in a data directory. No bundle is in the directory `none`.
+/// Runs a verb for the competition in a data directory, without a bundle: the directory `none` does not contain one.
 fn call(sandbox: &Sandbox, directory: &str, words: &[&str]) -> Ended {
     let rest = ["--source", "none", "--data-dir", directory];
     sandbox.prep(&[words, &rest].concat())
@@ -124,7 +124,8 @@ fn each_verb_shows_only_its_own_directory() {
     }
 }
 
-/// A directory that was prepared from no bundle has no results, whatever is in the cache.
+/// A directory that was never prepared from a bundle has no results, even if the cache contains results of other
+/// directories.
 #[test]
 fn cached_results_of_another_directory_are_used_on_request_only() {
     for order in [[0, 1], [1, 0]] {
@@ -191,7 +192,7 @@ fn a_replaced_directory_has_no_history_of_its_predecessor() {
     assert!(text(&sandbox, "mine").contains(".25,"));
 }
 
-/// Verdicts about published checksums belong to a directory, also in the report.
+/// Verdicts about published checksums belong to one directory. The report also shows only those of its directory.
 #[test]
 fn verdicts_of_another_directory_are_not_shown() {
     let sandbox = world();
@@ -271,7 +272,7 @@ fn available_leaves_out_what_is_only_in_the_cache() {
         .prep(&[&run[..], &["--data-dir", "mine"]].concat())
         .code(0);
     assert_eq!(ended.json()["left_out"], json!([]));
-    // All competitions, with those of the user.
+    // All competitions, including those of the user.
     let all = [
         "run",
         "--all",

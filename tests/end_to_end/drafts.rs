@@ -382,7 +382,7 @@ fn bundle_with_nothing_to_split_gets_no_draft() {
     }
 }
 
-/// Identifiers and labels may be inside of JSON values, and labels may be lists.
+/// Identifiers and labels may be inside JSON values, and labels may be lists.
 #[test]
 fn members_of_records_are_columns_of_a_draft() {
     let sandbox = Sandbox::new();
@@ -453,7 +453,8 @@ fn leaderboard_in_the_wrong_order_is_an_error() {
     sandbox.prep(&check).code(3).shows(&says);
 }
 
-/// Files in directories of classes are split, also next to a table that describes the classes. Each pattern matches files.
+/// Files in directories of classes are split, even if a table next to the directories describes the classes. Each
+/// pattern matches files.
 #[test]
 fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
     let sandbox = Sandbox::new();
@@ -491,7 +492,7 @@ fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
             // The second run uses the result of the first.
             ended.says(&["wings: sample: valid"]);
         }
-        // Own competitions are among all that are available.
+        // `--all --available` includes the user's own competitions.
         let all = ["run", "--all", "--available", "--source", "source"];
         let of_own = ["--pipelines", directory, "--data-dir", directory];
         sandbox

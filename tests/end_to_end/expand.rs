@@ -65,7 +65,7 @@ fn expanded_directories_appear_and_disappear_with_the_option() {
     // Without the option, the archives stay unpacked, as in the last run.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), instead);
-    // If it is turned off, the tree has the same bytes as before.
+    // If the option is turned off, the tree has the same bytes as before.
     run(&sandbox, "--expand-archives=no").code(0);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), plain.contents());
     // The option does not affect grading.

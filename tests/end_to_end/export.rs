@@ -67,6 +67,7 @@ fn copy_has_only_public_files_by_default() {
     sandbox.prep(&arguments).code(0);
 }
 
+/// The bytes of a tar archive do not depend on the time.
 #[test]
 fn equal_contents_give_equal_archives() {
     let sandbox = prepared();
@@ -104,7 +105,6 @@ fn incomplete_data_and_existing_targets_are_errors() {
     assert_eq!(Snapshot::of(&sandbox.path("there")), before);
 }
 
-/// The bytes of a tar archive do not depend on the time, and it has the same content as a directory copy.
 #[test]
 fn export_unpacks_archives_on_request() {
     let sandbox = Sandbox::new();

@@ -29,7 +29,7 @@ fn nested(levels: usize) -> Vec<u8> {
     (0..levels).fold(first, |inner, _| zip_of(&[("a.zip", &inner)]))
 }
 
-/// Returns archives in archives: each level has `width` equal members.
+/// Returns nested archives. Each archive contains `width` equal members.
 fn zips(width: usize, levels: usize, version: u8) -> Vec<u8> {
     let mut content = format!("a,b\n{version},1\n").into_bytes();
     let mut ending = "csv";

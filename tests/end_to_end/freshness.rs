@@ -151,7 +151,7 @@ fn constant_not_shown_in_the_description_rewrites_one_file() {
     );
 }
 
-/// The texts `'` and `''` are different, in a query, in a list and in a check.
+/// The strings `'` and `''` are different, in a query, in a list and in a check.
 #[test]
 fn edited_quotes_are_noticed() {
     let sandbox = Sandbox::new();

@@ -14,7 +14,7 @@ use crate::mcp::Client;
 use crate::serve::{Serving, multipart, post};
 use crate::support::{Harbour, Sandbox};
 
-/// A text of files that an agent must not read.
+/// A string in files that an agent must not read.
 const SECRET: &str = "hunter2";
 
 /// The kinds of paths: a name in the directory `work`, and the expected results.
@@ -214,7 +214,7 @@ fn agent_can_hand_over_only_its_own_files() {
     }
 }
 
-/// Another process exchanges the submission for a link, again and again.
+/// Another process replaces the submission with a symbolic link, again and again.
 #[test]
 fn exchanged_submission_shows_nothing_of_other_files() {
     let sandbox = world();

@@ -1,4 +1,5 @@
-//! Tests of large tables that are not published unchanged, which are kept in memory and not in the cache.
+//! Tests of large tables that are not published unchanged. `prep` keeps such tables in memory and does not store them
+//! in the cache.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -120,7 +120,7 @@ fn a_list_without_any_file_is_an_error_that_names_the_directory() {
 fn an_unreadable_record_does_not_hide_the_list() {
     let sandbox = sandbox();
     sandbox.pipeline("second", Harbour::PIPELINE);
-    // A directory cannot be read as a file, also not by root.
+    // A directory cannot be read as a file, not even by root.
     fs::create_dir_all(sandbox.path("data/second/prepared.json")).expect("a directory");
     let listed = sandbox.prep(&["list", "harbour", "second"]).code(6);
     listed.shows(&["prepared v1", "second", "unreadable: "]);
@@ -130,7 +130,7 @@ fn an_unreadable_record_does_not_hide_the_list() {
         .json();
     assert_eq!(rows["competitions"][0]["variants"][0], "v1", "{rows}");
     assert_eq!(rows["competitions"][1]["state"], "unreadable", "{rows}");
-    // A neighbour with mistakes is listed with its state, too.
+    // A competition whose pipeline has mistakes is listed with its state, too.
     sandbox.pipeline(Harbour::ID, "name: [");
     let listed = sandbox.prep(&["list", "harbour"]).code(0);
     listed.shows(&["its pipeline has mistakes"]);

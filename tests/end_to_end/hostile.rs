@@ -29,7 +29,7 @@ pub(crate) struct CostLimits {
     pub time: Duration,
 }
 
-/// A program that has not ended by then is treated as waiting forever.
+/// A program that has not ended after this time is treated as waiting forever.
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
 const SIZES: [usize; 2] = [1_000, 100_000];
@@ -480,7 +480,7 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<Ended, String> {
 /// Runs a command, and ends it if it exceeds a limit.
 ///
 /// # Errors
-/// If it exceeded a limit, was killed, or returned a code other than `codes`.
+/// Returns an error if the command exceeded a limit, was killed, or returned a code other than `codes`.
 pub(crate) fn watch(name: &str, command: &mut Command, codes: &[i32]) -> Result<Ended, String> {
     watch_within(&LIMITS, name, command, codes)
 }
@@ -497,7 +497,7 @@ pub(crate) fn watch_within(
     let stdout = child.stdout.take().expect("stdout");
     let stderr = child.stderr.take().expect("stderr");
     let ended = std::thread::scope(|scope| {
-        // If nobody read its output, the program would wait.
+        // Read the output, because otherwise the program would wait until somebody reads it.
         let stdout = scope.spawn(|| read_all(stdout));
         let stderr = scope.spawn(|| read_all(stderr));
         let status = loop {

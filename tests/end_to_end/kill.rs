@@ -77,7 +77,7 @@ impl Goal {
 #[derive(Debug, Clone, Copy)]
 enum When {
     After(Duration),
-    /// As soon as it writes into the prepared directory.
+    /// As soon as the run writes into the prepared directory.
     Publishing,
 }
 

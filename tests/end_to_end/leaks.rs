@@ -1,5 +1,5 @@
 //! Tests `prep leaks` on recorded cases into which the leaks of the real bundles were planted
-//! (`tests/leaks/record.py`). Its detector must find each leak in `v1` but not in `fixed`. The program contains no
+//! (`tests/leaks/record.py`). The detector for a leak must find it in `v1` but not in `fixed`. The program contains no
 //! knowledge about single competitions.
 
 use std::fs;

@@ -13,27 +13,27 @@
 //! comparable    comparable scores, and data that are called `v1`
 //! conformance   the guarantees of steps
 //! configuration the page about keys, variables and exit codes
-//! costs         memory and time of every verb that opens files of others
+//! costs         memory and time of every verb that opens files of other authors
 //! copies        prepared data after cp, tar, rsync, links, touch; files of other programs in their place
 //! corrections   corrections of `fixed`, by competition
 //! description   the published description
 //! deep          generators of deeply nested files
-//! demo          the first command of a newcomer
-//! download/     bundles from a server that plays Kaggle
+//! demo          the first command of a new user
+//! download/     bundles from a server that imitates Kaggle
 //! drafts        a first pipeline for a bundle; checking one file
 //! faults/       failing reads and writes, full disks, Ctrl-C, damage, little memory: in every kind of step
 //! exhausted     limits of threads, address space and file length
 //! expand        archives of `public` as directories
 //! export        copies of prepared competitions
-//! foreign       malicious files, also in prepared trees, for inspecting commands; systems that lack resources
+//! foreign       commands that inspect malicious files, including those in prepared trees; systems that lack resources
 //! freshness     only changed steps run, and only changed files are written
 //! harbor        tasks of Harbor
-//! held          long tables in memory in place of the cache
+//! held          large tables that are kept in memory and not in the cache
 //! hints         frequent mistakes of new users, and the commands that are printed
-//! hostile       small files that declare or unpack to huge ones, of every format: bundles
+//! hostile       bundles with small files of every format that declare huge sizes or unpack to huge files
 //! kinds         pipelines for each kind, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
-//! leaks         known leaks, planted as the real bundles have them
+//! leaks         known leaks of the real bundles, planted into recorded cases
 //! handover      all ways to hand over a submission, with all kinds of paths
 //! mcp           tools for agents, by the Model Context Protocol
 //! bad_input/    damaged archives, tables, caches, directories, submissions: exit code, message, no lost data
@@ -56,7 +56,7 @@
 //! serve         the validation server, with many clients
 //! skipped       reports of tests that cannot run
 //! until         waiting for another process
-//! unpublished   files of others in a prepared directory stay
+//! unpublished   files of other programs in a prepared directory stay
 //! users         several users with one cache and one data directory
 //! variants      the variant `fixed`
 //! workflows     what Make, Snakemake and DVC do with prepared data, and the rules of the page about them

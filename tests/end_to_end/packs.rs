@@ -1,4 +1,5 @@
-//! Packs: added, used under the ids `PACK/ID`, removed; and hostile packs, which are rejected and leave nothing behind.
+//! Tests of packs: they can be added, used under the ids `PACK/ID`, and removed. Hostile packs are rejected and leave
+//! no files behind.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -830,7 +831,7 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     let sandbox = Sandbox::new();
     write_pack(&sandbox);
     fs::remove_file(sandbox.path("source/Quay.zip")).expect("removed");
-    // A pipeline whose test file is the answers, which it accepts.
+    // A pipeline that publishes the answers as its test file, and accepts this leak.
     let leaky = Harbour::PIPELINE
         .replace("SELECT * EXCLUDE (docked) FROM test", "SELECT * FROM test")
         .replace(
@@ -872,7 +873,7 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         .competition();
     let public = digest["public"]["sha256"].as_str().expect("a digest");
     assert!(lock.contains(public), "{lock}");
-    // Another competition keeps its digests.
+    // If the digests of one competition are written, the other competition keeps its digests.
     sandbox.bundle("Quay", &Harbour::bundle(&Harbour::table()));
     check(&["Quay", "--write", "lab/pack.lock"]).code(0);
     let lock = fs::read_to_string(sandbox.path("lab/pack.lock")).expect("a lock");
@@ -913,7 +914,7 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         "{table}"
     );
 
-    // One failure stops nothing.
+    // A failure of one competition does not stop the others.
     sandbox.bundle("Quay", b"not a zip");
     let both = check(&["--json"]);
     assert_eq!(both.code, Some(4));

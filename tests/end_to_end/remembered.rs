@@ -34,7 +34,7 @@ fn options_of_the_last_run_are_used_again() {
     assert!(!new.stderr.contains("--from-cache"), "{}", new.stderr);
     assert!(!first.stderr.contains("as last time"), "{}", first.stderr);
     assert_eq!(first.competition()["as_last_time"], Value::Null);
-    // A bundle need not be there for this.
+    // This also works after the bundle was deleted.
     for is_deleted in [false, true] {
         if is_deleted {
             fs::remove_file(sandbox.source().join("harbour.zip")).expect("removed");
@@ -77,7 +77,7 @@ fn options_of_the_last_run_are_used_again() {
     run(&sandbox, &[]).code(0);
 }
 
-/// An option that was given once is used until another one is given.
+/// An option that was given once is used until it is given another value.
 #[test]
 fn each_option_is_remembered_and_can_be_turned_off() {
     let archive = "public:\n  a.zip: { zip: { train.csv: SELECT * FROM train } }\n";

@@ -136,7 +136,7 @@ fn report_warns_about_gradings_of_unknown_competitions() {
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }
 
-/// A run that fails because of a checksum publishes nothing, but belongs to what the user prepared.
+/// A run that fails because of a checksum publishes nothing, but the page shows its competition.
 #[test]
 fn page_shows_competitions_whose_last_run_failed() {
     let sandbox = prepared();

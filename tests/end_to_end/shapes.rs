@@ -58,7 +58,7 @@ fn rows_of_one_group_stay_in_one_part() {
             "align: row_id",
         ],
     );
-    // A few shops are not groups that a split could divide.
+    // There are too few shops to split the rows by groups of the same shop.
     let sales = table("id,shop_id,sales", |at| {
         format!("{at},{},{}", at % 4, at * 7 % 50)
     });

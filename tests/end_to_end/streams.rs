@@ -60,7 +60,7 @@ fn all_verbs(sandbox: &Sandbox) -> Vec<Vec<String>> {
     all
 }
 
-/// Streams of a shell, and whether stdout can be written.
+/// Redirections of a shell, and whether stdout can be written.
 const STREAMS: [(&str, bool); 8] = [
     ("", true),
     (">/dev/full", false),

@@ -1,4 +1,4 @@
-//! Signed reports, the log of gradings and sealed answers against a table of attacks.
+//! Tests signed reports, the log of gradings and sealed answers with a table of attacks.
 
 use std::fs;
 use std::io::Write as _;
@@ -74,8 +74,8 @@ impl World {
 /// A name, the attack, the exit code, and a part of the output.
 struct Attack(&'static str, fn(&World) -> Ended, i32, &'static str);
 
-/// Attacks on reports and on the log. The honest ones have the exit code 1, because scores of an own competition are not
-/// comparable.
+/// Attacks on reports and on the log. Honest reports have the exit code 1, too, because scores of the user's own
+/// competition are not comparable with upstream's.
 const ATTACKS: &[Attack] = &[
     Attack(
         "none",
@@ -480,7 +480,7 @@ impl SealedWorld {
         self.grade("grader.txt")
     }
 
-    /// Grades with answers of one's own that are sealed for the grader.
+    /// Grades with answers of an attacker, who sealed them for the grader.
     fn foreign(&self, id: &str) -> Ended {
         let other = Harbour::prepared();
         other.sandbox_seal(id, &self.grader);

@@ -45,7 +45,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     let ended = run().says(&[
         "not removed from the prepared directory",
         "private/mine.csv, public/empty/, public/link, public/train/inner.txt, public/unpacked/",
-        "`--remove-unpublished` removes it",
+        "`--remove-unpublished` removes them",
     ]);
     let left = json!({
         "count": 5,

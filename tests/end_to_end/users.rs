@@ -165,8 +165,8 @@ fn repair(sandbox: &Sandbox) {
     assert!(ended.expect("a shell").success(), "{commands}");
 }
 
-/// A user who ran once without the setting creates directories that others cannot write. The check names them, and the documented
-/// repair works.
+/// A user who ran `prep` once without the setting `shared` created directories that others cannot write. The check
+/// names them, and the documented repair works.
 #[test]
 fn doctor_names_directories_of_other_users() {
     let Some(sandbox) = sandbox("doctor_names_directories_of_other_users") else {

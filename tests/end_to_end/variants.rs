@@ -1,5 +1,5 @@
-//! Tests of the variant `fixed`: it has corrected outputs, and those of `v1` that it does not change. Each known
-//! mistake of upstream is present in `v1` and absent in `fixed`.
+//! Tests of the variant `fixed`: it contains the corrected outputs, and the outputs of `v1` that no correction changes.
+//! Each known mistake of upstream is present in `v1` and absent in `fixed`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

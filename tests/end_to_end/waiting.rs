@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
 
-/// Starts a run that has to wait for a lock, calls `reach`, which returns when it waits, and interrupts it. The run must
-/// end soon.
+/// Starts a run that has to wait for a lock, and interrupts it after `reach` has returned. `reach` must return when the
+/// run waits. The run must end soon.
 fn interrupt(sandbox: &Sandbox, reach: impl FnOnce()) -> Ended {
     let mut child = sandbox
         .run_command(&[Harbour::ID])

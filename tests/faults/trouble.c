@@ -1,4 +1,4 @@
-/* A library to preload: it intercepts calls of the C library and lets one file access of a program fail.
+/* A library to preload: it intercepts calls of the C library and makes one file access of a program fail.
  *
  * TROUBLE         reader, writer, full, stop, kill, or gate: the access waits until the test has acted
  * TROUBLE_NUMBER  the number of the access, from 0, among those that the fault can hit

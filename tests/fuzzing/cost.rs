@@ -1,8 +1,9 @@
 //! Measures the cost of an input with a counting allocator: peak memory, and the sum of all requested memory.
 //!
-//! A decoder that trusts a declared number exceeds the first limit (a buffer of terabytes) or the second (an endless
-//! loop, a text that grows with the square of the input) long before it crashes. Both limits are exact and do not
-//! depend on a clock. A generous time limit catches loops that do not allocate.
+//! A decoder that trusts a number in the input exceeds one of two limits long before it crashes. It exceeds the limit
+//! of peak memory with a buffer of terabytes, and the limit of requested memory with an endless loop or with a string
+//! that grows with the square of the input. Both limits are exact and do not depend on a clock. A generous time limit
+//! catches loops that do not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

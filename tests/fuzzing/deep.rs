@@ -2,15 +2,16 @@
 
 use std::thread;
 
-/// Stack of a thread that runs a parser: an eighth of what threads have by default.
+/// Stack of a thread that runs a parser, in bytes: an eighth of the default stack of threads.
 const STACK_BYTES: usize = 256 << 10;
-/// Without optimization, functions need several times as much.
+/// The same in builds without optimization, in which functions need several times as much stack.
 const UNOPTIMIZED_STACK_BYTES: usize = 8 << 20;
 
-/// Numbers of levels: within the limits of most parsers, at the limits of the parsers for BSON and JSON, and far beyond.
+/// Numbers of levels: within the limits of most parsers, at the limits of the parsers for BSON and JSON, and far beyond
+/// these limits.
 const LEVELS: [usize; 6] = [8, 32, 199, 300, 990, 50_000];
 
-/// Beginning and end of a level in texts.
+/// Beginning and end of a level in text formats.
 const TEXTS: [(&str, &str); 9] = [
     ("[", "]"),
     ("{\"a\":", "}"),
@@ -30,7 +31,7 @@ pub fn on_little_stack(name: &'static str, check: fn(&[u8])) {
         false => STACK_BYTES,
     };
     for (kind, input) in inputs() {
-        // The process ends if the stack overflows, so the name is printed before.
+        // The process ends if the stack overflows, so the name is printed before the call.
         eprintln!("{name}: {kind}");
         let thread = thread::Builder::new().stack_size(stack);
         let thread = thread.spawn(move || check(&input)).expect("a thread");
@@ -57,7 +58,7 @@ pub fn inputs() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Returns a Parquet file whose column is inside of this number of groups.
+/// Returns a Parquet file whose column is inside this number of nested groups.
 pub fn parquet(levels: usize) -> Vec<u8> {
     let mut elements = levels as u64 + 2;
     // The version, and a list of structures with its length.

@@ -1,8 +1,8 @@
 //! Fuzzing without a fuzzer: tries a fixed number of random mutations of seeds.
 //!
-//! It finds less than a coverage-guided fuzzer, but it is fast and needs no tools, so it can be part of the tests. The
-//! mutations are the same in each run. `SEED=n` tries different ones, and `PREP_FUZZ=60` tries new ones for 60 seconds.
-//! If an input makes a check fail or costs too much ([`cost`]), the message names a file with that input.
+//! It finds fewer bugs than a coverage-guided fuzzer, but it is fast and needs no tools, so it can be part of the
+//! tests. The mutations are the same in each run. `SEED=n` tries different ones, and `PREP_FUZZ=60` tries new ones for
+//! 60 seconds. If an input makes a check fail or costs too much ([`cost`]), the message names a file with that input.
 
 pub mod cost;
 #[allow(dead_code, reason = "each crate uses a part")]
@@ -13,10 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Maximum length of an input, because longer inputs only take longer.
+/// Maximum length of an input, in bytes. Longer inputs only take more time.
 const LONGEST: usize = 1 << 14;
 
-/// Byte sequences that are boundary values of numbers, lengths and texts.
+/// Byte sequences that are boundary values of numbers and lengths, or special in text formats.
 const SPECIAL: &[&[u8]] = &[
     b"\0",
     b"\x01",
@@ -110,7 +110,7 @@ pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
             Ok(entries) => entries.map(|entry| entry.expect("entry").path()).collect(),
             Err(_) => vec![path],
         };
-        // The mutations depend on the order of the seeds.
+        // The seeds are sorted, because the mutations depend on their order.
         paths.sort();
         for path in paths.iter().filter(|path| path.is_file()) {
             let mut bytes = fs::read(path).expect("a seed");

@@ -18,7 +18,7 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    /// Returns a function that converts an error from reading `path`.
+    /// Returns a function that converts an error that occurred while reading `path`.
     pub fn reading<E: Into<ContentsError>>(path: &Path) -> impl FnOnce(E) -> AuditError + '_ {
         move |error| match error.into() {
             // The error already names a file.
@@ -46,7 +46,7 @@ impl AuditError {
 /// Returns the value, or `None` if the content is damaged or exceeds a limit.
 ///
 /// # Errors
-/// If the system failed.
+/// Returns an error if the system failed.
 pub(crate) fn unless_damaged<T>(
     read: Result<T, ContentsError>,
 ) -> Result<Option<T>, ContentsError> {

@@ -2,7 +2,8 @@
 //!
 //! There are three comparisons, and each is a function of this crate: the bundle against its published MD5, the
 //! prepared outputs against their published checksums, and a tree that another program prepared against ours. Together
-//! they show which side differs.
+//! they show which side differs. In this crate, *ours* are the files that `prep` prepared, and *theirs* are the files
+//! of the other tree.
 //!
 //! ```text
 //! causes      all causes; `causes.txt` has the harm, meaning and suggested action of each
@@ -13,10 +14,10 @@
 //! published/  renders a file in other forms until one of them has the published checksum
 //! ```
 //!
-//! **The cause of a difference is the first normalization that makes both sides equal.** That it does so is the proof.
-//! Every differing cell gets its own cause, so a harmless difference never hides a harmful one. A difference that no
-//! rule explains is `not-classified`. A cause for a different checksum is accepted only if it reproduces the published
-//! checksum.
+//! **The cause of a difference is the first normalization that makes both sides equal.** The proof is that both sides
+//! are then equal. Every differing cell gets its own cause, so a harmless difference never hides a harmful one. A
+//! difference that no rule explains is `not-classified`. A cause for a different checksum is accepted only if it
+//! reproduces the published checksum.
 //!
 //! `prep-contents` reads and pairs files, members and rows. This crate interprets their differences. It writes
 //! temporary copies of members and the member lists of verified bundles, and nothing else.

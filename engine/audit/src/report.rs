@@ -77,7 +77,7 @@ impl AuditReport {
             }
             for example in finding.examples {
                 if block.examples.len() < MAX_EXAMPLES {
-                    // The first file of a block is not repeated in its examples.
+                    // Examples from the first file of a block do not repeat the file's path.
                     let is_named = example.contains(&finding.path) || block.paths.is_empty();
                     block.examples.push(if is_named {
                         example

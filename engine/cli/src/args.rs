@@ -1,5 +1,6 @@
-//! Parses the command line: the common options and one verb. Messages about a wrong command line are clap's messages without
-//! hidden or unsafe suggestions. Verbs and options of other programs and of earlier versions have their own suggestions.
+//! Parses the command line: the common options and one verb. Messages about a wrong command line are clap's messages,
+//! but they never suggest an unsafe option. For verbs and options of other programs and of earlier versions, they
+//! suggest the replacement from `replaced.txt`.
 
 use std::io::Write as _;
 
@@ -70,7 +71,7 @@ fn template(command: &clap::Command) -> String {
     text + "\nOptions:\n{options}{after-help}"
 }
 
-/// Returns the replacement of a verb or option in `replaced.txt`.
+/// Returns the replacement that `replaced.txt` lists for a verb or option.
 fn replacement(word: &str) -> Option<&'static str> {
     let mut lines = include_str!("replaced.txt").lines();
     lines.find_map(|line| line.strip_prefix(word)?.strip_prefix(" = "))
@@ -98,7 +99,7 @@ pub fn parse() -> Result<Cli, Exit> {
             // Errors are ignored: the error is also printed on stderr, and the exit code shows it.
             let _ = writeln!(anstream::stdout(), "{:#}", json!({ "error": error.json() }));
         }
-        // Like clap, an error on stderr that cannot be written is ignored, and so is a closed pipe.
+        // As in clap, two errors are ignored: stderr cannot be written, or stdout is a closed pipe.
         let printed = error.print().and_then(|()| std::io::stdout().flush());
         match printed {
             _ if error.use_stderr() => Exit::Usage,

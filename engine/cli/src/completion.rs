@@ -1,7 +1,8 @@
 //! Values that shells complete: competitions, sets, variants, tables and the remote.
 //!
 //! The script of a shell calls this program with the variable `COMPLETE` for each completion, so the values are those of the
-//! current directories and settings. Which values an option takes follows from its definition.
+//! current directories and settings. The name of an option or of its value, for example `ID`, determines which values
+//! are offered.
 
 use std::ffi::OsStr;
 
@@ -24,7 +25,7 @@ use crate::settings::Environment;
 const PROGRAM: &str = "prep";
 const VARIABLE: &str = "COMPLETE";
 
-/// Answers the request of a shell and ends the process, if the variable is set.
+/// Answers the request of a shell and ends the process, if the variable `COMPLETE` is set.
 pub fn answer() {
     let request = CompleteEnv::with_factory(|| completed(args::command()));
     request.var(VARIABLE).complete();
@@ -40,7 +41,7 @@ pub fn script(shell: &str) -> Option<String> {
     String::from_utf8(script).ok()
 }
 
-/// Adds the values to a command and its subcommands.
+/// Adds the values that shells complete to a command and its subcommands.
 fn completed(command: clap::Command) -> clap::Command {
     let is_show = command.get_name() == "show";
     let command = command.mut_args(|arg| with_values(arg, is_show));
@@ -67,8 +68,8 @@ fn with_values(arg: Arg, is_show: bool) -> Arg {
 
 type Found = Result<Vec<CompletionCandidate>, CliError>;
 
-/// Returns the values that `search` finds with the settings of this process. None if there is an error, because a shell
-/// cannot show it.
+/// Returns the values that `search` finds with the settings of this process. Returns no values if there is an error,
+/// because a shell cannot show it.
 fn found(search: fn(&CliSession) -> Found) -> Vec<CompletionCandidate> {
     let environment = Environment::of_process();
     let session = CliSession::resolve(&Global::default(), &environment, args::command);
@@ -94,7 +95,7 @@ fn sets(session: &CliSession) -> Found {
     Ok(names.map(CompletionCandidate::new).collect())
 }
 
-/// Returns the ids and paths that begin with a text.
+/// Returns the ids and paths that start with `begin`.
 fn ids_and_paths(begin: &OsStr) -> Vec<CompletionCandidate> {
     let mut values = found(ids);
     let begins = |value: &OsStr| {

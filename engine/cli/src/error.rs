@@ -19,11 +19,11 @@ pub struct CliError {
     pub message: String,
     /// The suggested action.
     pub help: Option<String>,
-    /// Findings in a pipeline, which are shown with their source instead of the message.
+    /// Findings in a pipeline, which are shown with their source text instead of the message.
     pub diagnostics: Option<Diagnostics>,
 }
 
-/// Limits of the process, as the system words them, each with an action.
+/// Messages of the system about limits of the process, each with the action to suggest.
 const PROCESS_LIMITS: [(&str, &str); 2] = [
     (
         "File too large",
@@ -35,7 +35,7 @@ const PROCESS_LIMITS: [(&str, &str); 2] = [
     ),
 ];
 
-/// Maximum length of a message, in bytes. Messages quote texts of files that this project did not write.
+/// Maximum length of a message, in bytes. Messages quote strings from files of other authors, which may be long.
 const MAX_MESSAGE_BYTES: usize = 16 << 10;
 
 /// Shortens a long message, and adds the number of bytes that are left out.
@@ -86,7 +86,8 @@ impl CliError {
         json!({ "code": self.exit as u8, "message": message, "help": help, "place": place })
     }
 
-    /// Returns the suggested action. If the system refused a request because of a limit, that is to raise the limit.
+    /// Returns the suggested action. Without `help`, and if a limit of the process caused the error, the action is to
+    /// raise the limit.
     pub fn action(&self) -> Option<&str> {
         let limit = || {
             let mut limits = PROCESS_LIMITS.iter();

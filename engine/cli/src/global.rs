@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use prep_app::LinkMode;
 use prep_core::units;
 
-/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
+/// options that follow the struct.
 const HEADING: &str = "Common options";
 
 /// Options that every verb has.
@@ -80,7 +81,7 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses the name of a value. Completions show all names.
+/// Returns a parser that converts a name to its value. Shells complete the names.
 pub fn named<T, const N: usize>(values: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
@@ -93,12 +94,12 @@ where
     })
 }
 
-/// Parses a way of sharing bytes.
+/// Returns a parser for the way in which published files share bytes with the cache.
 pub fn link_mode() -> impl TypedValueParser<Value = LinkMode> {
     named(LinkMode::ALL.map(|mode| (mode.name(), mode)))
 }
 
-/// Parses the value of an option that turns something on or off.
+/// Returns a parser for the value of an option that turns something on or off.
 pub fn switch() -> impl TypedValueParser<Value = bool> {
     named([("yes", true), ("no", false)])
 }

@@ -15,7 +15,8 @@ use crate::global::{named, switch};
 use crate::output::printer::write_atomically;
 use crate::session::CliSession;
 
-/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
+/// options that follow the struct.
 const HEADING: &str = "Preparation";
 
 /// The variant of the pipelines.
@@ -71,10 +72,10 @@ pub struct PreparationArgs {
     pub variant: VariantArg,
     #[command(flatten)]
     pub source: SourceArg,
-    /// Without the bundle, use the results in the cache, whosever they are
+    /// If the bundle is missing, use the latest results in the cache
     ///
     /// The cache may have results of a bundle that this data directory was never prepared from. The command shows the
-    /// bundle's checksum, when it was used, and its path. Without this option, such a bundle is missing.
+    /// bundle's checksum, when it was used, and its path. Without this option, such results are not used.
     #[arg(long, help_heading = HEADING)]
     pub from_cache: bool,
     /// Download only the members of a bundle that the pipeline reads
@@ -135,7 +136,8 @@ impl PreparationArgs {
     }
 }
 
-/// Returns the files that are verified. Both switches select how much is skipped, so one of them replaces all earlier choices.
+/// Returns which files are verified, or `None` if neither switch is given. Both switches set the same option, so giving
+/// one of them replaces the last run's values of both.
 pub fn verify(skip: Option<bool>, skip_bundle: Option<bool>) -> Option<Verify> {
     match (skip, skip_bundle) {
         (None, None) => None,
@@ -208,7 +210,7 @@ pub struct IdentityArg {
 }
 
 impl IdentityArg {
-    /// Returns the session with the identity.
+    /// Returns the session, with the identity in its settings if the option is given.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or contains no secret key.
@@ -262,7 +264,7 @@ impl OutputArg {
         self.output.as_deref()
     }
 
-    /// Writes a text to the file, or prints it.
+    /// Writes `text` to the file that the option names, or prints it on stdout.
     ///
     /// # Errors
     /// Returns an error if the file or stdout cannot be written.

@@ -1,8 +1,8 @@
 //! Reads the configuration files `prep.toml`: of the project, of the data directory, and of the user.
 //!
 //! The project's file is the nearest one in the current directory and its parents. A file decides where results are
-//! sent and whose results are trusted. Therefore a file that another user could have written is an error, like a
-//! repository of another owner in git.
+//! sent and whose results are trusted. Therefore a file that another user could have written is an error. git rejects
+//! repositories of other owners for the same reason.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -256,7 +256,8 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     if safe.iter().any(|safe| canonical(safe) == dir) {
         return Ok(());
     }
-    // If the file is a link, its target is checked too, because another user may be able to replace the target.
+    // If the file is a symbolic link, its target is checked too, because another user may be able to replace the
+    // target.
     let real = canonical(path);
     let directory = real.parent().unwrap_or(Path::new("/"));
     for place in [&*real, directory, &*dir] {
@@ -415,7 +416,7 @@ mod tests {
         assert_eq!(fault(&metadata, owner), None);
         let is_root = owner == 0;
         assert_eq!(fault(&metadata, owner + 1).is_none(), is_root);
-        // The file is a link to a directory that other users can write.
+        // The file is a symbolic link to a file in a directory that other users can write.
         let (user, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(elsewhere.path().join("file"), EXAMPLE).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("file"), data.path().join(FILE)).unwrap();

@@ -1,15 +1,17 @@
 //! The system's resources, and the end of the process: the allocator, exhausted threads, open files and memory, and signals.
 //!
-//! * **The allocator** returns freed memory to the system. The GNU C library maps large blocks separately, and unmaps them when
-//!   they are freed. But each time it raises the threshold of large blocks to the size of the freed block, up to 32 MiB. Then the
-//!   columns and hash tables of queries are allocated between small long-lived blocks, and the heap keeps their memory when they
-//!   are freed. With archives of many files, the process takes twice the memory that it uses. If the program sets the threshold,
-//!   the library does not raise it. Small blocks are allocated and freed all the time. By default, the library returns the end of
-//!   a heap as soon as 128 KiB of it are free. Each page that is needed again then costs a page fault.
+//! * **The allocator** returns freed memory to the system. The GNU C library maps large blocks separately, and unmaps
+//!   them when they are freed. But each time it unmaps such a block, it raises the threshold of large blocks to the
+//!   size of that block, up to 32 MiB. Then the columns and hash tables of queries are allocated between small
+//!   long-lived blocks, and the heap keeps their memory when they are freed. With archives of many files, the process
+//!   takes twice the memory that it uses. If the program sets the threshold, the library does not raise it. Small
+//!   blocks are allocated and freed all the time. By default, the library returns the end of a heap as soon as 128 KiB
+//!   of it are free. Each page that is needed again then costs a page fault. So the program also raises this limit.
 //! * **Threads.** This workspace can run without additional threads, but libraries panic if they cannot start one.
 //!   The panic hook then ends the program. Unwinding is not enough, because a runtime waits forever if only some of its
 //!   threads were started.
-//! * **Open files.** Some libraries panic if they cannot open a file, with the error of the system in the message.
+//! * **Open files.** Some libraries panic if they cannot open a file, with the error of the system in the message. The
+//!   panic hook recognizes this message and ends the program.
 //! * **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records
 //!   the failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an
 //!   error as usual.
@@ -96,7 +98,7 @@ pub fn set_up() {
     }
 }
 
-/// Returns the message about the resource whose lack made a library panic.
+/// If a library panicked because a resource is exhausted, returns the message about that resource.
 fn exhausted(panic: &PanicHookInfo<'_>) -> Option<&'static str> {
     let text = panic.payload_as_str().unwrap_or_default();
     match text {

@@ -1,5 +1,5 @@
-//! Describes suggested actions. The libraries do not know verbs and options, so the command line writes the texts. An
-//! advice names only options that the verb has and that are not given already.
+//! Describes suggested actions. The libraries do not know verbs and options, so this crate words the suggestions. A
+//! suggestion names only options that the verb has and that the user has not given yet.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -35,7 +35,7 @@ impl VerbOptions {
             let id = option.get_id().as_str();
             let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
             let is_no = |mut values: RawValues| values.any(|value| value == "no");
-            // An option that is turned off can be turned on.
+            // An option that is given as `no` is still suggested, because the user can turn it on.
             if is_given && !matches.get_raw(id).is_some_and(is_no) {
                 options.given.insert(name.to_owned());
             }
@@ -57,7 +57,7 @@ impl VerbOptions {
     }
 }
 
-/// Sets the verb of this process, so that advice fits it.
+/// Sets the verb of this process, so that suggestions name only options of this verb.
 pub fn set_verb(command: &Command, matches: &ArgMatches) {
     // Does not fail, because it is set only here.
     let _ = VERB.set(VerbOptions::new(command, matches));
@@ -81,7 +81,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         )?,
         Remedy::UseCachedResults => verb.if_new(
             "from-cache",
-            "--from-cache uses the results in the cache, and shows whose they are",
+            "--from-cache uses the results in the cache, and shows from which bundle they are",
         )?,
         Remedy::ForgetOptions => verb.if_new(
             "forget-options",
@@ -176,7 +176,8 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     })
 }
 
-/// Returns how to allow downloads. A verb that never downloads has no such option.
+/// Returns the suggestion that allows downloads. If the verb has no option that forbids downloads, it never downloads,
+/// so another verb is suggested. Returns `None` if no such option is given.
 fn allow_downloads(verb: &VerbOptions) -> Option<String> {
     let options = ["no-download", "available"];
     if !options.iter().any(|option| verb.has(option)) {

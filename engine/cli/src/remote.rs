@@ -13,7 +13,8 @@ use crate::prep_toml::{ConfigFiles, TrustedKey};
 use crate::remedy;
 use crate::session::{CliSession, Directories};
 
-/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
+/// options that follow the struct.
 const HEADING: &str = "Remote";
 
 /// Options that choose the remote.
@@ -70,7 +71,7 @@ impl RemoteSettings {
         })
     }
 
-    /// Returns whether the remote also has bundles.
+    /// Returns whether downloaded bundles are sent to the remote's mirror.
     pub fn has_mirror(&self) -> bool {
         self.mirror.as_ref().is_some_and(|(mirror, _)| *mirror)
     }
@@ -127,7 +128,7 @@ impl CliSession {
         let address = Address::parse(url)?;
         let key = settings.signing(&self.places)?;
         let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted)?;
-        // If the remote is an option of the command line, it is not printed.
+        // If the user named the remote on the command line, its address is not printed.
         if args.remote.is_none() {
             let shown = remote.name();
             self.printer

@@ -1,5 +1,5 @@
-//! Common parts of the verbs that plan, prepare or move competitions: the library's task,
-//! its plan, its run, and a loop over ids.
+//! Common parts of the verbs that plan or prepare competitions, or move their data: the library's task, its plan, its
+//! run, and a loop over ids.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -29,7 +29,8 @@ impl CliSession {
         Ok(Catalog::open(&self.settings)?)
     }
 
-    /// Returns the given options and those of the settings. All others have the values of the last run.
+    /// Returns options with the values of `given`, or otherwise of the settings. An option that neither of them sets
+    /// keeps its value of the last run.
     pub fn options_with(&self, given: RememberedOptions) -> PreparationOptions {
         PreparationOptions {
             remembered: given.or(self.remembered.clone()),
@@ -93,7 +94,7 @@ impl CliSession {
             run.forbid_execution();
         }
         plan::show_warnings(&self.printer, &run.plan);
-        // A pull gets results of the remote on purpose.
+        // A pull gets results of the remote on purpose, so it does not report them.
         plan::show_origin(&self.printer, &run.plan, find_only);
         let remote = self.settings.remote.clone();
         let display = Display::new(&self.printer, &run.plan.work(), remote);
@@ -109,8 +110,8 @@ impl CliSession {
         Ok(prepared)
     }
 
-    /// Same as [`for_each_id`](Self::for_each_id), for work that may take seconds. Then a message names the competition, after
-    /// `doing`.
+    /// Same as [`for_each_id`](Self::for_each_id), for work that may take seconds. If it does, a message shows `doing`
+    /// and the id.
     pub fn for_each_id_shown<T>(
         &self,
         doing: &str,
@@ -126,7 +127,7 @@ impl CliSession {
         })
     }
 
-    /// Calls `work` for each competition, and prints its errors. An interruption ends the loop.
+    /// Calls `work` for each competition, and prints the errors. An interruption ends the loop.
     pub fn for_each_id<T>(
         &self,
         ids: &[String],
@@ -149,8 +150,8 @@ impl CliSession {
     }
 }
 
-/// Returns the error of a run that ended before it had a result. If it was stopped, the message is that of a run which
-/// was stopped later, because it does not matter which competition or step was planned at that time.
+/// Converts the error of a run that ended without a result. If the user stopped the run, the message does not name the
+/// competition or step that was being planned at that time, because this does not matter.
 fn stopped_or_failed(error: Error) -> CliError {
     match error.failure() {
         Failure::Cancelled => CliError::new(Exit::Interrupted, summary::STOPPED),
@@ -199,7 +200,8 @@ impl<T> IdResults<T> {
     }
 }
 
-/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
+/// options that follow the struct.
 const HEADING: &str = "Downloads";
 
 /// Limits of all downloads together.

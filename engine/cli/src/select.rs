@@ -10,7 +10,8 @@ use prep_spec::{BUILT_IN_PACK, Day};
 use crate::error::CliError;
 use crate::session::CliSession;
 
-/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
+/// options that follow the struct.
 const HEADING: &str = "Competitions";
 
 /// Options that select competitions.
@@ -79,8 +80,8 @@ impl Selection {
         }
     }
 
-    /// Returns the selected ids without duplicates: first those of sets, then those of the list, then single ids. Does
-    /// not check that they exist.
+    /// Returns the selected ids without duplicates: first the ids of sets, then those of the list (`--ids-from`), then
+    /// single ids. Does not check that competitions with these ids exist.
     ///
     /// # Errors
     /// Returns an error if nothing is selected, a set is unknown, or the list cannot be read or is empty.
@@ -92,7 +93,7 @@ impl Selection {
         let is_by_name =
             !self.lite && !self.all && self.set.is_empty() && self.closed_after.is_none();
         let (ids, undated) = match is_by_name {
-            // The catalog reads the directories of pipelines and packs.
+            // Does not open the catalog, because that reads the directories of pipelines and packs.
             true => (distinct(self.named_ids()?), 0),
             false => self.ids_in(&session.catalog()?)?,
         };
@@ -105,7 +106,7 @@ impl Selection {
         Ok(ids)
     }
 
-    /// Returns the ids of the list and the single ids.
+    /// Returns the ids of the list (`--ids-from`) and the single ids.
     fn named_ids(&self) -> Result<Vec<String>, CliError> {
         let list = self.ids_from.as_deref().map(read_list).transpose()?;
         let list = list.unwrap_or_default().into_iter();
@@ -220,8 +221,8 @@ impl UnitArg {
     }
 }
 
-/// Variables with the number of a job in its array. The second variable has the first number of the array, which is 0
-/// if there is no such variable.
+/// Environment variables that contain the number of a job in its array. The second variable of a pair contains the
+/// first number of the array. Without a second variable, the first number is 0.
 const ARRAY_VARIABLES: [(&str, Option<&str>); 3] = [
     ("SLURM_ARRAY_TASK_ID", Some("SLURM_ARRAY_TASK_MIN")),
     ("JOB_COMPLETION_INDEX", None),
@@ -271,7 +272,7 @@ mod tests {
         let (ids, undated) = selection.ids_in(&Catalog::embedded()).unwrap();
         let dev = competition_set("dev").unwrap();
         assert_eq!(ids[..dev.len()], *dev);
-        // `spaceship-titanic` is in the set.
+        // `spaceship-titanic` is already in the set, so it is not added again.
         assert_eq!(ids[dev.len()..], ["b", "a", "c"]);
         assert_eq!(undated, 0);
     }

@@ -14,7 +14,7 @@ use crate::output::printer::Printer;
 #[derive(Debug, Clone)]
 pub struct CliSession {
     pub settings: Settings,
-    /// The options of preparations that the settings set.
+    /// The options of preparations for which the settings contain values.
     pub remembered: RememberedOptions,
     /// Whether the group may write new files and directories.
     pub is_shared: bool,
@@ -73,7 +73,7 @@ impl Directories {
     }
 }
 
-/// The address of Kaggle's API, and where its credentials are searched.
+/// The address of Kaggle's API, and the places where its credentials are searched.
 #[derive(Debug, Clone)]
 pub struct Kaggle {
     pub endpoint: String,

@@ -1,5 +1,5 @@
-//! Resolves directories and limits from options, variables, `prep.toml` and the system (processors, memory, limits, boot id). No
-//! other module reads the environment.
+//! Resolves directories and limits from options, variables, `prep.toml` and the system (processors, memory, limits,
+//! boot id). No other module reads the environment.
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
@@ -31,7 +31,7 @@ impl Environment {
         self.set(name).map(PathBuf::from)
     }
 
-    /// Returns a directory of the user: that of the variable, otherwise `usual` in the home directory.
+    /// Returns a directory of the user: the one that the variable names, otherwise `usual` in the home directory.
     fn base(&self, variable: &str, usual: &str) -> Option<PathBuf> {
         let set = self.path(variable).filter(|path| path.is_absolute());
         set.or_else(|| self.home.as_ref().map(|home| home.join(usual)))
@@ -46,7 +46,7 @@ impl Environment {
         )
     }
 
-    /// Returns the default directory of packs, which is not in the cache because users cannot compute packs again.
+    /// Returns the default directory of packs. It is not in the cache, because packs cannot be computed again.
     fn packs(&self) -> Option<PathBuf> {
         let is_mac = cfg!(target_os = "macos");
         let usual = if is_mac {
@@ -159,7 +159,7 @@ fn parse_variable<T>(
 
 impl CliSession {
     /// Resolves all settings. Options have precedence over variables, variables over files, and files over defaults.
-    /// Also returns a warning about a setting.
+    /// Also returns a warning about a setting, if there is one.
     ///
     /// # Errors
     /// Returns an error if a file or variable is invalid, or if a directory is not set and there is no home directory.

@@ -1,4 +1,4 @@
-//! Contexts with empty caches.
+//! Provides contexts with empty caches, in which implementations are tested.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Tests for the guarantees that the engine expects from implementations of its traits.
+//! Tests whether implementations of the engine's traits give the guarantees that the engine relies on.
 //!
 //! Call these functions in the tests of your own [`Step`](prep_core::Step), [`Source`](prep_core::Source),
 //! [`Sink`](prep_core::Sink) or [`Tier`](prep_cache::Tier):

@@ -31,7 +31,7 @@ struct Grade {
     score_without_avx512: Option<f64>,
 }
 
-/// Parses a number, or the texts `inf`, `-inf` and `nan`, because JSON has no such numbers.
+/// Parses a number, or one of the strings `inf`, `-inf` and `nan`, because JSON has no such numbers.
 pub fn score<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::Null => None,

@@ -1,5 +1,5 @@
-//! Recorded cases: `tests/cases/ID/NAME` has a bundle, submissions, and upstream's files and scores for them. The cases
-//! of the pack `packs/PACK` are in `tests/cases/PACK`.
+//! Tests recorded cases: `tests/cases/ID/NAME` contains a bundle, submissions, and the files and scores that upstream
+//! computes for them. The cases of the pack `packs/PACK` are in `tests/cases/PACK`.
 //!
 //! One command prepares all cases with the same name, and a second command grades all their submissions.
 
@@ -22,7 +22,7 @@ struct Case {
     expected: Expected,
 }
 
-/// Returns the cases with this name, in every competition of a pack that has one.
+/// Returns the cases with this name, of all competitions of a pack that have such a case.
 fn cases(pack: Option<&str>, name: &str) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let root = pack.map_or(root.clone(), |pack| root.join(pack));

@@ -1,4 +1,4 @@
-//! Tests without local bundles: they come from a server that imitates Kaggle and injects faults.
+//! Tests without local bundles. The bundles come from a server that imitates Kaggle and injects faults.
 
 mod asking;
 mod bundles;

@@ -133,7 +133,7 @@ fn truncated_bundle_and_too_little_memory_have_their_codes() {
     }
 }
 
-/// Outputs that a pipeline published by mistake: a file, a directory of its own, an empty directory.
+/// Outputs that a pipeline published by mistake: a file, a directory that no other output uses, an empty directory.
 const MISTAKES: &str = "public:
   leaked.csv: SELECT * FROM labelled
   leaked/all.csv: SELECT * FROM labelled
@@ -161,7 +161,7 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
             let mut command = sandbox.run_command(&[Harbour::ID]);
             run_with(&sandbox, &mut command, library, ("kill", "/data/"), number)
         };
-        // The number of accesses differs between runs, because a run that waits looks more often.
+        // The number of accesses differs between runs, because a run that waits for something checks it repeatedly.
         let is_killed = |number: &usize| match run_and_kill(Some(*number)).0.code {
             None => true,
             Some(0) => false,

@@ -111,7 +111,7 @@ fn flip(path: &Path) {
 /// A file access in the log of the library.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The running step with its kind. `None` between steps.
+    /// The name of the running step. Empty between steps, like `kind`.
     pub step: String,
     pub kind: String,
     pub access: String,

@@ -161,7 +161,7 @@ impl Bundle {
         }
     }
 
-    /// Creates a bundle that is too long to compute its digest. Its ETag depends on its length.
+    /// Creates a bundle whose digest is not computed, because the bundle is too long. Its ETag depends on its length.
     pub fn without_digest(id: &str, content: Content) -> Bundle {
         Bundle {
             id: id.to_owned(),

@@ -35,7 +35,7 @@ pub enum Kind {
     RedirectTo { code: u16, base: String },
     /// The API sends the bundle itself instead of an address.
     SendBundle,
-    /// Signatures are no longer valid: status 403 until the API returns a new one.
+    /// Signatures issued so far become invalid: status 403 until the client gets a new signature from the API.
     Expire,
     /// Each signature serves a single request. Further requests with it get status 403.
     SingleUse,
@@ -97,14 +97,14 @@ pub struct Fault {
     pub kind: Kind,
     /// The requests that the fault affects.
     pub at: At,
-    /// Number of such requests before the first fault.
+    /// Number of requests that match `at` before the first one that is affected.
     pub skip: usize,
-    /// Number of requests that are then affected.
+    /// Number of requests that are affected after the skipped ones.
     pub times: usize,
 }
 
 impl Fault {
-    /// Creates a fault that happens once, at a byte.
+    /// Creates a fault that happens once, at this byte of a bundle.
     pub fn at_byte(offset: u64, kind: Kind) -> Fault {
         Fault {
             kind,

@@ -18,7 +18,7 @@ pub enum Side {
 pub struct Request {
     /// The server that received the request.
     pub side: Side,
-    /// Path without the query.
+    /// Path without the query string.
     pub path: String,
     /// `GET` or `POST`.
     pub method: String,

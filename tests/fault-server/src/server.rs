@@ -37,7 +37,7 @@ impl FaultServer {
     /// Starts servers on two free ports, with these bundles and faults.
     ///
     /// # Errors
-    /// If no port is free, or the system cannot start a thread.
+    /// Returns an error if no port is free, or if the system cannot start a thread.
     pub fn start(bundles: Vec<Bundle>, faults: Vec<Fault>) -> io::Result<FaultServer> {
         Self::start_at(0, bundles, faults)
     }
@@ -45,7 +45,7 @@ impl FaultServer {
     /// Same as [`start`](Self::start), but serves the API on this port.
     ///
     /// # Errors
-    /// Same as for [`start`](Self::start), and if the port is in use.
+    /// Same as for [`start`](Self::start). Also returns an error if the port is in use.
     pub fn start_at(
         port: u16,
         bundles: Vec<Bundle>,

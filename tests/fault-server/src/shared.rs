@@ -39,7 +39,7 @@ pub(crate) struct State {
     pub(crate) first_valid: usize,
     /// The signatures that were used, if each signature is valid for a single request.
     pub(crate) used: HashSet<String>,
-    /// The bundles of which a response was sent.
+    /// The ids of bundles for which the store has already sent a response.
     pub(crate) served: HashSet<String>,
     /// Expiration time of each access token, on the server's clock.
     access_tokens: Vec<Duration>,
@@ -91,7 +91,7 @@ impl State {
         self.faults_where(side, covers, |kind| !kind.is_of_transport())
     }
 
-    /// Returns the fault of transport that affects a request of `side`.
+    /// Returns the fault that affects the transport of a response to a request of `side`, independent of its content.
     pub(crate) fn transport_fault(&mut self, side: At) -> Option<Kind> {
         let faults = self.faults_where(side, |_| false, Kind::is_of_transport);
         faults.into_iter().next().map(|(_, kind)| kind)

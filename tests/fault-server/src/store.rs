@@ -147,7 +147,7 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
             Kind::Corrupt => faults.interruptions.push((byte, Interruption::Corrupt)),
             // These faults affect only the API.
             Kind::RedirectToLogin | Kind::RedirectTo { .. } | Kind::SendBundle => {}
-            // These faults were applied before.
+            // These faults are applied to the transport of the response, independent of its content.
             Kind::StopAfterHead | Kind::Silence => {}
         }
     }
@@ -179,7 +179,7 @@ fn member(state: &State, id: &str, name: &str, entry: &log::Request) -> Response
     }
 }
 
-/// The differences of a response from the correct one.
+/// The differences between a response with faults and the correct response.
 struct ResponseFaults {
     ignore_range: bool,
     shift: u64,

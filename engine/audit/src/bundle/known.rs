@@ -22,7 +22,7 @@ fn list_path(directory: &Path, md5: &str) -> PathBuf {
 /// Records the members of the bundle at `path`, whose MD5 is `md5`, unless they are recorded already.
 ///
 /// # Errors
-/// If the bundle cannot be read, or the list cannot be written.
+/// Returns an error if the bundle cannot be read, or the list cannot be written.
 pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), ContentsError> {
     let list_path = list_path(directory, md5);
     if list_path.exists() {
@@ -52,7 +52,7 @@ fn write_list(path: &Path, list: &[RawMember]) -> io::Result<()> {
 /// Returns the members of the bundle with this MD5. `None` if they are not recorded.
 ///
 /// # Errors
-/// If the list cannot be read, or is damaged.
+/// Returns an error if the list cannot be read, or is damaged.
 pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<RawMember>>, AuditError> {
     let path = list_path(directory, md5);
     let read = || {

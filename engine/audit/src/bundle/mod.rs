@@ -28,7 +28,7 @@ use prep_contents::{ContentsError, DecodingLimits};
 /// Reads the list of members of an archive, which may be unsafe to unpack.
 ///
 /// # Errors
-/// If the file cannot be read, or is not an archive.
+/// Returns an error if the file cannot be read, or is not an archive.
 pub fn members(path: &Path, limits: &DecodingLimits) -> Result<Vec<RawMember>, ContentsError> {
     let file = File::open(path).map_err(ContentsError::system_error(path))?;
     let listed = list(&file, limits).map_err(ContentsError::classify)?;
@@ -51,7 +51,7 @@ struct MemberContent {
 /// Unpacks a member, whose data begin at `begin`.
 ///
 /// # Errors
-/// [`ContentsError::Damaged`] if the member cannot be unpacked.
+/// Returns [`ContentsError::Damaged`] if the member cannot be unpacked.
 fn content(file: &File, member: &RawMember, begin: u64) -> Result<MemberContent, ContentsError> {
     let (mut crc, mut md5) = (crc32fast::Hasher::new(), Md5::new());
     let size = unpack(file, member, begin, &mut |bytes| {
@@ -68,7 +68,7 @@ fn content(file: &File, member: &RawMember, begin: u64) -> Result<MemberContent,
 /// Returns the length and the CRC-32 of a member's content with LF instead of CR LF.
 ///
 /// # Errors
-/// [`ContentsError::Damaged`] if the member cannot be unpacked.
+/// Returns [`ContentsError::Damaged`] if the member cannot be unpacked.
 fn content_with_lf(
     file: &File,
     member: &RawMember,
@@ -97,7 +97,7 @@ fn content_with_lf(
     Ok((size, crc.finalize()))
 }
 
-/// Unpacks a member and passes its content on. Returns the length of the content.
+/// Unpacks a member and passes its content to `visit`. Returns the length of the content.
 fn unpack(
     file: &File,
     member: &RawMember,
@@ -124,7 +124,7 @@ fn read_at(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
 pub struct Expected {
     pub md5: Option<String>,
     pub size: Option<u64>,
-    /// Members of a verified bundle, which has that MD5.
+    /// Members of a verified bundle with the MD5 `md5`, if they are recorded.
     pub members: Option<Vec<RawMember>>,
     /// Paths in the bundle that the pipeline reads, except paths with wildcards.
     pub paths: Vec<String>,
@@ -142,7 +142,7 @@ pub struct BundleCheck {
 /// Checks the bundle at `path`.
 ///
 /// # Errors
-/// If the bundle cannot be read.
+/// Returns an error if the bundle cannot be read.
 pub fn check(
     path: &Path,
     expected: &Expected,
@@ -237,8 +237,8 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Returns the evidence that line endings were converted, if there is any. In compressed bytes, some line feeds
-    /// come after a carriage return, but not all.
+    /// Returns the evidence that line endings were converted, if there is any. In intact compressed data, some line
+    /// feeds come after a carriage return, but not all.
     fn text_mode_evidence(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
             (20.., crlf) if crlf == self.lf => Some("every LF comes after a CR"),
@@ -264,7 +264,7 @@ impl Bundle<'_> {
         AuditFinding::new(cause, self.name)
     }
 
-    /// Returns the findings for a bundle that does not have its published MD5, or has none.
+    /// Returns the findings for a bundle whose MD5 differs from the published one, or for which no MD5 is published.
     fn inspect(&self) -> Result<Vec<AuditFinding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
         let size = units::bytes(self.raw.bytes);
@@ -753,7 +753,7 @@ fn find_page(bytes: &[u8]) -> Option<(usize, String)> {
     let text = bytes.get(found..)?;
     let printable = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let length = text.iter().take(120).take_while(printable).count();
-    // A few of these bytes may occur by chance.
+    // A short match may occur by chance, so the page must contain a minimum number of printable characters.
     (length >= 24).then(|| {
         (
             found,

@@ -19,7 +19,7 @@ enum Quotes {
     All,
 }
 
-/// A form of the file, described by its differences from ours.
+/// A form of the file, described by its differences from the form in which `prep` writes CSV.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendering {
     byte_order_mark: bool,

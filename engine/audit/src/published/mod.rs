@@ -38,7 +38,7 @@ pub enum FileCheck {
 /// disk.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn check(
     path: &str,
     file: &Path,
@@ -158,7 +158,7 @@ fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {
 /// MD5.
 ///
 /// # Errors
-/// If the bundle cannot be read.
+/// Returns an error if the bundle cannot be read.
 pub fn members(
     bundle: &Path,
     resources: &Resources<'_>,

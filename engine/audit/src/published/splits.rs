@@ -66,7 +66,7 @@ impl LoadedTable {
 /// Finds the split with which the file at `path` has this MD5. `home` is our prepared directory.
 ///
 /// # Errors
-/// If our tables cannot be read.
+/// Returns an error if our tables cannot be read.
 pub fn search(
     home: &Path,
     path: &str,

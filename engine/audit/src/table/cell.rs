@@ -23,7 +23,7 @@ pub(crate) enum Difference {
         ulps: u64,
         parser: bool,
     },
-    /// One number is the other one in single precision.
+    /// One number is the other one, rounded to single precision.
     Single,
     /// One number is the other one, rounded to fewer decimals.
     Rounded,
@@ -162,7 +162,8 @@ impl ColumnType {
         }
     }
 
-    /// Changes a difference in spelling to a difference in value if the column does not have that type.
+    /// Changes a difference in the spelling of numbers or booleans to a difference in value, unless all cells of the
+    /// column are numbers or booleans.
     pub(crate) fn adjust(self, difference: Difference) -> Difference {
         match difference {
             Difference::NumberSpelling
@@ -206,7 +207,7 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
     parse_f64(cell, FloatParser::RoundTrip)
 }
 
-/// Returns how two different texts of the numbers `a` and `b` differ.
+/// Returns how two numbers with different text differ. `a` is the value of `theirs`, and `b` is the value of `ours`.
 fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     if a == b {
         // Doubles represent all integers only up to 2^53.
@@ -268,7 +269,8 @@ fn ordered(value: f64) -> i64 {
     }
 }
 
-/// Parses an integer of any length. Returns whether it is negative, and its digits. `None` if it is not an integer.
+/// Parses an integer of any length. Returns whether it is negative, and its digits without leading zeros. Returns
+/// `None` if the cell is not an integer.
 fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
     let (is_negative, digits) = match cell {
         [b'-', digits @ ..] => (true, digits),
@@ -362,7 +364,7 @@ mod tests {
             ("1", "True", Difference::BooleanWords),
             ("0", "True", Difference::Value),
             ("2.4403958", "2.440395832061767", Difference::Single),
-            // A single of few digits.
+            // A number in single precision with few digits.
             ("714.25", "714.2500012345", Difference::Single),
             ("0.333333", "0.3333333333333333", Difference::Rounded),
             ("0.33", "0.3333333333333333", Difference::Rounded),

@@ -1,5 +1,5 @@
 //! Compares two tables: first their columns, then their rows in order, as multisets, and by a key. Each differing cell
-//! gets its own cause. Differences in the form of the files get theirs, too.
+//! gets its own cause. Differences in the form of the files get their own causes, too.
 
 pub(crate) mod cell;
 mod compare;
@@ -34,12 +34,14 @@ pub struct TableUse {
     pub rows_by_position: bool,
     /// Whether grading pairs columns by position.
     pub columns_by_position: bool,
-    /// Whether submissions follow the row order of this table: the answers, the sample submission or the test table.
+    /// Whether submissions follow the row order of this table. This is the case for the answers, the sample submission
+    /// and the test table.
     pub is_followed: bool,
 }
 
 impl TableUse {
-    /// Returns whether a column contains labels. In a private table without known labels, all columns except ids do.
+    /// Returns whether a column contains labels. In a private table without known labels, all columns except ids
+    /// contain labels.
     pub(crate) fn is_label(&self, column: &str) -> bool {
         let all = self.is_private && self.labels.is_empty();
         (all || self.labels.contains(column)) && !self.ids.contains(column)
@@ -57,7 +59,8 @@ impl TableUse {
 /// Compares two files of different bytes as tables.
 ///
 /// # Errors
-/// If our file cannot be read as a table, or the system failed. If theirs is damaged, this is a finding.
+/// Returns an error if our file cannot be read as a table, or if the system failed. If their file is damaged, this is a
+/// finding, not an error.
 pub fn compare(
     path: &str,
     [theirs, ours]: [&Path; 2],
@@ -102,7 +105,8 @@ pub fn compare(
             findings.extend(forms::parquet_findings(path, theirs, ours, outcome.rows));
         }
         (DetectedFile::Records(theirs), DetectedFile::Records(ours)) => {
-            // Columns are listed in order of first appearance, so their order has no meaning here.
+            // The columns of JSON records are listed in the order in which their keys first appear, so the order of
+            // columns has no meaning.
             findings.retain(|finding| finding.cause != Cause::ColumnOrder);
             // If objects have additional or missing keys, this is not a difference in key order.
             let columns = [

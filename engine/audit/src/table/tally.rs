@@ -25,11 +25,11 @@ struct Count {
     last_row: Option<u64>,
     examples: Vec<String>,
     by_column: BTreeMap<String, u64>,
-    /// Number of cells by change of a label, as `(ours, theirs)`.
+    /// Number of cells for each change of a label. The keys are pairs `(ours, theirs)`.
     changes: BTreeMap<(String, String), u64>,
     /// Largest distance of numbers that differ in the last digits, in units in the last place.
     ulps: u64,
-    /// Number of these cells that pandas' default parser explains.
+    /// Number of cells whose difference pandas' default parser explains.
     parsed: u64,
 }
 
@@ -59,8 +59,10 @@ impl<'a> ColumnTypes<'a> {
         }
     }
 
+    /// Checks that the types of columns could be read. If not, the counts are invalid.
+    ///
     /// # Errors
-    /// If reading the rows failed. The counts are then invalid.
+    /// Returns an error if reading the rows failed.
     pub(crate) fn failed(&self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }

@@ -1,7 +1,8 @@
 //! Compares two JSON documents, or the pixels of two images.
 //!
-//! Of documents, values are compared, then the order of keys, then layout. If a document does not fit into memory, lists
-//! are compared as tables, item by item, and other documents are only reported as different.
+//! The values of documents are compared first, then the order of keys, then the layout. If a document does not fit into
+//! memory and is a list, it is compared as a table, item by item. Other documents that do not fit into memory are only
+//! reported as different.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
@@ -58,7 +59,7 @@ pub(super) fn compare(
         path: Vec::new(),
     };
     walk.values(&their_value, &our_value);
-    // If values differ, the items of lists are paired by their ids.
+    // If values differ, lists of objects are compared as tables, because that pairs the items by their ids.
     let content_differs = walk.found.keys().any(|cause| cause.harm() >= Harm::Content);
     if content_differs && is_list_of_objects(&their_value) && is_list_of_objects(&our_value) {
         return Ok(table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings);
@@ -68,7 +69,8 @@ pub(super) fn compare(
         finding.examples(examples)
     });
     let mut findings: Vec<AuditFinding> = found.collect();
-    // If only the order of items differs, the files have the same length. Otherwise, the layout differs, too.
+    // If only the order of items differs, the files have the same length. If they have different lengths, the layout
+    // differs, too.
     let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
     let is_order = |finding: &AuditFinding| finding.cause == Cause::RowOrder;
     let reordered = walk.key_order || !findings.is_empty();
@@ -205,7 +207,7 @@ impl<'a> DocumentComparison<'a> {
         let (x, y) = (plain(a), plain(b));
         let difference = match (a, b) {
             (JsonValue::String(_), JsonValue::String(_)) => {
-                // A text is never a number, even if it looks like one.
+                // A JSON string is never a number, even if it looks like one.
                 let text = ColumnType {
                     numbers: false,
                     booleans: false,
@@ -302,7 +304,8 @@ fn is_number(value: &JsonValue) -> bool {
     )
 }
 
-/// Returns a value as it is written in CSV: a text without quotes, null as nothing, and other values as JSON.
+/// Returns a value as it is written in CSV: a string without quotes, null as an empty cell, a boolean as `True` or
+/// `False`, and other values as JSON.
 fn plain(value: &JsonValue) -> Vec<u8> {
     match value {
         JsonValue::String(text) => text.as_wtf8().to_vec(),
@@ -323,7 +326,7 @@ fn format_json(value: &JsonValue) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Writes JSON with sorted keys, so that equal values have equal texts.
+/// Writes JSON with sorted keys, so that equal values give equal bytes.
 fn json(value: &JsonValue) -> Vec<u8> {
     let options = WriteOptions {
         sort_keys: true,

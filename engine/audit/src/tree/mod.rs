@@ -55,7 +55,7 @@ pub struct TreeOptions<'a> {
     pub threads: usize,
     /// The roles of the tables in grading.
     pub roles: &'a Roles,
-    /// The split of the pipeline, if a single split produces both parts.
+    /// The split of the pipeline, if a single split produces both the train part and the test part.
     pub split: Option<&'a SplitSearch>,
     pub resources: Resources<'a>,
 }
@@ -73,7 +73,7 @@ pub struct TreeComparison {
 /// Compares the tree of another program with ours. Both are `prepared` directories, with `public` and `private`.
 ///
 /// # Errors
-/// If a tree does not exist, or the system failed. A damaged file is a finding, not an error.
+/// Returns an error if a tree does not exist, or the system failed. A damaged file is a finding, not an error.
 pub fn compare(
     theirs: &Path,
     ours: &Path,
@@ -106,7 +106,7 @@ pub fn compare(
     }
     for (their_path, our_path) in left.take_packed() {
         let mut paired = compare_pair(&our_path, &their_path)?;
-        // The name already shows that the file is compressed.
+        // The suffix of the name already shows that their file is compressed, so it is not damaged.
         paired
             .findings
             .retain(|one| one.cause != crate::causes::Cause::FilesDamaged);
@@ -122,7 +122,7 @@ pub fn compare(
         named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
     for (archive, directory) in left.take_unpacked(ours, &resources.limits)? {
-        // The files of `theirs` are as long as the members of the archive.
+        // The budget depends on our archive only, because the files of `theirs` are about as long as its members.
         let file = ours.join(&archive);
         let found = pair::with_context(&roles, resources, [&file, &file], |context| {
             pair::unpacked_findings(&archive, &directory, theirs, &file, context)

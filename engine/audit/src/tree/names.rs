@@ -70,7 +70,7 @@ impl OneSided {
     /// of the archive's path and that directory, which ends with `/`, or is empty for the root of the tree.
     ///
     /// # Errors
-    /// If one of our archives cannot be read.
+    /// Returns an error if one of our archives cannot be read.
     pub(super) fn take_unpacked(
         &mut self,
         ours: &Path,
@@ -264,7 +264,7 @@ fn renamed(
     Ok(found)
 }
 
-/// Returns the finding for a file whose content in their tree is the content of a different file in ours.
+/// Returns the finding for a file whose content in the other tree is the content of a different file in ours.
 pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     let mut finding = AuditFinding::new(Cause::FilesSwapped, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {

@@ -32,7 +32,7 @@ impl PairContext<'_> {
     /// Returns the context for members of the file.
     ///
     /// # Errors
-    /// If archives are nested too deeply.
+    /// Returns an error if archives are nested too deeply.
     pub(super) fn inside(&self) -> Result<Self> {
         Ok(Self {
             read: self.read.inside()?,
@@ -44,7 +44,7 @@ impl PairContext<'_> {
 /// Calls `compare` with the context for two files and the archives nested in them, which share a budget.
 ///
 /// # Errors
-/// If a file cannot be accessed. Also returns errors from `compare`.
+/// Returns an error if a file cannot be accessed. Also returns errors from `compare`.
 pub(super) fn with_context<T>(
     roles: &Roles,
     resources: &Resources<'_>,
@@ -74,7 +74,7 @@ impl FileComparison {
 /// Compares two files. `path` is their path in the tree.
 ///
 /// # Errors
-/// If the system failed. Such an error shows nothing about the files.
+/// Returns an error if the system failed. Such an error shows nothing about the files.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -169,7 +169,8 @@ fn find_differences(
         false => Format::from_path(path).filter(|_| !is_json),
     };
     let role = context.roles.role(path);
-    // Text files are compared further: they may end after any row, or lack only the line break at the end.
+    // If theirs is equal to the beginning of ours, a binary file is truncated. Text files are compared further, because
+    // theirs may be a complete table with fewer rows, or may lack only the line break at the end.
     let is_csv = matches!(format, Some(Format::Csv(_)));
     let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
     if at.is_none() && !is_in_lines {
@@ -515,7 +516,7 @@ pub(super) fn unpacked_findings(
 /// content.
 ///
 /// # Errors
-/// If the system failed.
+/// Returns an error if the system failed.
 pub(super) fn inflated_findings(
     their_path: &str,
     our_path: &str,
@@ -543,7 +544,7 @@ pub(super) fn inflated_findings(
 /// Returns the finding for one of our archives that cannot be read to its end.
 ///
 /// # Errors
-/// If the system failed.
+/// Returns an error if the system failed.
 fn unread_archive(path: &str, visited: Result<()>) -> Result<Option<AuditFinding>> {
     match visited {
         Ok(()) => Ok(None),

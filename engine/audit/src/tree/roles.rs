@@ -13,7 +13,7 @@ use crate::table::TableUse;
 /// The known roles of a competition's tables.
 #[derive(Debug, Clone, Default)]
 pub struct Roles {
-    /// Path of the answers: `private/test.csv`.
+    /// Path of the answers, for example `private/test.csv`.
     pub answers: Option<String>,
     /// Path of the sample submission.
     pub sample: Option<String>,
@@ -21,19 +21,20 @@ pub struct Roles {
     pub rows_by_position: bool,
     /// Whether grading pairs columns by position.
     pub columns_by_position: bool,
-    /// Id columns. If empty, ids and labels are inferred. If only ids are known, the other columns of the answers that the
-    /// test table does not have are labels.
+    /// Id columns. If there are none, ids and labels are inferred. If ids are known but labels are not, all other
+    /// columns of private tables are treated as labels.
     pub ids: HashSet<String>,
     /// Label columns.
     pub labels: HashSet<String>,
 }
 
 impl Roles {
-    /// Infers ids and labels from the prepared tables. The columns of the answers that are also in the public test
-    /// table are ids; the other ones are labels. Without a public test table, the first column is the id.
+    /// Infers ids and labels from the prepared tables, unless ids are known. The columns of the answers that are also
+    /// in the public test table are ids; the other ones are labels. Without a public test table, the first column is
+    /// the id.
     ///
     /// # Errors
-    /// If a table cannot be read. A damaged table is ignored.
+    /// Returns an error if a table cannot be read. A damaged table is ignored.
     pub(super) fn completed(
         &self,
         root: &Path,

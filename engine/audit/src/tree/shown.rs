@@ -27,7 +27,7 @@ const MAX_WORDS: usize = 8;
 /// Raises the harm of findings about public files that contain answers of test items.
 ///
 /// # Errors
-/// If a table cannot be read.
+/// Returns an error if a table cannot be read.
 pub(super) fn raise(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
@@ -107,7 +107,7 @@ fn raise_item_files(
     Ok(())
 }
 
-/// Our answers.
+/// Our answers, which are searched for in the public files of the other tree.
 struct SearchedAnswers {
     /// Ids of the test items in the order of the answers.
     order: Vec<String>,
@@ -168,7 +168,7 @@ impl SearchedAnswers {
             let path = finding.path.clone();
             by_path.entry(path).or_default().push(finding);
         }
-        // Ours has no file for a member.
+        // Our tree has no file for a member. This path is not a file, so nothing of ours is compared.
         let nothing = roots.ours.join("");
         let visited = entries::of_file(&theirs, file, resources, &mut |member, _, content| {
             if !by_path.contains_key(file) && !by_path.contains_key(member) {
@@ -263,7 +263,7 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns the agreement of each of the columns with each label, before the first row.
+    /// Returns empty counts for each pair of a column and a label. `columns` is the number of columns.
     fn agreements(&self, columns: usize) -> Vec<Vec<Agreement>> {
         vec![vec![Agreement::default(); self.labels.len()]; columns]
     }
@@ -281,8 +281,8 @@ impl SearchedAnswers {
         }
     }
 
-    /// Searches a table without ids for a column with the answers in their order. Returns a description of the column.
-    /// If our file exists, nothing is searched.
+    /// Searches a table without ids for a column that contains the answers, in the order of our answers. Returns a
+    /// description of the column. Searches nothing if the table also exists in our tree.
     fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
         let names = table.columns();
         if ours.is_file() {
@@ -313,8 +313,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Searches files that belong to one test item each for its answer, in their names and texts. Returns a description
-    /// of them.
+    /// Each of the files belongs to one test item. Searches the names and texts of the files for the answers of these
+    /// items. Returns a description of the files.
     fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
         let ids: HashSet<&String> = self.order.iter().collect();
         let mut found: Vec<(&String, String)> = Vec::new();
@@ -376,8 +376,8 @@ impl SearchedAnswers {
             .map(|(_, position)| position))
     }
 
-    /// Searches a file of any format for answers. They are found if the words at a fixed distance after the ids are the
-    /// answers.
+    /// Searches a file of any format for answers. The answers are found if they are the words at a fixed distance after
+    /// the ids.
     fn shown_in_text(&self, file: &Path) -> Result<Option<String>> {
         let length = file
             .metadata()
@@ -446,7 +446,7 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the id that a file name is, or that it contains between separators.
+/// Returns the id that a file name consists of, or contains between separators. `stem` is the name without its suffix.
 fn id_in<'a>(stem: &str, ids: &HashSet<&'a String>) -> Option<&'a String> {
     let stem = stem.to_owned();
     ids.get(&stem).copied().or_else(|| {
@@ -461,7 +461,7 @@ const MAX_PAIRS: usize = 5_000;
 /// Maximum number of different cells in a column of codes.
 const MAX_CODES: usize = 64;
 
-/// Counts how often the cells of a column are the answers, and how often each cell occurs with each answer.
+/// Counts for how many items the cell of a column is the answer, and how often each cell occurs with each answer.
 #[derive(Debug, Clone, Default)]
 struct Agreement {
     hits: usize,
@@ -484,8 +484,8 @@ impl Agreement {
         }
     }
 
-    /// Returns whether the answers are a linear function of the numbers, for nine of ten items and up to a thousandth of
-    /// their range.
+    /// Returns whether the answers are a linear function of the cells. At least nine of ten answers must match this
+    /// function, with a tolerance of a thousandth of the range of answers.
     fn is_linear(&self) -> bool {
         let by_number = |one: &&(f64, f64), other: &&(f64, f64)| one.0.total_cmp(&other.0);
         let (low, high) = (
@@ -508,8 +508,8 @@ impl Agreement {
         x1 > x0 && different.len() >= 2 * MIN_ITEMS && near * 10 >= self.count * 9
     }
 
-    /// Returns the number of items that have the most frequent answer of their cell, or 0 if the column has too many
-    /// different cells to be a code of this number of classes.
+    /// Returns the number of items whose answer is the most frequent one among the items with the same cell. Returns 0
+    /// if the column contains too many different cells to be a code of this number of classes.
     fn right_by_code(&self, classes: usize) -> usize {
         if self.codes.len() > MAX_CODES.min(2 * classes + 2) {
             return 0;
@@ -548,7 +548,8 @@ fn most_frequent(answers: &HashMap<String, String>) -> f64 {
     most as f64 / answers.len().max(1) as f64
 }
 
-/// Reads the texts of a column. Returns `None` if there is no such file or column, or if the file is not a table.
+/// Reads the cells of a column as strings. Returns `None` if there is no such file or column, or if the file is not a
+/// table.
 fn texts(
     file: &Path,
     path: &str,

@@ -89,7 +89,7 @@ impl TreeRoots<'_> {
 /// Removes the findings about rows that moved between files, and returns findings about the split in their place.
 ///
 /// # Errors
-/// If a table cannot be read.
+/// Returns an error if a table cannot be read.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     trees: &TreeRoots<'_>,

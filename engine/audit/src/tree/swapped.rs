@@ -14,11 +14,11 @@ use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 
-/// Replaces the findings of files whose content in their tree is the content of a different file in ours. Only files
-/// whose lengths occur on both sides are read.
+/// Replaces the findings of files whose content in the other tree is the content of a different file in ours. Only
+/// files whose lengths occur on both sides are read.
 ///
 /// # Errors
-/// If a file cannot be read.
+/// Returns an error if a file cannot be read.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,

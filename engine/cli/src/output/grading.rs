@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::output::printer::Printer;
 use crate::output::table::PrintedTable;
 
-/// Returns the JSON document of `competitions`. `further` has additional members of the document.
+/// Returns a JSON document with the list `competitions`, followed by the members of `further`.
 pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
     let competitions = competitions.into_iter().map(JsonValue::from);
     let competitions: Vec<JsonValue> = competitions.collect();
@@ -23,7 +23,7 @@ pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
     pretty(all) + "\n"
 }
 
-/// Returns a report as an element of `competitions`. Like every element, it begins with the id.
+/// Converts a report to an element of the list `competitions`. Like every element of the list, it begins with the id.
 pub fn entry(report: &CompetitionReport) -> JsonObject {
     let mut entry = JsonObject::from_iter([("id", report.competition_id.as_str().into())]);
     for (key, value) in report.to_json() {
@@ -75,8 +75,8 @@ pub fn reward(report: &CompetitionReport, reward: f64) -> String {
     pretty(numbers) + "\n"
 }
 
-/// Prints remarks on competitions without medals, on copies of the answers, and on scores that cannot be compared with
-/// upstream's.
+/// Prints remarks on competitions without medals, on submissions that are copies of the answers, on metrics that are
+/// queries of their author, and on scores that cannot be compared with upstream's scores.
 pub fn remarks(printer: &Printer, reports: &[&CompetitionReport]) {
     without_leaderboard(printer, reports);
     for report in reports.iter().filter(|report| report.is_answers) {

@@ -128,8 +128,9 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
     }
 }
 
-/// Prints which options have the values of the last run, and whose results are used if they are not those of the data
-/// directory. With `is_pull`, results of a remote are expected.
+/// Prints which options have the values of the last run. Also prints from which bundle the results are, if that bundle
+/// is neither on this machine nor recorded in the data directory. With `is_pull`, results from a remote are expected
+/// and are not reported.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for competition in &plan.all.competitions {
@@ -185,7 +186,7 @@ fn read_bytes(steps: &[PlannedStep]) -> u64 {
 enum Detail {
     /// A line per competition.
     Line,
-    /// Also the steps that run or may run.
+    /// A line per competition, followed by the steps that run or may run.
     StepsToRun,
     AllSteps,
 }

@@ -284,7 +284,7 @@ pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
-    // If the path is a link, the link stays and its target is replaced.
+    // If the path is a symbolic link, the link stays and its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_direct = fs::metadata(&path).is_ok_and(|found| !found.is_file());
     let temporary = if is_direct {
@@ -315,9 +315,9 @@ fn temporary_path(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}", std::process::id()))
 }
 
-/// A running ticker. Dropping it stops the thread.
+/// A thread that calls a function at regular intervals. Dropping the `Ticker` stops the thread.
 pub struct Ticker {
-    /// The thread ends when this is dropped.
+    /// The thread ends when this sender is dropped.
     running: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }

@@ -130,7 +130,7 @@ fn unpublished(summary: &Summary) -> Option<String> {
     }
     (!found.is_empty()).then(|| {
         format!(
-            "{}: not removed from the prepared directory, because `prep` did not publish it: {}; `--remove-unpublished` removes it",
+            "{}: not removed from the prepared directory, because `prep` did not publish them: {}; `--remove-unpublished` removes them",
             summary.id,
             named.join(", ")
         )

@@ -39,8 +39,8 @@ impl PrintedTable {
         }
     }
 
-    /// Creates a table from its header line, in which two spaces separate the headings. The cells below a heading with `>`
-    /// are aligned right.
+    /// Creates a table from its header line, in which two spaces separate the headings. If a heading begins with `>`,
+    /// the cells of its column are right-aligned.
     pub fn with_header(header: &str) -> PrintedTable {
         let columns = header.split(GAP).map(|name| match name.strip_prefix('>') {
             Some(name) => (name, Align::Right),
@@ -152,8 +152,8 @@ fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
-/// Maximum width to which the cells of a column are aligned, in characters. Otherwise each row would have the length of
-/// the longest name.
+/// Maximum width to which the cells of a column are aligned, in characters. Without a maximum, a single long name would
+/// lengthen every row.
 const MAX_WIDTH: usize = 200;
 
 /// The space between columns.
@@ -172,11 +172,11 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
-/// Maximum length of a foreign text in a line, in characters.
+/// Maximum length of a foreign string in a line, in characters.
 const MAX_TEXT: usize = 200;
 
-/// Returns a foreign text, such as the name of a file or a cell, for a line of a result: without line breaks and control
-/// characters, and shortened.
+/// Formats a foreign string, such as a file name or a cell, for one line of a result. Replaces line breaks and control
+/// characters with spaces, and shortens the string.
 pub fn one_line(text: &str) -> String {
     one_line_within(text, MAX_TEXT)
 }
@@ -187,8 +187,8 @@ pub fn one_line_within(text: &str, max: usize) -> String {
     shortened(&short.collect::<String>(), max)
 }
 
-/// Renders the mistakes, with an empty line after each. The text has colours, which the printer removes if they are
-/// disabled.
+/// Renders the mistakes and warnings in a pipeline, with an empty line after each. The text has colours, which the
+/// printer removes if they are disabled.
 pub fn render(diagnostics: &Diagnostics) -> String {
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
     let mut text = String::new();
@@ -226,8 +226,8 @@ fn report<'a>(source: &'a SourceFile, diagnostic: &'a Diagnostic) -> annotate_sn
     }
 }
 
-/// Returns the first line of the span, because a long query would push the message out of view. The range is always
-/// within the text.
+/// Returns the part of the span in its first line, because a long query would push the message out of view. The
+/// returned range is always within the text, even if the span is not.
 fn range(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
     let text = &source.text;
     let clamp = |mut at: usize| {

@@ -1,4 +1,5 @@
-//! `prep audit`: explains why data differ from the published ones.
+//! `prep audit`: explains why data differ from the published data. `prep leaks`: searches prepared data for hints at
+//! the answers.
 
 use std::path::{Path, PathBuf};
 
@@ -185,7 +186,7 @@ fn tree(part: &TreeAudit) -> String {
     )
 }
 
-/// Maximum length of a line that quotes names and values of others, in characters.
+/// Maximum length of a line that quotes names and values from the audited files, in characters.
 const MAX_LINE: usize = 4_000;
 
 /// Maximum number of paths that a block shows.

@@ -1,4 +1,5 @@
-//! `prep config`: shows the settings and their origins.
+//! `prep config`: shows the settings and their origins. `prep completions`: prints shell completions, or writes manual
+//! pages.
 
 use std::path::{Path, PathBuf};
 
@@ -153,7 +154,7 @@ impl ConfigArgs {
     }
 }
 
-/// Returns whether checksums are skipped: all of them, and those of bundles.
+/// Returns the values of `skip_verification` and `skip_bundle_verification`. Both are empty if neither is set.
 fn skipped(verify: Option<Verify>) -> [&'static str; 2] {
     match verify {
         None => ["", ""],

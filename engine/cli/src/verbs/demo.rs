@@ -138,8 +138,8 @@ fn sentence(preparation: &Preparation) -> String {
     }
 }
 
-/// Returns the list of submissions to grade. For each competition, it has the prepared sample submission and the
-/// submissions that are embedded in the program.
+/// Returns the list of submissions to grade. For each competition, the list contains the prepared sample submission and
+/// the submissions that are embedded in the program.
 fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<String, CliError> {
     let mut text = String::new();
     for sample in SAMPLES {
@@ -152,7 +152,8 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
             .into_iter()
             .chain(sample_submissions(sample, dir))
         {
-            // Relative paths would begin at the directory in which the list is graded.
+            // Paths in the list are absolute, because relative paths would begin at the directory in which the list is
+            // graded.
             let path = std::path::absolute(&path).unwrap_or(path);
             let line = json!({ "competition_id": sample.id, "submission_path": path });
             text.push_str(&format!("{line}\n"));
@@ -220,7 +221,7 @@ const SETTINGS: &str = "data_dir = \"data\"\ncache_dir = \"cache\"\nsource = \"b
 const MARKER_TEXT: &str = "`prep demo` wrote this directory from sample data. You can delete it.\n";
 
 /// Writes all bundles and submissions of the demo to `dir`. Files that already have the right content are not written
-/// again, so that their times do not change.
+/// again, so that their modification times do not change.
 ///
 /// # Errors
 /// Returns an error if `dir` contains files that are not from a demo, or cannot be written.

@@ -45,7 +45,7 @@ pub struct DoctorArgs {
 /// Time between two requests about rules.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(1500);
 
-/// Maximum difference between the clocks that is not a warning.
+/// Maximum difference between this system's clock and the server's clock without a warning.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
 /// If steps have less memory than this, large competitions may be slow or fail. In bytes.
@@ -191,7 +191,7 @@ impl DoctorArgs {
         let address = remote.url.as_ref();
         let address = address.and_then(|(url, _)| prep_remote::Address::parse(url).ok());
         let found = address.map(|address| address.unwritable());
-        // Without a key, the remote is only read.
+        // Without a key, the remote is only read, so it need not be writable.
         if let (Some(_), Some(found)) = (&key, &found)
             && let Some(finding) = doctor::unwritable(check, found)
         {

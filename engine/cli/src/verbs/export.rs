@@ -29,7 +29,7 @@ public files in the Croissant format of MLCommons. If TARGET ends in .tar, the c
 equal bytes.
 
 With --layout dojo, the copy has TARGET/ID/data/{public,private} and TARGET/ID/info, as MLE-Dojo reads them. With --layout \
-harbor, TARGET has a task of Harbor per competition, and dataset.toml. The answers are only in the verifier's part; with \
+harbor, TARGET contains a Harbor task per competition, and dataset.toml. The answers are only in the verifier's part; with \
 --for, or if the competition is sealed, they are encrypted.")]
 pub struct ExportArgs {
     /// The competition; several with --layout harbor

@@ -231,7 +231,7 @@ const HEADING: &str = "Rules";
 /// Maximum number of pages that are opened at once.
 const MAX_PAGES: usize = 10;
 
-/// The progress is shown after each group of this number of competitions.
+/// Number of competitions between two messages about the progress.
 const PROGRESS_INTERVAL: usize = 10;
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -249,7 +249,7 @@ enum State {
     NotAccepted,
     /// The bundle cannot be downloaded for another reason.
     Failed,
-    /// Kaggle accepts no more requests for now.
+    /// The rules were not checked, because Kaggle accepts no more requests for now.
     NotAsked,
 }
 
@@ -475,7 +475,7 @@ fn open_in_browser(url: &str, places: &Directories) -> Result<(), String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // The browser is not waited for, because it may stay open longer than this program.
+    // This program does not wait for the browser to end, because the browser may stay open longer.
     match command.spawn() {
         Ok(_) => Ok(()),
         Err(error) => Err(format!(

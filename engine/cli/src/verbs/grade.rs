@@ -1,7 +1,8 @@
 //! `prep grade`: grades submissions of one or many competitions, and shows the scores that earn medals.
 //!
-//! ID and SUBMISSION.csv grade one submission, SUBMISSIONS.jsonl a list, and directories of runs the submissions in them. An ID,
-//! or `--leaderboard FILE`, shows thresholds.
+//! The operands select the action: ID and SUBMISSION.csv grade one submission, SUBMISSIONS.jsonl grades a list of
+//! submissions, and directories of runs grade the submissions in these directories. An ID alone, or `--leaderboard
+//! FILE`, shows thresholds.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -273,11 +274,11 @@ fn grade_list(
     Ok(Exit::combine(errors.iter().map(|error| error.exit)))
 }
 
-/// The path that a list of runs has for a run without a submission.
+/// The path that a list of submissions contains for a run without a submission.
 const NO_PATH: &str = "None";
 
-/// Reports files of a list that do not exist. If none exists, the list was probably written for another directory, which is an
-/// error.
+/// Warns about files of a list that do not exist. If none of the files exists, returns an error, because the list was
+/// probably written for another directory.
 fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> {
     let named = graded.results.iter();
     let named = named.filter(|(entry, _)| entry.submission_path != NO_PATH);

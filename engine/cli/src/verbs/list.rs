@@ -26,7 +26,8 @@ pub struct ListArgs {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    /// Not success if records of the competition cannot be read. The others are listed nevertheless.
+    /// The exit code. It is not `Success` if records of the competition cannot be read. Other competitions are listed
+    /// nevertheless.
     #[serde(skip)]
     exit: Exit,
     id: String,

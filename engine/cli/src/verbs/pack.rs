@@ -200,7 +200,7 @@ impl CheckArgs {
         )?;
         let trusted = remote.trusted.iter().map(|(key, _)| key.parse());
         let mut trusted: Vec<TrustedSigner> = trusted.collect::<Result<_, _>>()?;
-        // Your own keys are always trusted.
+        // The user's own keys are always trusted.
         let own = session.places.keys().map(|keys| SigningKey::all(&keys));
         let own = own.unwrap_or_default().into_iter().flatten();
         trusted.extend(own.map(|key| TrustedSigner::from(key.public())));
@@ -309,7 +309,8 @@ fn cells(check: &PackCheck) -> [String; 7] {
     ]
 }
 
-/// Returns a table for documentation. The section `accepted` of a pipeline has the mistakes of upstream's script.
+/// Returns a Markdown table for documentation. Several of its columns show mistakes of upstream's script, with the
+/// reasons from the section `accepted` of each pipeline.
 fn markdown(found: &[PackCheck]) -> String {
     let mut text = "| competition | leaks | not reproducible | silent failure | prepared twice | pack.lock |\n\
                     |---|---|---|---|---|---|\n"

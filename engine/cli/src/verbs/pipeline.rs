@@ -435,10 +435,10 @@ impl ShowArgs {
     }
 }
 
-/// Maximum characters of a cell.
+/// Maximum length of a printed cell, in characters.
 const MAX_CELL: usize = 40;
 
-/// Prints rows with aligned columns; numbers are on the right.
+/// Formats the first rows as a table. Numbers are right-aligned.
 fn first_rows(rows: &Preview) -> String {
     let columns = rows.columns.iter().map(|column| match column.kind {
         "integer" | "number" => (column.name.as_str(), Align::Right),
@@ -477,7 +477,7 @@ fn facts(rows: &Preview) -> String {
     format!("{}\n\n{}", units::count(rows.rows, "row"), table.render())
 }
 
-/// Returns the texts of the pipelines. Several pipelines become the documents of one YAML stream.
+/// Returns the YAML of the pipelines. Several pipelines become the documents of one YAML stream.
 fn texts(entries: &[&CatalogEntry]) -> Result<String, CliError> {
     let texts = entries.iter().map(|entry| entry.pipeline());
     let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;

@@ -41,7 +41,7 @@ pub struct ReportArgs {
     output: PathBuf,
 }
 
-/// Returns a competition of the page, with its dates on Kaggle.
+/// Returns the JSON of a competition on the page, with its dates on Kaggle.
 fn to_json(catalog: &Catalog, id: &str) -> Value {
     let dates = catalog.find(id).map(|entry| entry.dates());
     let dates = dates.unwrap_or_default();
@@ -94,7 +94,7 @@ impl ReportArgs {
     fn grading_reports(&self) -> Result<Vec<GradedExperiment>, CliError> {
         let mut graded: Vec<GradedExperiment> = Vec::new();
         for text in &self.grading {
-            // A text with `=` is treated as a path if such a file exists.
+            // A value with `=` is treated as a path if such a file exists.
             let (name, path) = match text.split_once('=') {
                 Some((name, path)) if !Path::new(text).exists() => (name, path),
                 _ => ("experiment", text.as_str()),

@@ -1,4 +1,4 @@
-//! `prep serve`: validates submissions over HTTP.
+//! `prep serve`: validates submissions over HTTP. `prep mcp`: serves tools for agents.
 
 use std::path::PathBuf;
 use std::sync::Arc;

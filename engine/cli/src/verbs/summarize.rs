@@ -231,7 +231,7 @@ impl SummarizeArgs {
     fn complete(&self, session: &CliSession, found: &[Experiment]) -> Exit {
         let mut exit = Exit::Success;
         for experiment in found {
-            // A default name means nothing to the user.
+            // The default name is not printed, because it means nothing to the user.
             let label = match self.groups.is_none() && experiment.name == DEFAULT_NAME {
                 true => String::new(),
                 false => format!("{}: ", experiment.name),
@@ -252,7 +252,7 @@ impl SummarizeArgs {
                 let text = format!("{label}no figures for `{set}`: {error}");
                 if has_no_figures || !self.set.is_empty() {
                     let error = CliError::new(Exit::Input, text);
-                    // One help for all sets.
+                    // The help is printed only once, because it applies to all sets.
                     let error = match exit {
                         Exit::Success => error.help(HELP_INCOMPLETE),
                         _ => error,
@@ -283,7 +283,7 @@ fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     )
 }
 
-/// Columns in order of importance: heading, and name of the metric.
+/// Columns of figures: the heading, and the name of the metric.
 const COLUMNS: [(&str, &str); 7] = [
     ("any medal %", "any_medal_percentage"),
     ("gold %", "gold_medal_percentage"),
@@ -323,7 +323,7 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
     table
 }
 
-/// Returns a CSV with a row per experiment and competition.
+/// Returns a table with a row per experiment and competition.
 pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
     let header = "competition  set  experiment  >runs  >best of looks  >copies  >valid  >above median  >gold  >silver  >bronze  >score";
     let mut table = PrintedTable::with_header(header).optional(&["set", "experiment", "copies"]);
@@ -382,7 +382,7 @@ pub fn csv_by_set(experiments: &[Experiment]) -> String {
     text
 }
 
-/// Returns a table with a row per experiment and competition.
+/// Returns a CSV with a row per experiment and competition. The values are not rounded.
 pub fn csv_by_competition(experiments: &[Experiment]) -> String {
     let mut text = "experiment,competition,complexity,runs,submissions,valid,above_median,gold,silver,bronze,any_medal,\
                     mean_score,score_standard_error,copies,looks\n"
@@ -416,7 +416,7 @@ pub fn csv_by_competition(experiments: &[Experiment]) -> String {
 }
 
 /// Returns rows for the leaderboard in the benchmark's README. Cells that only the authors of an experiment can fill in
-/// come from its budget.
+/// come from its entry in the budget file.
 pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
     let mut text = "| Agent | LLM(s) used | Low == Lite (%) | Medium (%) | High (%) | All (%) | Running Time (hours) | \
                     Date | Known Leakage[^1] | Source Code Available | Grading Reports Available |\n\

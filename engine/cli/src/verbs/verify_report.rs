@@ -29,8 +29,8 @@ with the prepared data if there are any.
 With --log, the hash chain of the log is checked, and each report must have its line in the log. A log that was cut after \
 its last report looks complete.
 
-The exit code is 0 if all reports hold, 1 if they hold and a score is not comparable with MLE-bench, and 5 if a report or \
-the log does not hold.")]
+The exit code is 0 if all reports are valid, 1 if they are valid and a score is not comparable with MLE-bench, and 5 if a \
+report or the log is not valid.")]
 pub struct VerifyReportArgs {
     /// Grading reports, outputs of `prep grade --json`, or directories of reports
     #[arg(value_name = "REPORT.json|DIR", required = true)]

@@ -1,4 +1,4 @@
-//! Shows on stderr what a verb is doing that prints nothing for seconds.
+//! Shows on stderr what a verb is doing while it prints nothing else for seconds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use crate::output::printer::{Printer, Ticker};
 
 /// Time after which the first message appears.
 const FIRST: Duration = Duration::from_secs(2);
-/// Number of intervals of this length between further messages.
+/// Number of intervals, each as long as `FIRST`, between further messages.
 const REPEAT: u32 = 5;
 
-/// Prints a message if the current work takes long, and again every ten seconds, until it is dropped.
+/// Prints a message after two seconds of work, and again every ten seconds, until the `Activity` is dropped.
 pub struct Activity {
     current: Arc<Mutex<String>>,
     _ticker: Ticker,

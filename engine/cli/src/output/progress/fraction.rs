@@ -1,16 +1,16 @@
 //! Estimates how much of a run is done, and how long the rest takes.
 //!
-//! A step counts with the bytes that it processes and with a constant. Before it starts, its bytes are estimated (see
-//! `StepWork`). While it runs, they are what it reports.
+//! The work of a step is the number of bytes that it processes, plus a constant. Before the step starts, the number of
+//! bytes is estimated (see `StepWork`). While the step runs, it reports the number.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use prep_app::StepWork;
 
-/// The constant part of each step, in bytes that take about as long.
+/// The constant part of each step's work: the number of bytes that take about as long to process.
 const STEP_BYTES: u64 = 4 << 20;
-/// Minimum time and minimum fraction from which the rest is estimated.
+/// The remaining time is estimated only after this time, and after this fraction of the run.
 const MIN_TIME: Duration = Duration::from_secs(2);
 const MIN_FRACTION: f64 = 0.01;
 
@@ -24,7 +24,8 @@ pub(super) struct Fraction {
     ended: u64,
     /// The highest fraction so far. The fraction does not fall if a step has more bytes than estimated.
     highest: f64,
-    /// Time and fraction when the first bytes were known. An interrupted download continues at a fraction above zero.
+    /// Time and fraction when the first processed bytes were reported. The fraction is above zero if an interrupted
+    /// download continues.
     first: Option<(Instant, f64)>,
 }
 
@@ -109,7 +110,7 @@ mod tests {
         [StepBytes { done, total }].into_iter()
     }
 
-    /// Most of the time of a competition with many files is its publication, which is one step of many.
+    /// A competition with many files needs most of its time for its publication, which is only one of many steps.
     #[test]
     fn bytes_count_more_than_steps() {
         let mut work: Vec<StepWork> = (0..100)

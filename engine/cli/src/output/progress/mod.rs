@@ -1,5 +1,5 @@
-//! Shows the progress of a run on stderr, from the engine's events. A terminal shows a line for each running step,
-//! other outputs get a line every ten seconds.
+//! Shows the progress of a run on stderr, from the engine's events. A terminal shows a line for each running step.
+//! Other outputs get one line about the run every ten seconds.
 //!
 //! On a narrow terminal, lines first omit amounts, then shorten the name of the competition, and last the name of the
 //! step.
@@ -37,7 +37,7 @@ struct Shared {
 }
 
 impl Display {
-    /// Starts a display. `work` are the steps that may run. The display also shows transfers to and from `remote`.
+    /// Starts a display. `work` contains the steps that may run. The display also shows transfers to and from `remote`.
     pub fn new(printer: &Printer, work: &[StepWork], remote: Option<Link>) -> Display {
         let state = State::new(work, remote);
         let shared = Arc::new(Shared {
@@ -97,7 +97,7 @@ enum Screen {
 struct Bars {
     multi: MultiProgress,
     total: ProgressBar,
-    /// By competition and step.
+    /// The bars of running steps, by competition and step.
     steps: Mutex<BTreeMap<(String, String), ProgressBar>>,
 }
 
@@ -233,7 +233,7 @@ fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
 
 /// Width of the bar of the run, in characters.
 const BAR_WIDTH: usize = 20;
-/// Length of the bar. It shows a fraction of the run.
+/// Position of the bar at the end of the run. A fraction of the run is the same fraction of this position.
 const BAR_PARTS: u64 = 1000;
 
 /// Parses a template. If that fails, uses the default style of indicatif.

@@ -60,7 +60,7 @@ struct CompetitionProgress {
 }
 
 impl State {
-    /// Creates the state at the beginning of a run. `work` are its steps.
+    /// Creates the state at the beginning of a run. `work` contains the steps that may run.
     pub(super) fn new(work: &[StepWork], remote: Option<Link>) -> State {
         let mut competitions: HashMap<String, CompetitionProgress> = HashMap::new();
         for step in work {
@@ -178,8 +178,8 @@ impl State {
         format!("{facts}; now {}", joined(running, MAX_LINES))
     }
 
-    /// Describes the progress of the run: `3 of 44 steps`, `1 of 4 competitions`, fraction, time left,
-    /// amounts, time.
+    /// Describes the progress of the run: `3 of 44 steps`, `1 of 4 competitions`, the fraction in percent, the time
+    /// left, the amounts, and the elapsed time.
     pub(super) fn facts(&self) -> Vec<String> {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
@@ -294,7 +294,7 @@ impl CompetitionProgress {
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Describes the received and the sent bytes. Omits amounts that are zero.
+/// Describes the number of bytes received from the remote and sent to it. Omits amounts that are zero.
 pub fn describe_transfer(link: &Link) -> Vec<String> {
     let remote = link.remote();
     let amounts = [

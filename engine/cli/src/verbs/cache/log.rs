@@ -22,8 +22,8 @@ Examples:
   prep cache log spaceship-titanic --failed
   prep cache log @1 --json | jq '.runs[0].steps[] | {id, step, why}'
 
-@0 is the latest run. Without a run and an ID, the command lists the last 100 runs. With one of them, it lists the steps that \
-ran; steps whose results were found are not logged.")]
+@0 is the latest run. Without a run and an ID, the command lists the last 100 runs. With one of them, it lists the steps \
+that ran. Steps whose results were found in the cache or the remote are not logged.")]
 pub struct RunLogArgs {
     /// A run (@N) and ids of competitions
     #[arg(value_name = "@N|ID")]
