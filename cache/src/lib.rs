@@ -26,7 +26,7 @@
 //! | A damaged object is never returned | a process hashes each object at the first open; damaged ones move to quarantine |
 //! | No file is visible before it is complete | temporary file on the same file system, then rename |
 //! | The digest is that of the bytes written | bytes are hashed while they are written, not read back |
-//! | The store never leaves an entry without its objects | objects are written before, and removed after, the entries that name them |
+//! | The store never leaves an entry without its objects | objects are written before their entry, and removed after it |
 //! | A truncated or modified record is treated as absent | each record carries a hash of its bucket, key and content |
 //! | Files of a killed process are never used | temporary files are never looked up; they are removed after a day |
 //! | A memory-mapped object never changes | its file has no name outside the store, and never gets one (`private.rs`) |

@@ -1,5 +1,5 @@
-//! An object of a tier that cannot be read is treated as a cache miss. Whichever of the tier's objects cannot be read, the
-//! run succeeds with the same results as without a tier.
+//! An object of a tier that cannot be read is treated as a cache miss. For any set of unreadable objects, the run succeeds
+//! with the same results as without a tier.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
