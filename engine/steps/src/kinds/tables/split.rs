@@ -73,10 +73,10 @@ pub(crate) const KIND: StepKind = StepKind {
 
 const ROLES: [KeyRole; 3] = [KeyRole::Groups, KeyRole::Stratify, KeyRole::Within];
 
-/// Placeholder for a size that a query computes when the step runs. The step's key contains it.
+/// Placeholder for a size that a query computes when the step runs. It is part of the step's key, so it must not change.
 const PLACEHOLDER: SplitSize = SplitSize::Fraction(0.5);
 
-/// The declared method with its parameters.
+/// Returns the declared method with its parameters.
 fn method(declaration: &Declaration) -> Option<SplitAlgorithm> {
     let name = declaration.method?.name;
     let method = splits::ALL
@@ -94,7 +94,8 @@ fn is_size_computed(declaration: &Declaration) -> bool {
     matches!(size, Some(Setting::Query(_)))
 }
 
-/// Checks that a method uses at most one column and one generator, and that its sizes are valid.
+/// Checks that a split uses at most one of `groups`, `stratify` and `within`, and one generator, and that its sizes are
+/// valid.
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Some(Err(error)) = method(declaration).map(|method| method.check())
@@ -127,7 +128,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     found
 }
 
-/// Checks that exactly one key determines the cut, and that `ties` belongs to a size.
+/// Checks that exactly one key determines the cut, and that `ties` is used only if a size determines it.
 fn check_cut(declaration: &Declaration) -> Option<Diagnostic> {
     let mut points = cut::POINTS.iter().filter(|key| declaration.has(key));
     let names = "`from`, `test_size` and `train_size`";
@@ -309,7 +310,7 @@ fn python(method: &SplitAlgorithm, generator: Rng) -> Result<PythonRandom, StepE
     }
 }
 
-/// Returns the key that an error concerns.
+/// Returns the key of the declaration that an error concerns.
 fn key_of(error: &SplitError) -> Subject {
     Subject::Key(error.parameter().unwrap_or("test_size"))
 }
@@ -318,7 +319,8 @@ fn size_error(error: SplitError) -> StepError {
     error_at(Failure::Input, key_of(&error), error)
 }
 
-/// Converts an error of a split. Replaces the number of a group or class with its value.
+/// Converts an error of a split to an error of the step. If the error names the number of a group or class, the converted
+/// error names its value instead.
 fn key_error(
     error: SplitError,
     table: Arc<dyn Relation>,
@@ -360,7 +362,7 @@ fn key_error(
     }
 }
 
-/// Locates an error about a computed size at the query that computed it.
+/// Adds the location of the key `test_size`, whose query computed the size, to an error about a computed size.
 fn size_fault(error: &StepError) -> StepError {
     error_at(
         error.failure(),
