@@ -8,7 +8,7 @@
 //! A private file has a mark: a bit of its mode that is otherwise unused. All processes can see it. Two kinds of processes
 //! work on an object:
 //!
-//! - The **linker** creates the new name under a temporary name, then examines the file *that it linked*. It publishes
+//! - The **linker** first creates a temporary name for the file, then examines the file *that it linked*. It publishes
 //!   the name only if that file has no mark ([`link`](crate::objects::link)).
 //! - The **marker** sets the mark, then counts the file's names (hard links), then checks that the only name is the
 //!   store's. Only if all this succeeds, the file is private. Otherwise the marker replaces the object with a private copy.

@@ -246,8 +246,8 @@ impl Store {
         Ok(record)
     }
 
-    /// Adds the SHA-256 of `path` to its record. This reads the file once more. The file must not have changed since
-    /// the record was created.
+    /// Adds the SHA-256 of the file `path` to its record `record`. This reads the file once more. The file must not have
+    /// changed since the record was created.
     ///
     /// # Errors
     /// [`StoreError::Changed`] if the file has changed. Also returns an error if it cannot be read or the

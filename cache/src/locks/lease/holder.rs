@@ -130,8 +130,8 @@ impl HolderFile {
         Ok(is_held)
     }
 
-    /// Overwrites the file. Returns `false` if the file no longer exists. Its name is unique, so no other process can
-    /// have created a new file with this name.
+    /// Overwrites the holder's file with `content`. Returns `false` if the file no longer exists. The name of the file is
+    /// unique, so no other process can have created a new file with this name.
     fn write(&self, content: &[u8]) -> io::Result<bool> {
         // The file is opened for each write, because other machines see the write after the file is closed.
         let written = OpenOptions::new()
@@ -205,8 +205,8 @@ pub(super) struct ConflictCheck<'a> {
     pub(super) own_file: &'a Path,
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
-    /// Tokens of the processes that requested the lock at the first check. A process that announces itself later finds
-    /// the file of this process and withdraws, so this process does not wait for it.
+    /// Tokens of the processes that were requesting the lock at the previous check. Processes that announced themselves
+    /// after this process's first check find its file and withdraw, so this process does not wait for them.
     pub(super) rivals: Option<Vec<String>>,
 }
 
@@ -261,7 +261,7 @@ impl ConflictCheck<'_> {
         Ok(Some(Conflict::Uncertain))
     }
 
-    /// Returns whether a process announced itself after the first check of this process.
+    /// Returns whether the process with this token announced itself after the first check of this process.
     fn is_later(&self, token: &str) -> bool {
         let rivals = self.rivals.as_ref();
         rivals.is_some_and(|rivals| !rivals.iter().any(|rival| rival == token))

@@ -24,7 +24,7 @@ pub(super) struct Scheduler {
     shared: Arc<RunShared>,
     keep_going: bool,
     pub states: HashMap<NodeId, NodeState>,
-    /// For each node that waits for missing objects because it passes them on: these objects.
+    /// For each node that waits for missing objects in order to pass them on: the objects that it waits for.
     passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     pub report: RunReport,
     pub queue: NodeQueue,

@@ -401,8 +401,8 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value. Arrow compares doubles by their bits, so 0.0 differs from -0.0. They are
-/// also printed differently.
+/// Returns whether all rows have the same value. Arrow compares doubles by their bits, so 0.0 differs from -0.0. This is
+/// required because the two are printed differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)

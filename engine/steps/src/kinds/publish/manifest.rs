@@ -143,10 +143,10 @@ impl Manifest {
             && self.singles.iter().all(|stamp| same(stamp, false))
     }
 
-    /// Returns false if the system has restarted since it wrote the files, because some of them may not have reached the disk
-    /// before the restart. `boot` identifies the current boot. Returns true if the files are known to be on disk, or if
-    /// boots cannot be identified. Also returns true if another machine wrote the files, because only that machine can check
-    /// whether it has restarted.
+    /// Returns false if the system has restarted since it wrote the files, because some of them may not have reached the
+    /// disk before the restart. `boot` identifies the current boot. Returns true if the files are known to be on disk, or
+    /// if boots cannot be identified. Also returns true if another machine wrote the files, because only that machine can
+    /// check whether it has restarted.
     pub fn is_durable(&self, boot: Option<&str>) -> bool {
         let other = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {

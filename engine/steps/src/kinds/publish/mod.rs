@@ -7,7 +7,7 @@
 //! A publication has four stages, each with a struct for its result:
 //!
 //! ```text
-//! observe   Observed       finds the earlier publication, and those of its files that still have their content
+//! observe   Observed       reads the earlier publication, and finds its files that still have their published content
 //! diff      Changes        finds the files to write and to remove; files of other programs that are in the way are an error
 //! write     WrittenFiles   applies the changes
 //! record    Manifest       writes digests, listing and manifest

@@ -1,5 +1,5 @@
-//! First stage of a publication: reads the records of the earlier publication, and finds those of its files that still have
-//! their published content.
+//! First stage of a publication: reads the records of the earlier publication, and finds its files that still have their
+//! published content.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

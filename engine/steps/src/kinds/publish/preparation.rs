@@ -45,8 +45,8 @@ pub struct RecordedSource {
     pub url: Option<String>,
 }
 
-/// Options of a run. A later run into the same directory uses their values if it does not set them itself. They determine
-/// whether a run succeeds, and what it publishes. An option that is not set is `None`.
+/// Options that determine whether a run succeeds, and what it publishes. A later run into the same directory uses the
+/// remembered value of each option that it does not set itself. An option that is not set is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RememberedOptions {

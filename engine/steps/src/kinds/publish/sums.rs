@@ -1,5 +1,5 @@
-//! Computes the SHA-256 of published files. The digests of trees consist of these, so that anyone can reproduce them with
-//! common tools.
+//! Computes the SHA-256 of published files. The digest of a tree is computed from these, so that anyone can reproduce it
+//! with common tools.
 //!
 //! Files from archives are hashed while they are written, and outputs by the step that produces them. Other cached objects
 //! are published as links without being read. This module reads them once, after all files are in place.

@@ -141,7 +141,9 @@ fn check_cut(declaration: &Declaration) -> Option<Diagnostic> {
         (Some(first), Some(second)) => {
             let message = format!("a cut cannot have both `{first}` and `{second}`");
             let fault = declaration.fault(second, "conflicting-keys", message);
-            Some(fault.help("the other table has all other rows, so remove one of them"))
+            Some(
+                fault.help("remove one of them, because each of these keys determines both tables"),
+            )
         }
         (Some(&"from"), None) if declaration.has("ties") => {
             let message = "`ties` has no effect with `from`";
@@ -157,7 +159,7 @@ enum SplitTableError {
     #[error("the table has {0} rows; a split takes at most 4,294,967,294")]
     TooLong(u64),
     #[error(
-        "`{column}` is {value} in row {row} alone, and `stratify` needs two rows of each class; leave such rows out, or join small classes, in a query"
+        "only row {row} has the value {value} in `{column}`, but `stratify` needs two rows of each class; leave such rows out, or join small classes, in a query"
     )]
     LoneClass {
         column: String,

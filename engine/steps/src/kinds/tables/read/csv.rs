@@ -206,7 +206,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table that is read from several files",
-            doc: "CSV files, one after another, combined like in `pandas.concat`. Columns: `file` and those in `columns`.",
+            doc: "CSV files, one after another, combined as by `pandas.concat`. Columns: `file` and those in `columns`.",
             keys: &[
                 SectionKey::required(
                     "read_each",

@@ -499,7 +499,7 @@ fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
 fn describe_type(stored: ColumnType) -> &'static str {
     match stored {
         _ if is_integer(stored) => "integers",
-        _ if is_float(stored) => "numbers with a fraction, or missing ones",
+        _ if is_float(stored) => "numbers with a fraction, or missing values",
         ColumnType::Bool => "booleans",
         _ => "text",
     }

@@ -28,10 +28,10 @@ pub(super) const POINTS: [&str; 3] = ["from", "test_size", "train_size"];
 enum CutError {
     #[error("the table has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
     NoColumn { column: String, found: Vec<String> },
-    #[error("row {row} has no value in `{column}`, so it has no place in the order")]
+    #[error("row {row} has no value in `{column}`, but a cut needs a value in every row")]
     NoValue { column: String, row: usize },
     #[error(
-        "`{column}` is the text `{value}` in row {row}, and the order of such texts is not the order of time"
+        "`{column}` is the text `{value}` in row {row}, and sorting such texts does not sort them by time"
     )]
     DayFirst {
         column: String,
