@@ -29,12 +29,12 @@ pub(crate) enum Bucket {
     /// ```
     Ledger,
 
-    /// The last run of each competition and variant, as sealed JSON.
+    /// The last run of each competition, variant and target directory, as sealed JSON.
     ///
     /// ```text
     /// history-v1/
     ///   ab/
-    ///     cdef01...         digest of competition and variant
+    ///     cdef01...         digest of competition, variant and target directory
     /// ```
     History,
 

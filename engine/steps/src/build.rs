@@ -53,7 +53,7 @@ pub struct BuildOptions<'a> {
     pub metric: Option<String>,
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
-    /// How archives in `public` are unpacked. `None` if they are only published as archives.
+    /// How archives in `public` are unpacked. [`Expand::No`] if they are only published as archives.
     pub expand: Expand,
     /// Digests that the published trees must have, from the lockfile. `None` if the lockfile does not determine them.
     pub locked: Option<prep_digests::Trees>,

@@ -24,7 +24,7 @@ const MAX_ANNOUNCEMENTS: usize = 100;
 /// Content of a lease file. Its length never changes, so the file can be overwritten in place.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Holder {
-    /// For people who read the file.
+    /// Host name of the process that holds the lease, for people who read the file.
     host: String,
     pub(super) process: ProcessId,
     pub(super) token: String,

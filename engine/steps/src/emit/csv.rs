@@ -1,4 +1,4 @@
-//! Writes the rows of a query like pandas' `to_csv(index=False)`.
+//! Writes the rows of a query as CSV, as pandas' `to_csv(index=False)` does.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Lists zip, tar and 7z archives.
+//! Lists the members of zip, tar and 7z archives.
 
 use std::cell::Cell;
 use std::fs::File;
