@@ -21,7 +21,7 @@ fn main() -> Outcome {
     big_object(&store, dir.path())
 }
 
-/// Returns the shortest duration of several tries, which is the one least affected by other processes.
+/// Runs `work` `tries` times and returns the shortest duration, because it is least affected by other processes.
 fn best_of(tries: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Duration> {
     let mut best = Duration::MAX;
     for _ in 0..tries {

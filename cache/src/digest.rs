@@ -10,8 +10,8 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// The BLAKE3 hash of some bytes.
 ///
-/// Its text form is 64 lower-case hexadecimal digits, in file names, in JSON and on the screen. Parsing rejects upper
-/// case, so that each digest has only one spelling.
+/// In file names, in JSON and on the screen, a digest is written as 64 lower-case hexadecimal digits. Parsing rejects
+/// upper case, so that each digest has only one spelling.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; Digest::LEN]);
 
@@ -34,14 +34,14 @@ impl Digest {
         &self.0
     }
 
-    /// Returns the first 12 digits, for display. They are too few to look up an object.
+    /// Returns the first 12 hexadecimal digits, for display. An object cannot be looked up by them.
     pub fn short(&self) -> String {
         hex(&self.0[..6])
     }
 }
 
-/// Returns the digest and the length of the bytes of `input`, reading `chunk_bytes` bytes at a time. Calls `progress` with
-/// the number of bytes of each read.
+/// Reads `input` to its end, `chunk_bytes` bytes at a time. Returns the digest and the number of the bytes. Calls
+/// `progress` with the number of bytes of each read.
 pub(crate) fn hash(
     mut input: impl Read,
     chunk_bytes: usize,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::system::permissions::obstacle;
 use crate::{Digest, free_space};
 
-/// Actions that write nothing, so that advice about sharing a directory does not apply.
+/// Actions that write nothing. The advice about a directory that several users share does not apply to them.
 const READING: [&str; 4] = ["read", "open", "examine", "find"];
 
 /// An error of the cache.
@@ -49,7 +49,7 @@ pub enum StoreError {
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// The owner of the file or directory that prevents the action, if it is known.
+        /// Describes the owner and mode of the file or directory that prevents the action, if it is known.
         obstacle: Option<String>,
         /// The operating system's error.
         source: io::Error,
@@ -88,11 +88,11 @@ pub enum StoreError {
         .quarantined.as_ref().map_or_else(String::new, |path| format!(", moved to {}", path.display()))
     )]
     Damaged {
-        /// The object.
+        /// The digest that is the name of the object.
         digest: Digest,
-        /// The digest of its bytes.
+        /// The digest of the bytes in its file.
         found: Digest,
-        /// Length on disk in bytes.
+        /// Length of the file in bytes.
         len: u64,
         /// Path of the damaged file, which is kept for inspection. `None` if the cache is open for reading only, or if
         /// another process moved the file first.
@@ -178,7 +178,7 @@ impl StoreError {
         Self::writing(action, path, 0, source)
     }
 
-    /// Records that the file is not on the file system of the cache.
+    /// Records that the file of the error is not on the file system of the cache.
     pub(crate) fn outside(mut self) -> Self {
         if let Self::NoSpace { is_outside, .. } = &mut self {
             *is_outside = true;
@@ -186,7 +186,7 @@ impl StoreError {
         self
     }
 
-    /// Wraps the error for implementations of [`std::io::Write`].
+    /// Wraps the error in an [`io::Error`], which implementations of [`std::io::Write`] return.
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match &self {
             Self::NoSpace { .. } => ErrorKind::StorageFull,

@@ -6,8 +6,8 @@ use crate::Digest;
 
 /// The directories of a store.
 ///
-/// The name of a directory includes the version of its format. A new format gets a new name, so data in an old format
-/// are not found instead of being misread.
+/// The name of a directory of data includes the version of its format. A new format gets a new name, so data in an old
+/// format are treated as absent and cannot be misread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bucket {
     /// Contents, each named by the digest of its bytes. The files are read-only.
@@ -19,8 +19,8 @@ pub(crate) enum Bucket {
     /// ```
     Objects,
 
-    /// The outputs of each step key: one [sealed](crate::records::ledger) JSON record per key. The modification time of a file
-    /// is the time of its last use, to the day.
+    /// The outputs of each step key: one [sealed](crate::records::ledger) JSON record per key. The modification time of a
+    /// file is the time of its last use, accurate to a day.
     ///
     /// ```text
     /// ledger-v1/
@@ -29,12 +29,12 @@ pub(crate) enum Bucket {
     /// ```
     Ledger,
 
-    /// The last run of each competition and variant, as sealed JSON.
+    /// The last run of each competition, variant and target directory, as sealed JSON.
     ///
     /// ```text
     /// history-v1/
     ///   ab/
-    ///     cdef01...         digest of competition and variant
+    ///     cdef01...         digest of competition, variant and target directory
     /// ```
     History,
 
@@ -47,8 +47,8 @@ pub(crate) enum Bucket {
     /// ```
     Sources,
 
-    /// Member lists of bundles with published MD5 checksums, for later audits. Without a list, an audit shows less
-    /// detail.
+    /// Member lists of bundles that have a published MD5, for later audits. Without the list of a bundle, an audit shows
+    /// less detail.
     ///
     /// ```text
     /// bundles-v1/
@@ -64,7 +64,8 @@ pub(crate) enum Bucket {
     /// ```
     Runs,
 
-    /// Files that are being written. The writer locks its file, so that files of killed processes can be recognised.
+    /// Files that are being written. The writer holds a lock on its file. A file without a lock belongs to a killed
+    /// process.
     ///
     /// ```text
     /// tmp/
@@ -76,9 +77,9 @@ pub(crate) enum Bucket {
     ///
     /// ```text
     /// locks/
-    ///   use                 shared by runs, exclusive for garbage collection
+    ///   use                 locked in shared mode by runs, exclusively by garbage collection
     ///   abcdef01...         digest of a lock's name
-    /// use.holders/        leases, if other machines may see the store
+    ///   use.holders/        leases, if other machines may see the store
     /// ```
     Locks,
 

@@ -23,44 +23,45 @@
 //!
 //! | Guarantee | Mechanism |
 //! |---|---|
-//! | A damaged object is never returned | the first open in a process hashes it; a damaged object moves to quarantine |
+//! | A damaged object is never returned | a process hashes each object at the first open; damaged ones move to quarantine |
 //! | No file is visible before it is complete | temporary file on the same file system, then rename |
-//! | The digest is that of the bytes written | hashed while writing, not by reading back |
-//! | The store never leaves an entry without its objects | objects are written before, and removed after, the entries that name them |
+//! | The digest is that of the bytes written | bytes are hashed while they are written, not read back |
+//! | The store never leaves an entry without its objects | objects are written before their entry, and removed after it |
 //! | A truncated or modified record is treated as absent | each record carries a hash of its bucket, key and content |
 //! | Files of a killed process are never used | temporary files are never looked up; they are removed after a day |
-//! | A mapped object never changes | its file has no name outside the store, and never gets one (`objects/private.rs`) |
-//! | Many processes can share a store | renames, advisory locks that end with their holder, and leases (`locks/lease`) |
+//! | A memory-mapped object never changes | its file has no name outside the store, and never gets one (`private.rs`) |
+//! | Many processes can share a store | atomic renames, advisory locks that end with their process, leases (`locks/lease`) |
 //!
 //! # Power failure
 //!
-//! On a local disk, files are not flushed, because a flush would cost more than the work itself. A power failure may
-//! lose or truncate files of the last half minute. This does not lead to wrong data: a damaged object does not match
-//! its digest when it is first opened, and a damaged record does not match its hash. Both are then produced again. The
-//! same applies if the system drops a delayed write after an I/O error. Files that were *copied* out of the store are
-//! not protected in this way. Their owner has to compare them with their digests after a restart.
+//! On a local disk, files are not flushed, because a flush would take longer than producing most files. A power failure
+//! may lose or truncate files of the last half minute. This does not lead to wrong data: a damaged object does not match
+//! its digest when it is first opened, and a damaged record does not match its hash. The object or record is then
+//! produced again. The same applies if the system drops a delayed write after an I/O error. Files that were *copied* out
+//! of the store are not protected in this way. The caller that copied them has to compare them with their digests after a
+//! restart.
 //!
-//! On a file system that other machines share, each file is flushed before it gets its final name. Therefore a full
-//! server or an exceeded quota is reported as an error of the write. A server that restarts may still lose files that
-//! it confirmed.
+//! On a file system that several machines share, each file is flushed before it gets its final name. Therefore, if the
+//! server is full or a quota is exceeded, the write returns an error. A server that restarts may still lose files whose
+//! flush it confirmed.
 //!
 //! # Limits
 //!
 //! - The store does not repair bytes. The step that produced a damaged object runs again.
-//! - The store does no background work, except for writing the bytes of a long object. `commit` waits for them.
+//! - The store does no background work, except for writing the bytes of a long object. `commit` waits for these bytes.
 //! - The store does not choose its directory. Callers pass it.
 //!
 //! # Modules
 //!
 //! ```text
-//! store      the handle, and what it requests from a tier       layout     the files of a store
-//! objects    written, verified, published, mapped               records    ledger, history, digests of other files
+//! store      the handle to a store, and tiers                   layout     the files of a store
+//! objects    writing, verifying, publishing, mapping them       records    ledger, history, digests of other files
 //! locks      between threads, processes and machines            upkeep     counting, checking, garbage collection
-//! tier       a shared second level                              system     machine, threads, disk
+//! digest     hashes that name contents                          system     machine, threads, disk
 //! ```
 //!
-//! `layout.rs` describes the files. Their directories have a format version in the name. Only Unix-like systems are
-//! supported.
+//! `layout.rs` describes the files. The name of each directory of data contains the version of its format. Only Unix-like
+//! systems are supported.
 
 #![warn(missing_docs)]
 
@@ -95,7 +96,7 @@ mod records {
 }
 
 mod system {
-    //! The machine: its identity, disk space, threads, and the files of the operating system.
+    //! The machine: its identity, disk space and threads, and the permissions of files.
 
     pub(crate) mod machine;
     pub(crate) mod permissions;

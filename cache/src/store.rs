@@ -1,4 +1,5 @@
-//! The handle to a store, the state that its clones share, and the ways of publishing an object outside the store.
+//! The handle to a store, the state that clones of the handle share, and the ways of publishing an object outside the
+//! store.
 //!
 //! # Complete files
 //!
@@ -8,19 +9,20 @@
 //!
 //! On a file system that other machines share ([`is_shared`]), delayed writes often fail, for example because of a
 //! quota or a full server. Only `fsync` and `close` report these errors, and Rust ignores the error of `close`.
-//! Therefore the file is flushed on such file systems before it is renamed. NFS writes everything back at `close`
-//! anyway, so the flush costs nothing extra.
+//! Therefore the file is flushed on such file systems before it is renamed. NFS writes all data of a file back at
+//! `close` anyway, so there the flush costs nothing extra.
 //!
 //! # Tiers
 //!
-//! A second level of the store, which contains results that many machines share.
+//! A tier is a second level of the store. It contains results that many machines share.
 //!
-//! A store with a tier requests missing entries and objects from the tier, and stores them. Therefore users of a store
+//! A store with a tier requests missing entries and objects from the tier, and stores them. Therefore callers of a store
 //! do not have to know about the tier, and each entry or object is fetched at most once.
 //!
-//! An entry is stored before its objects, which are fetched when they are first opened. Until then they are treated as
-//! present, unless the tier knows that it does not have them ([`Tier::may_have`]). If an object then cannot be fetched,
-//! the result is [`StoreError::Missing`](crate::StoreError::Missing), as for any other lost object.
+//! An entry that comes from the tier is stored immediately. Its objects are fetched only when they are first opened. Until
+//! then they are treated as present, unless the tier knows that it does not have them ([`Tier::may_have`]). If an object
+//! then cannot be fetched, opening it returns [`StoreError::Missing`](crate::StoreError::Missing), as for any other lost
+//! object.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -71,7 +73,7 @@ struct Inner {
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
     /// Link modes that do not work, by destination device.
     unsupported_modes: Mutex<HashSet<(u64, LinkMode)>>,
-    /// Whether other machines may see the file systems of these devices.
+    /// For each device: whether other machines may see its file system.
     shared_devices: Mutex<HashMap<u64, bool>>,
 }
 
@@ -88,8 +90,8 @@ impl Store {
                 .map_err(|error| StoreError::io("create the cache directory", &dir, error))?;
         }
         let store = Self::open_root(root, false)?;
-        // Writing the tag for the first time proves that the directory is writable. After that, creating the temporary
-        // file below proves it.
+        // The first process that opens the store writes the tag, which proves that the directory is writable. For later
+        // processes, creating the temporary file below proves it.
         let tag = store.root().join("CACHEDIR.TAG");
         if !tag.exists() {
             fs::write(&tag, CACHE_TAG)
@@ -100,9 +102,9 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store in the directory `root` for reading. Returns `None` if the store does not exist. This handle
-    /// never creates, changes or removes files: its lookups are not recorded as uses, and damaged objects are reported
-    /// but not moved.
+    /// Opens the store in the directory `root` for reading only. Returns `None` if the store does not exist. The handle
+    /// never creates, changes or removes files: its lookups are not recorded as uses of entries, and damaged objects are
+    /// reported but not moved to quarantine.
     ///
     /// # Errors
     /// If the directory exists but cannot be examined.
@@ -150,8 +152,8 @@ impl Store {
         }
     }
 
-    /// Returns the directory for member lists of bundles in the store `root`. Each list is named by the bundle's MD5.
-    /// The directory may be missing.
+    /// Returns the directory for member lists of bundles in the store `root`. The file of a list is named by the bundle's
+    /// MD5. The directory may be missing.
     pub fn bundle_lists(root: &Path) -> PathBuf {
         Bucket::Bundles.dir(root)
     }
@@ -161,13 +163,13 @@ impl Store {
         Bucket::Runs.dir(root)
     }
 
-    /// Examines the directories of the store `root` in which a run creates files, and its locks. If several users share the
-    /// store, this user may be unable to write directories that another user created.
+    /// Finds directories and locks of the store `root` that this user cannot write, although a run writes them. If several
+    /// users share the store, another user may have created them.
     pub fn unwritable(root: &Path) -> Unwritable {
         let mut found = Unwritable::default();
         found.examine(root);
         for bucket in Bucket::ALL {
-            // Directories in these belong to one process.
+            // Directories inside these two buckets belong to one process each.
             let is_private = matches!(bucket, Bucket::Tmp | Bucket::Quarantine);
             found.examine_directories(&bucket.dir(root), usize::from(!is_private));
         }
@@ -178,7 +180,7 @@ impl Store {
         found
     }
 
-    /// Returns the same store, whose writers take their additional threads from `threads`.
+    /// Returns a handle to the same store whose writers take their additional threads from `threads`.
     #[must_use]
     pub fn with_threads(&self, threads: Threads) -> Store {
         Store {
@@ -187,7 +189,7 @@ impl Store {
         }
     }
 
-    /// Returns the same store, whose writers also compute the SHA-256 of the bytes they write. See
+    /// Returns a handle to the same store whose writers also compute the SHA-256 of the bytes they write. See
     /// [`sha256`](Self::sha256).
     #[must_use]
     pub fn with_sha256(&self) -> Store {
@@ -225,7 +227,8 @@ impl Store {
         &self.inner.root
     }
 
-    /// Returns the directory for temporary files on the store's file system. Files left in it are removed after a day.
+    /// Returns the directory for temporary files on the store's file system. Files that are left in it are removed after
+    /// a day.
     pub fn temp_dir(&self) -> PathBuf {
         Bucket::Tmp.dir(self.root())
     }
@@ -235,8 +238,8 @@ impl Store {
         self.inner.read_only
     }
 
-    /// Returns the length of an object in bytes. `None` if the object is not in the store. Checks only the directory
-    /// entry, because the bytes are verified when the object is opened.
+    /// Returns the length of an object in bytes. `None` if the object is not in the store. Does not read the bytes, because
+    /// they are verified when the object is opened.
     pub fn len_of(&self, digest: &Digest) -> Option<u64> {
         let found = self.object_path(digest).symlink_metadata().ok()?;
         found.is_file().then_some(found.len())
@@ -317,14 +320,14 @@ impl Store {
     }
 }
 
-/// Writes `bytes` to `file`. An error names `path`.
+/// Writes `bytes` to `file`. `path` is the path of the file in error messages.
 pub(crate) fn write_all(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     file.write_all(bytes)
         .map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
 }
 
 impl Store {
-    /// Returns the same store, with `tier` as the source of missing entries and objects.
+    /// Returns a handle to the same store that requests missing entries and objects from `tier`.
     #[must_use]
     pub fn with_tier(&self, tier: Arc<dyn Tier>) -> Store {
         let mut store = self.clone();
@@ -332,14 +335,14 @@ impl Store {
         store
     }
 
-    /// Offers a local result to the tier, if there is one.
+    /// Offers a local result to the tier, if the store has a tier. `offer` is called only in this case.
     pub fn offer(&self, offer: impl FnOnce() -> Offer) {
         if let Some(tier) = &self.tier {
             tier.offer(offer());
         }
     }
 
-    /// Queries the tier for an entry, and stores it.
+    /// Queries the tier for the entry of a step key, and stores the entry that it returns.
     pub(crate) fn lookup_in_tier(
         &self,
         key: &Digest,
@@ -358,7 +361,7 @@ impl Store {
         Ok(Some(entry))
     }
 
-    /// Announces the lengths of objects that may be fetched.
+    /// Passes the lengths of the entry's objects to the tier, if the objects are not in this store.
     pub(crate) fn announce_lengths(&self, entry: &LedgerEntry) {
         let Some(tier) = &self.tier else { return };
         for (object, length) in entry.objects().zip(&entry.lengths) {
@@ -368,7 +371,7 @@ impl Store {
         }
     }
 
-    /// Returns whether the tier may have an object that is not in this store.
+    /// Returns whether the tier may have this object.
     pub(crate) fn may_be_in_tier(&self, digest: &Digest) -> bool {
         self.tier.as_ref().is_some_and(|tier| tier.may_have(digest))
     }
@@ -400,11 +403,11 @@ impl Store {
         })
     }
 
-    /// Flushes `file` if its file system reports write errors late, and returns such an error. `path` is any path on
-    /// that file system. Returns the metadata of the file.
+    /// Flushes `file` if other machines may see its file system, because such a file system may report write errors only
+    /// at a flush. `path` is any path on that file system. Returns the metadata of the file.
     ///
     /// # Errors
-    /// If written bytes did not reach the server.
+    /// If bytes that were written did not reach the server.
     pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<Metadata> {
         let metadata = file.metadata()?;
         if !self.is_shared_device(metadata.dev(), || is_shared(path)) {
@@ -441,16 +444,16 @@ pub fn persist(temp: NamedTempFile, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How an object was published outside the store, cheapest first.
+/// The way in which an object is published outside the store. Cheaper ways come first.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum LinkMode {
-    /// A hard link: another name of the store's own file.
+    /// A hard link: another name of the store's file.
     #[default]
     HardLink,
-    /// A new file that shares the blocks (Btrfs, XFS, bcachefs).
+    /// A new file that shares its disk blocks with the store's file (Btrfs, XFS, bcachefs).
     Reflink,
     /// A new file with its own blocks.
     Copy,
@@ -495,20 +498,21 @@ impl FromStr for LinkMode {
     }
 }
 
-/// A shared source of results. An implementation handles its own errors: it limits how long it waits, reports problems
-/// itself, and then behaves like an empty tier.
+/// A source of results that several machines share. An implementation handles its own errors: it limits how long it
+/// waits, reports problems itself, and after a problem behaves like an empty tier.
 pub trait Tier: Debug + Send + Sync {
-    /// Returns the entry of a step key, for a step of `competition`, if the tier has one that can be trusted.
+    /// Returns the entry of a step key, for a step of `competition`, if the tier has an entry that can be trusted.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
 
-    /// Announces that an object of `length` bytes may be fetched. The length comes from a trusted entry.
+    /// Announces that the store may later fetch an object of `length` bytes. The length comes from a trusted entry.
     fn expect(&self, object: &Digest, length: u64);
 
     /// Returns `false` if the tier is known not to have this object. Sends no request.
     fn may_have(&self, object: &Digest) -> bool;
 
-    /// Writes the bytes of an object to `to`, at most the [expected](Self::expect) length. Returns `false` if the
-    /// object cannot be fetched, even if some bytes were written. The store compares the bytes with the digest.
+    /// Writes the bytes of an object to `to`, but at most the [expected](Self::expect) number. Returns `false` if the
+    /// object cannot be fetched completely. Some bytes may then have been written. The store compares the bytes with the
+    /// digest.
     ///
     /// # Errors
     /// If writing to `to` fails. Errors of the tier itself are not returned.
@@ -532,7 +536,7 @@ pub struct Offer {
     pub competition: String,
     /// Name of the step within its competition.
     pub step: String,
-    /// Objects that were inputs of the step. The step produced the other objects of the entry.
+    /// Objects of the entry that were inputs of the step. The step produced the other objects of the entry.
     pub given: Vec<Digest>,
 }
 

@@ -14,7 +14,8 @@ use prep_cache::{
 
 use crate::until::wait_until_open;
 
-/// Stores an object of `len` bytes with an entry that was last used `days` days ago.
+/// Stores an object of `len` bytes and an entry that names it and was last used `days` days ago. Returns the key and the
+/// object.
 fn step(
     store: &Store,
     name: &str,
@@ -40,7 +41,7 @@ fn options(max_size: Option<u64>, keep_days: Option<u32>) -> GcOptions {
     }
 }
 
-/// Collects, after checking that a dry run reports the same and changes nothing.
+/// Collects garbage. Also checks that a dry run reports the same as the collection and changes nothing.
 fn collect(store: &Store, options: GcOptions) -> Result<GcReport, Box<dyn Error>> {
     let before = store.stat()?;
     let dry = store.gc(&GcOptions {
@@ -286,7 +287,6 @@ fn waiting_for_a_removed_lock_file_continues_with_the_new_one() -> Outcome {
     Ok(())
 }
 
-/// Lists of bundles' members are counted and removed, too.
 #[test]
 fn member_lists_of_bundles_are_counted_and_removed() -> Outcome {
     let (_dir, store) = empty_store()?;

@@ -114,7 +114,7 @@ fn history_round_trips_by_competition_variant_and_directory() -> Outcome {
         )]),
         earlier: Vec::new(),
     };
-    // Pairs that a simple concatenation would confuse, and names that are invalid as file names.
+    // Names that would be the same if they were simply concatenated, and names that are invalid as file names.
     let names = [
         ("a", "v1", "/data"),
         ("a", "v1", "/other"),

@@ -1,4 +1,4 @@
-//! Links to objects from outside the store.
+//! Publishing objects outside the store, and private objects.
 
 use crate::common;
 use crate::faults;
@@ -148,14 +148,14 @@ fn threads_can_replace_the_same_file_concurrently() -> Outcome {
     Ok(())
 }
 
-/// Bytes of an open object, read without its cursor.
+/// Returns the bytes of an open object, read without its file's cursor.
 fn bytes_of(object: &prep_cache::Object) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut object.reader(), &mut bytes)?;
     Ok(bytes)
 }
 
-/// Truncates a published file, as a user can in spite of its mode.
+/// Truncates a published file. Its owner can do this although the file is read-only, by changing its mode first.
 fn truncate_file(path: &std::path::Path) -> std::io::Result<()> {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     fs::OpenOptions::new().write(true).open(path)?.set_len(1)
@@ -229,11 +229,12 @@ fn objects_can_be_opened_and_published_concurrently() -> Outcome {
     Ok(())
 }
 
-/// Name of the variable with the directory of the test. It is set in the process whose access waits at the gate.
+/// Name of the environment variable with the directory of the test. It is set only in the process in which a file access
+/// waits at the gate: a preloaded library ([`faults`]) delays the access until the test has acted.
 const ROOT: &str = "PREP_GATED";
 
-/// Runs `test` again, in a process whose first access of the kind `meets` to a path that contains `part` waits at the
-/// gate.
+/// Runs `test` again, in a separate process. In that process, the first access of the kind `meets` to a path that contains
+/// `part` waits at the gate.
 fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
     let library = match faults::library(root) {
         Ok(library) => library,
@@ -297,8 +298,8 @@ fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
     Ok(())
 }
 
-/// Two processes open a linked object. The first process replaces it with a copy. The file that the second process has
-/// opened then has one name left: the published one.
+/// Two processes open an object that is also published. The first process replaces the object with a copy. The file that
+/// the second process has opened then has only one name: the published one.
 #[test]
 fn file_with_only_a_published_name_is_not_private() -> Outcome {
     let content = b"id,label\n1,a\n";
@@ -376,7 +377,7 @@ fn released_pages_of_a_mapped_object_are_read_again() -> Outcome {
     Ok(())
 }
 
-/// Threads link, map, unlink and collect the same object at random. Every published file is truncated through its
+/// Threads publish, map, unlink and remove the same object concurrently. Every published file is truncated through its
 /// published name. The mapped files must not change.
 #[test]
 fn concurrent_linking_and_collection_never_change_a_mapped_file() -> Outcome {

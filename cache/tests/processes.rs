@@ -1,7 +1,7 @@
 //! Several processes that use one store, and processes that die.
 //!
-//! The tests start their own program again as another process. It runs the ignored test `child`, and environment
-//! variables choose its task.
+//! The tests start their own program again as another process. That process runs the ignored test `child`. An environment
+//! variable chooses its task.
 
 use crate::common;
 use std::error::Error;
@@ -15,7 +15,7 @@ use prep_cache::{Digest, GcOptions, Store, StoreError};
 
 const LEN: usize = 300_000;
 
-/// The tasks of the other process. When it waits, it first prints `ready`, and continues at the end of its input.
+/// The tasks of the other process. Where a task waits, the process prints `ready` and continues when its input ends.
 #[test]
 #[ignore = "the other tests run it in a separate process"]
 fn child() -> Outcome {
@@ -55,7 +55,7 @@ fn child() -> Outcome {
 }
 
 fn ready_and_wait() -> Outcome {
-    // Not captured by the test harness, because of `--nocapture`.
+    // Because of `--nocapture`, the test harness does not capture this line.
     println!("\nready");
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())

@@ -1,5 +1,6 @@
 //! Operations of a user without privileges. The superuser can open the store's files for writing although they are
-//! read-only, so a test that runs as root proves nothing here. Therefore the test starts itself again as another user.
+//! read-only, so a test that runs as root does not show that a normal user needs no such access. Therefore the test starts
+//! itself again as another user.
 
 use std::error::Error;
 use std::fs::{self, Permissions};

@@ -6,8 +6,8 @@ use crate::RandomError;
 use crate::keys::KeyRole;
 use crate::size::SplitSize;
 
-/// A split that is impossible. If scikit-learn or pandas raises an error, this crate returns an error for the same
-/// reason.
+/// The reason why a split is impossible. If scikit-learn or pandas raises an error for a split, this crate returns an
+/// error for the same reason.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SplitError {
     /// The table has more than 2^32 - 1 rows. Row positions have 32 bits.
@@ -16,7 +16,7 @@ pub enum SplitError {
         /// Rows of the table.
         rows: usize,
     },
-    /// A fraction outside (0, 1), or a count that is not between 1 and rows - 1.
+    /// A part size that is a fraction outside (0, 1), or a number of rows that is not between 1 and `rows - 1`.
     #[error(
         "{name} {size} must be a fraction between 0 and 1 or a positive integer below the number of rows, {rows}"
     )]
@@ -70,7 +70,7 @@ pub enum SplitError {
     },
     /// Too many rows have the value at which the table is cut, so that one of the parts has no rows.
     #[error(
-        "the {part} part of {rows} rows would be empty, because too many of them have the value at the cut; choose another size or another part for `ties`"
+        "the {part} part of {rows} rows would be empty, because too many of them have the value at the cut; choose another size or another value for `ties`"
     )]
     Tie {
         /// `train` or `test`.
@@ -78,13 +78,14 @@ pub enum SplitError {
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// A method that cuts the table in the order of a column, without the ranks of the rows.
+    /// The method cuts the table in the order of a column, but the ranks of the rows in this order were not given. Use
+    /// [`cut`](crate::cut) for this method.
     #[error("the method `{method}` needs the order of the rows, and none was given")]
     RanksMissing {
         /// The method.
         method: &'static str,
     },
-    /// A proportion outside its bounds.
+    /// A parameter whose value is outside its bounds.
     #[error("{name} is {value}, but must be between {low} and {high}")]
     OutOfRange {
         /// The parameter.
@@ -102,7 +103,7 @@ pub enum SplitError {
         /// The method.
         method: &'static str,
     },
-    /// Keys were given for a role that the method does not support.
+    /// Keys were given in a role that the method does not support.
     #[error("the method `{method}` does not support `{role}`; remove it")]
     KeysUnused {
         /// The method.
@@ -119,20 +120,22 @@ pub enum SplitError {
         rows: usize,
     },
     /// The keys are not numbered 0, 1, 2, ... without gaps.
-    #[error("keys must be numbered from 0 without gaps: of {keys} numbers, {missing} has no row")]
+    #[error(
+        "keys must be numbered from 0 without gaps, but no row has the number {missing} (of {keys} numbers)"
+    )]
     SparseKeys {
-        /// Largest key number, plus one.
+        /// Largest key number in use, plus one.
         keys: u64,
-        /// The first number without a row.
+        /// The first number that no row has.
         missing: u32,
     },
-    /// A stratified split with a class of one row.
+    /// A stratified split is impossible because a class has only one row.
     #[error("class number {class} has a single row; a stratified split needs two of each class")]
     ClassTooSmall {
         /// Code of the class.
         class: u32,
     },
-    /// A stratified split with fewer rows in a part than classes.
+    /// A stratified split is impossible because a part has fewer rows than there are classes.
     #[error("{size} {part} rows cannot represent {classes} classes; make the {part} part larger")]
     TooFewForClasses {
         /// `train` or `test`.
@@ -147,9 +150,9 @@ pub enum SplitError {
     InGroup {
         /// Code of the group.
         group: u32,
-        /// Rows.
+        /// Number of rows of the group.
         rows: u32,
-        /// The reason.
+        /// The reason why the group cannot be split.
         source: Box<SplitError>,
     },
     /// A draw that is impossible.

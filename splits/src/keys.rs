@@ -1,20 +1,18 @@
-//! The column of keys that a split uses, and the three ways of using it.
-//!
-//! The result of a split: the rows of both parts.
+//! The keys of the rows, the roles that keys can have in a split, and the result of a split.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The meaning of equal keys for a split.
+/// The effect that the keys of the rows have on a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyRole {
     /// Rows with the same key go to the same part.
     Groups,
-    /// Both parts have the same proportions of keys (scikit-learn's `stratify`).
+    /// Each key has about the same fraction of the rows in both parts (scikit-learn's `stratify`).
     Stratify,
-    /// The rows of each key are split separately, each time with a newly seeded generator.
+    /// The rows of each key are split separately. For each key, the generator is seeded again with the same seed.
     Within,
 }
 
@@ -46,7 +44,7 @@ impl fmt::Display for KeyRole {
 pub struct SplitKeys<'a> {
     /// The role of the keys.
     pub role: KeyRole,
-    /// A code 0, 1, 2, ... for each row, without gaps; see [`KeyRole::is_sorted`] for the numbering.
+    /// The code of each row's key. Codes are 0, 1, 2, ... without gaps; see [`KeyRole::is_sorted`] for the numbering.
     pub codes: &'a [u32],
 }
 
@@ -63,9 +61,10 @@ pub struct Split {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitOrder {
-    /// The order in the table that was split.
+    /// The order of the rows in the table that was split.
     File,
-    /// The order of the draw. For groups: the groups in drawn order, the rows of each group in table order.
+    /// The order in which the rows were drawn. If groups are split: the groups in the order in which they were drawn, and
+    /// the rows of each group in table order.
     Split,
 }
 

@@ -1,12 +1,13 @@
-//! The number of rows of each part, rounded like scikit-learn and pandas.
+//! The number of rows of each part, rounded as in scikit-learn and pandas.
 
 use crate::SplitSize;
 use crate::error::SplitError;
 
 impl SplitSize {
-    /// Interprets a computed number: an integer of at least 1 is a number of rows, any other number is a fraction.
+    /// Interprets a computed number as a size: an integer of at least 1 is a number of rows, any other number is a
+    /// fraction.
     ///
-    /// The range of the fraction is checked later, by the split.
+    /// This function does not check the range of a fraction. The split checks it later.
     ///
     /// # Errors
     /// [`SplitError::NeverFits`] if the number is not finite, or is an integer of more than 32 bits.
@@ -73,7 +74,8 @@ impl PartSizes {
     /// ```
     ///
     /// # Errors
-    /// Same as in scikit-learn: a size is out of range, the parts exceed the rows, or a part is empty.
+    /// The errors of scikit-learn: a size is out of range, the parts together have more than `rows` rows, or a part would
+    /// be empty.
     pub fn new(
         rows: u32,
         test_size: Option<SplitSize>,
@@ -110,7 +112,7 @@ impl PartSizes {
 }
 
 impl PartSizes {
-    /// Rejects the sizes that [`new`](Self::new) rejects for every number of rows.
+    /// Returns an error for sizes that [`new`](Self::new) rejects for every number of rows.
     pub(crate) fn check(
         test_size: Option<SplitSize>,
         train_size: Option<SplitSize>,
@@ -126,7 +128,7 @@ impl PartSizes {
     }
 }
 
-/// Rejects two fractions whose sum exceeds 1.
+/// Returns an error if both sizes are fractions and their sum exceeds 1.
 fn check_sum(
     test_size: Option<SplitSize>,
     train_size: Option<SplitSize>,
@@ -144,7 +146,7 @@ fn check_sum(
     }
 }
 
-/// Rejects a fraction outside (0, 1), or a number outside 1..rows.
+/// Returns an error for a fraction outside (0, 1), or a number of rows outside 1..rows.
 fn check(name: &'static str, size: Option<SplitSize>, rows: u32) -> Result<(), SplitError> {
     let valid = match size {
         None => true,
@@ -157,7 +159,7 @@ fn check(name: &'static str, size: Option<SplitSize>, rows: u32) -> Result<(), S
     }
 }
 
-/// Returns the number of rows of a size. `round` is applied to fractions.
+/// Converts a size to a number of rows. `round` rounds the product of a fraction and `rows`.
 fn count(size: SplitSize, rows: u32, round: fn(f64) -> f64) -> u64 {
     match size {
         SplitSize::Fraction(fraction) => round(fraction * f64::from(rows)) as u64,

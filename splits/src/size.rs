@@ -1,4 +1,4 @@
-//! The size of a part, as a pipeline declares it.
+//! The size of the train or test part of a split, as a pipeline declares it.
 
 use std::fmt;
 
@@ -22,8 +22,8 @@ impl Default for SplitSize {
 }
 
 impl SplitSize {
-    /// Returns the fraction `part / (part + rest)`, computed in doubles, to reproduce the proportions of an existing
-    /// split.
+    /// Returns the fraction `part / (part + rest)`, computed in doubles. `part` and `rest` are the numbers of rows of
+    /// the two parts of an existing split, whose proportions another split reproduces.
     pub fn fraction_of_total(part: u32, rest: u32) -> Self {
         SplitSize::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
     }

@@ -75,7 +75,7 @@ fn numpy_choice_without_replacement_equals_recorded_values() {
     assert_eq!(RandomState::new(0).choice(2, 3), refused);
 }
 
-/// A permutation must draw the same number of words as in NumPy. Otherwise the later values differ.
+/// A permutation must draw the same number of words as in NumPy. Otherwise the values drawn after it differ.
 #[test]
 fn numpy_calls_in_sequence_equal_recorded_values() {
     for entry in recorded("numpy_legacy.json", "mixed") {
@@ -229,7 +229,7 @@ fn invalid_draws_and_states_are_errors() {
         assert_eq!(rng.choice(0).map(i64::from), empty(0, 0));
         assert!(rng.sample(2, 3).is_err());
         // NumPy's legacy generator rejects infinite and NaN ranges. The newer generator also rejects negative ranges.
-        // Python rejects none.
+        // Python accepts all ranges.
         let refused: Vec<bool> = [
             (0.0, f64::INFINITY),
             (-1e308, 1e308),

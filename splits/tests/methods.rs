@@ -1,4 +1,4 @@
-//! The entry point: names in a pipeline, errors, and properties that every split has.
+//! Tests of `split` and `cut`: names of methods in a pipeline, errors, and properties that every split has.
 
 use crate::codes;
 use codes::{codes_by_appearance, codes_by_order};
@@ -212,7 +212,8 @@ fn errors_state_their_reason() {
     );
 }
 
-/// `check` finds sizes that are invalid for every table before there is a table. `split` rejects them, too.
+/// `check` finds sizes that are invalid for every table, without knowing the number of rows. `split` rejects these sizes,
+/// too.
 #[test]
 fn sizes_invalid_for_every_table_are_found_by_check() {
     let cases = [
@@ -293,7 +294,7 @@ fn keys_are_numbered_by_appearance_and_by_order() {
     assert_eq!(Groups::new(&[]).unwrap().len(), 0);
 }
 
-/// All methods that put each row into one of the two parts.
+/// Methods whose parts together contain all rows.
 fn methods() -> impl Strategy<Value = SplitAlgorithm> {
     let texts = vec![
         SHUFFLE,
@@ -334,8 +335,8 @@ proptest! {
         }
     }
 
-    /// For every size, every row is in one part, a group is in one part, and no train row is after a test row's group.
-    /// Unless ties are divided, equal values are in one part.
+    /// For every size, every row is in exactly one part, the rows of a group are in the same part, and no train row has a
+    /// larger value than a test row's group. Unless ties are divided, rows with equal values are in the same part.
     #[test]
     fn cuts_are_in_order_and_keep_ties_and_groups(
         ranks in prop::collection::vec(0u32..9, 0..60),

@@ -198,7 +198,8 @@ fn cuts_equal_recorded_splits() {
     }
 }
 
-/// Sizes of published test parts: rows of the table, fraction, test rows.
+/// Sizes of test parts that the benchmark published. A case consists of the rows of the table, the fraction, and the test
+/// rows.
 #[test]
 fn published_test_sizes_are_reproduced() {
     let sizes = [

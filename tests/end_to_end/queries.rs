@@ -382,7 +382,7 @@ fn invalid_setting_reports_its_place() {
             split("shuffle, test_size: 0.5, seed: 0, stratify: g"),
             4,
             "g }",
-            &["`g` is `b` in row 1 alone"],
+            &["only row 1 has the value `b` in `g`"],
         ),
         (
             split("shuffle, test_size: 0.5, seed: 0, stratify: h"),

@@ -1,11 +1,11 @@
 //! Locks between processes and between threads.
 //!
-//! A lock belongs to an open file, so two guards of one process exclude each other as well. The operating system
-//! releases the lock when its process ends.
+//! A lock belongs to an open file, not to a process. Therefore two guards in the same process exclude each other as well.
+//! The operating system releases the lock when the process that holds it ends.
 //!
-//! If other machines may see the file system, or if the file system does not support locks, a [lease](crate::locks::lease) is
-//! taken in addition. Therefore the lock also works on a file system without locks, or whose locks apply to one machine
-//! only.
+//! If other machines may see the file system, or if the file system does not support locks, a
+//! [lease](crate::locks::lease) is taken in addition. Therefore the lock also works on file systems that do not support
+//! locks, or whose locks apply to one machine only.
 //!
 //! A store has named locks, and a lock that separates runs from garbage collection.
 
@@ -21,7 +21,7 @@ use crate::locks::lease::{Lease, Mode};
 use crate::system::machine::is_shared;
 use crate::{Digest, Store, StoreError};
 
-/// Pause between two attempts to take a lock that the system cannot wait for.
+/// Pause between two attempts to take a lock, if the system cannot wait for it.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Suffix of the directory that holds the leases of a lock.
@@ -40,9 +40,9 @@ pub struct LockGuard {
 }
 
 impl LockGuard {
-    /// Checks that the lock is still held. If the machine was suspended or its network was down, another process takes
-    /// over the lock after half a minute without a heartbeat. Call this before each change that the lock protects. The
-    /// check is cheap.
+    /// Checks that this process still holds the lock. If the machine was suspended or its network was down, another process
+    /// may have taken over the lock after half a minute without a heartbeat. Call this before each change that the lock
+    /// protects. The check is cheap.
     ///
     /// # Errors
     /// [`StoreError::LockLost`] if another process took over the lock.
@@ -60,7 +60,7 @@ impl Drop for LockGuard {
     /// Unlocks explicitly, because closing the file may not be enough: if another thread is starting a process at this
     /// time, that process shares the open file until it executes its own program.
     fn drop(&mut self) {
-        // The lease is released first, so that the next holder of the file lock finds the lease free.
+        // The lease is released first, so that the process that next gets the lock on the file finds the lease free.
         self.lease = None;
         if let Some(file) = &self.file {
             // If this fails, the lock ends when the last process that shares the file closes it.
@@ -78,15 +78,17 @@ pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)
 }
 
-/// Returns the directory with the leases of all holders and candidates of the lock `path` ([`lease`](crate::locks::lease)).
+/// Returns the directory with the lease files of all processes that hold or request the lock `path`
+/// ([`lease`](crate::locks::lease)).
 fn holders(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(HOLDERS_SUFFIX);
     name.into()
 }
 
-/// Locks the file `path`. Returns `None` if the lock is taken, or if the garbage collector removed the file between
-/// opening and locking. The caller then tries again. With `wait`, this function blocks if the file system supports it.
+/// Locks the file `path`. Returns `None` if another guard holds the lock, or if the garbage collector removed the file
+/// between opening and locking. A caller that waits for the lock then tries again. If `wait` is true, this function blocks
+/// until the lock is free, as far as the file system supports this.
 pub(crate) fn acquire(
     path: &Path,
     mode: Mode,
@@ -112,7 +114,7 @@ pub(crate) fn acquire_with(
     let Some(locked) = lock_open_file(&file, mode, wait).map_err(error)? else {
         return Ok(None);
     };
-    // A lock on a file that was removed does not exclude other processes.
+    // A lock on a removed file does not exclude other processes, because they lock a new file with the same path.
     if locked && !is_file_at(&file, path).map_err(error)? {
         return Ok(None);
     }
@@ -135,8 +137,8 @@ pub(crate) fn acquire_with(
     Ok(None)
 }
 
-/// Locks the file `path` in shared mode, without creating it. If it does not exist, the guard excludes no process.
-/// Returns `None` if the lock is taken.
+/// Locks the file `path` in shared mode, without creating it. If the file does not exist, the guard does not exclude any
+/// process. Returns `None` if another guard holds the lock exclusively.
 pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard>, StoreError> {
     let mut guard = LockGuard {
         path: path.to_owned(),
@@ -154,7 +156,8 @@ pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard
     Ok(locked.map(|_| guard))
 }
 
-/// Locks an open file. Returns whether the file system supports locks, or `None` if the lock is taken.
+/// Locks an open file. Returns `Some(true)` if the file is now locked, `Some(false)` if the file system does not support
+/// locks, and `None` if the lock is taken.
 fn lock_open_file(file: &File, mode: Mode, wait: bool) -> io::Result<Option<bool>> {
     let tried = match (mode, wait) {
         (Mode::Shared, true) => file.lock_shared().map_err(TryLockError::Error),
@@ -190,7 +193,8 @@ pub fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes `path` unless another process holds an exclusive lock on it. Returns whether it was removed.
+/// Removes the file or directory `path` unless another process holds an exclusive lock on it. Returns whether it was
+/// removed.
 pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -215,7 +219,7 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 impl LockGuard {
-    /// Returns a guard of the lock `path` after another process took over the lock.
+    /// Returns a guard of the lock `path` that has lost the lock to another process.
     pub(crate) fn lost(path: &Path) -> io::Result<LockGuard> {
         let lease = Lease::try_take(&holders(path), Mode::Exclusive)?;
         let lease = lease.ok_or(ErrorKind::WouldBlock)?;
@@ -230,7 +234,7 @@ impl LockGuard {
 }
 
 impl Store {
-    /// Takes the lock `name`. Waits while another guard holds it. If you need to be able to stop waiting, call
+    /// Takes the lock `name`. Waits while another guard holds it. A caller that must be able to stop waiting calls
     /// [`try_lock`](Self::try_lock) repeatedly instead.
     ///
     /// # Errors
@@ -254,8 +258,8 @@ impl Store {
     }
 
     /// Prevents garbage collection by this and all other processes until the guard is dropped. A run holds the guard
-    /// from its first lookup to its last record. Waits while a collection is running. If you need to be able to stop
-    /// waiting, call [`try_in_use`](Self::try_in_use) repeatedly instead.
+    /// from its first lookup of an entry until it has recorded its last entry. Waits while a collection is running. A
+    /// caller that must be able to stop waiting calls [`try_in_use`](Self::try_in_use) repeatedly instead.
     ///
     /// # Errors
     /// Same as for [`lock`](Self::lock).
@@ -283,11 +287,11 @@ impl Store {
         }
     }
 
-    /// Locks the store for one garbage collector. Returns `None` while a run uses the store.
+    /// Locks the store exclusively, for garbage collection. Returns `None` while a run or another collection uses the store.
     pub(crate) fn try_exclusive(&self) -> Result<Option<LockGuard>, StoreError> {
         let path = self.use_lock();
-        // A machine that died during a run may have left its lease. This call waits until it is certain whether the
-        // holder is alive.
+        // A machine that died during a run may have left its lease file. `take_unless_alive` waits until it is certain
+        // whether the holder is alive.
         acquire_with(&path, Mode::Exclusive, false, Lease::take_unless_alive)
     }
 

@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::machine::{boot, host};
 
-/// Identifies a process.
+/// Identifies a process on any machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessId {
-    /// The machine, boot and namespaces in which `number` identifies one process. Empty if unknown.
+    /// Identifies the machine, boot and namespaces inside which `number` is unique. Empty if unknown.
     space: String,
+    /// The process id.
     number: u32,
-    /// Start time of the process in clock ticks since the boot. It distinguishes the process from a later one with the
-    /// same number. `None` if unknown.
+    /// Start time of the process in clock ticks since the boot. It distinguishes the process from a later process with
+    /// the same number. `None` if unknown.
     start: Option<u64>,
 }
 
@@ -24,7 +25,7 @@ pub(crate) struct ProcessId {
 pub(crate) enum ProcessState {
     Runs,
     Gone,
-    /// The process belongs to another machine, or the system does not provide the information.
+    /// The process belongs to another machine or container, or the system does not provide the information.
     Unknown,
 }
 
@@ -50,8 +51,8 @@ impl ProcessId {
         if test_kill_process(process) == Err(Errno::SRCH) {
             return ProcessState::Gone;
         }
-        // `/proc` may hide processes of other users (`hidepid`), so a missing file does not show that the process has
-        // ended.
+        // `/proc` may hide processes of other users (`hidepid`), so an unknown start time does not show that the process
+        // has ended.
         match (self.start, start_of(self.number)) {
             (Some(then), Some(now)) if then == now => ProcessState::Runs,
             (Some(_), Some(_)) => ProcessState::Gone,
@@ -60,8 +61,8 @@ impl ProcessId {
     }
 }
 
-/// Returns a text that identifies the machine, its boot, and the container. A container numbers its processes
-/// separately, and start times depend on the time namespace.
+/// Returns a string that identifies the machine, its boot, and the namespaces of this process. Each process namespace (each
+/// container) numbers its processes separately, and start times depend on the time namespace.
 fn space() -> String {
     let namespace = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).ok();
     match (host(), boot(), namespace("pid")) {
@@ -73,8 +74,8 @@ fn space() -> String {
     }
 }
 
-/// Returns field 22 of `/proc/PID/stat`. The second field, the program's name in parentheses, may contain any
-/// character.
+/// Returns the start time of a process: field 22 of `/proc/PID/stat`. The second field is the program's name in
+/// parentheses. It may contain spaces and parentheses, so fields are counted from the last `)`.
 fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;

@@ -5,10 +5,10 @@ use std::io;
 
 use memmap2::{Mmap, MmapMut};
 
-/// An append-only buffer with a fixed capacity. A page uses memory only after it is written.
+/// An append-only buffer with a fixed capacity. A page of the buffer uses memory only after it is first written.
 ///
-/// The first access to a page costs more than filling it. Huge pages, if the system supports them, reduce this cost to
-/// a fifth. Random reads then also need fewer page-table walks.
+/// The first access to a page takes longer than filling the page with bytes. If the system supports huge pages, the first
+/// accesses together take a fifth of the time. Random reads then also need fewer page-table walks.
 pub struct Buffer {
     pages: MmapMut,
     len: usize,
@@ -27,7 +27,7 @@ impl Buffer {
         Ok(Buffer { pages, len: 0 })
     }
 
-    /// Appends all of `chunk`. Returns `false` and appends nothing if it does not fit.
+    /// Appends all bytes of `chunk`. If they do not fit, returns `false` and appends nothing.
     pub(crate) fn push(&mut self, chunk: &[u8]) -> bool {
         let end = self.len.saturating_add(chunk.len());
         let Some(room) = self.pages.get_mut(self.len..end) else {

@@ -1,8 +1,9 @@
 //! Publishes objects under a name outside the store.
 //!
-//! A hard link needs no space, but shares its bytes with the store. A reflink shares its blocks until one of the files
-//! is written. A copy shares nothing. A [private](crate::objects::private) object is never hard-linked. If a device does not
-//! support a mode, the store remembers this, so it tries the mode once per process and not once per file.
+//! A hard link needs no space, but a program that writes to the linked file changes the store's object. A reflink shares
+//! its disk blocks with the object until one of the two files is written. A copy shares nothing. A
+//! [private](crate::objects::private) object is never hard-linked. If a device does not support a mode, the store
+//! remembers this. Therefore it tries the mode once per process and not once per file.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -78,7 +79,7 @@ impl Store {
 }
 
 impl Store {
-    /// Returns an object that belongs to another user, if there is one among the first objects of each directory.
+    /// Returns an object that belongs to another user, if there is one. Checks only one object of each directory.
     pub fn object_of_another_user(&self) -> Option<Digest> {
         let user = rustix::process::geteuid().as_raw();
         let directories = fs::read_dir(Bucket::Objects.dir(self.root())).ok()?;
@@ -102,7 +103,7 @@ impl Store {
     }
 }
 
-/// Returns the device of the directory `dir`, which is created if it is missing.
+/// Returns the device of the directory `dir`. Creates the directory if it is missing.
 fn device_of(dir: &Path) -> io::Result<u64> {
     match dir.metadata() {
         Ok(metadata) => Ok(metadata.dev()),
@@ -114,8 +115,8 @@ fn device_of(dir: &Path) -> io::Result<u64> {
     }
 }
 
-/// Returns whether the next mode may succeed after this error. EACCES concerns the directory, so no mode works. EPERM
-/// only concerns linking, but has the same `ErrorKind`.
+/// Returns whether the next mode may succeed after this error. EACCES means that the directory cannot be written, so no
+/// mode works. EPERM means only that linking is not permitted, but Rust reports both as `PermissionDenied`.
 fn falls_back(error: &io::Error) -> bool {
     let permission = Some(rustix::io::Errno::PERM.raw_os_error());
     is_for_all(error)
@@ -123,7 +124,7 @@ fn falls_back(error: &io::Error) -> bool {
         || matches!(error.kind(), ErrorKind::TooManyLinks | ErrorKind::NotFound)
 }
 
-/// Returns whether every other file on this device would fail with the same error.
+/// Returns whether the same mode would fail with this error for every file on the device.
 fn is_for_all(error: &io::Error) -> bool {
     let not_an_ioctl = Some(rustix::io::Errno::NOTTY.raw_os_error());
     error.raw_os_error() == not_an_ioctl
@@ -134,8 +135,8 @@ fn is_for_all(error: &io::Error) -> bool {
 }
 
 /// Creates the link under a temporary name, then examines the linked file, because the object's path may now name a
-/// different file ([`private`](crate::objects::private)). If the object must be copied instead, returns the error for a file
-/// with too many links.
+/// different file ([`private`](crate::objects::private)). If the object must be copied instead, returns
+/// `TooManyLinks`, after which the caller tries the next mode.
 fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let opened = object.file().metadata()?;
     if is_marked(&opened) {
@@ -149,12 +150,14 @@ fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
     let found = linked.symlink_metadata()?;
-    // On a file system that does not count links, a marker would not notice this link, so the object is copied.
+    // On a file system that does not count links, a process that marks the object as private would not notice this link.
+    // Therefore the object is copied.
     if is_marked(&found) || !is_same_file(&found, &opened) || found.nlink() < 2 {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    // `persist` cannot be used: if another thread linked `dest` to the object in the meantime, renaming one name of a
-    // file over another does nothing. Dropping the temporary name removes it.
+    // If another thread linked `dest` to the object in the meantime, both names belong to the same file, and renaming one
+    // to the other does nothing. The temporary name then still exists. Dropping `linked` removes it, but `persist` would
+    // keep it.
     fs::rename(&linked, dest)
 }
 

@@ -27,7 +27,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Copies the object's bytes into an empty file. Shares the blocks if the file system can.
+    /// Copies the object's bytes into an empty file. Both files share their disk blocks if the file system supports this.
     pub(crate) fn copy_into(&self, file: &File) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if rustix::fs::ioctl_ficlone(file, &self.file).is_ok() {
@@ -36,9 +36,10 @@ impl Object {
         self.copy_bytes(file)
     }
 
-    /// Copies the object's bytes into an empty file, which shares no blocks.
+    /// Copies the object's bytes into an empty file. The files do not share disk blocks.
     pub(crate) fn copy_bytes(&self, mut file: &File) -> io::Result<()> {
-        // The object was opened for this call, so its cursor is at the start, and the kernel can copy between the files.
+        // The object was opened for this call, so its cursor is at the start. `io::copy` lets the kernel copy between the
+        // files.
         let copied = io::copy(&mut &self.file, &mut file)?;
         if copied != self.len() {
             let message = format!("copied {copied} of {} bytes", self.len());
@@ -78,8 +79,8 @@ impl Object {
         self.len == 0
     }
 
-    /// Returns the open file, for positioned reads and for memory mapping. All users share its cursor. Use
-    /// [`reader`](Self::reader) to read sequentially.
+    /// Returns the open file, for positioned reads and for memory mapping. All users of the file share its cursor.
+    /// Therefore use [`reader`](Self::reader) to read sequentially.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -128,8 +129,8 @@ impl Store {
     /// Opens an object, and verifies it if this process has not done so yet.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if the object is not in the store. [`StoreError::Damaged`] if its bytes are wrong. The
-    /// object is then moved to quarantine and is missing from now on.
+    /// [`StoreError::Missing`] if the object is not in the store. [`StoreError::Damaged`] if its bytes do not match its
+    /// digest. A damaged object is moved to quarantine and is missing from then on.
     pub fn open_object(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_or_fetch(digest)?;
         self.verify_once(&object)?;
@@ -143,7 +144,7 @@ impl Store {
         Ok(object)
     }
 
-    /// Opens an object of this store, or fetches it from the tier.
+    /// Opens an object without verifying it. Fetches the object from the tier first if this store does not have it.
     fn open_or_fetch(&self, digest: &Digest) -> Result<Object, StoreError> {
         match self.open_unverified(digest) {
             Err(StoreError::Missing { .. }) if self.fetch_from_tier(digest)? => {
@@ -215,11 +216,11 @@ impl Store {
         })
     }
 
-    /// Hashes an object even if it was verified before. Returns its length, or `None` if the object does not exist.
-    /// With `quarantine`, a damaged object is moved to quarantine.
+    /// Hashes an object even if it was verified earlier. Returns its length, or `None` if the object does not exist.
+    /// If `quarantine` is true, moves a damaged object to quarantine.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if the bytes are wrong.
+    /// [`StoreError::Damaged`] if the bytes do not match the digest.
     pub(crate) fn verify_object(
         &self,
         digest: &Digest,
@@ -248,13 +249,14 @@ impl Store {
         Ok(Some(object.len))
     }
 
-    /// Hashes a copy that does not have its final name yet. If the bytes are wrong, reports the original as damaged.
+    /// Hashes a copy of an object. The copy does not have its final name yet. If the bytes do not match the digest, reports
+    /// the original as damaged.
     pub(crate) fn verify_copy(&self, copy: &Object) -> Result<(), StoreError> {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Returns the error to report for a failed copy. If the original was modified through a name outside the store
-    /// after it was verified, reports it as damaged. Otherwise returns `error`.
+    /// Returns the error to report if copying an object failed with `error`. If the object was modified through a name
+    /// outside the store after it was verified, returns an error for the damaged object. Otherwise returns `error`.
     pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,
@@ -316,7 +318,7 @@ fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     }
 }
 
-/// The digest that is reported for a directory in place of an object. It differs from that of every object, also of an
+/// Returns the digest that is reported if a directory is at the path of an object. No object has this digest, not even an
 /// empty one.
 fn of_directory() -> Digest {
     Digest::of_bytes(b"a directory in place of an object")

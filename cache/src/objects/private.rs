@@ -1,31 +1,33 @@
 //! Objects that programs cannot change through a name outside the store, so that they can be mapped into memory.
 //!
-//! A published file may be another name (a hard link) of an object's file. A program that writes to it or truncates it
+//! A published file may be a hard link to an object's file. A program that writes to the published file or truncates it
 //! changes the object. The store notices this when it next opens the object. However, a process that has mapped the
 //! file reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has one
 //! name, in the store, and never gets another one.
 //!
-//! A private file has a mark, an otherwise unused bit of its mode, which all processes see:
+//! A private file has a mark: a bit of its mode that is otherwise unused. All processes can see it. Two kinds of processes
+//! work on an object:
 //!
-//! - The **linker** creates the new name under a temporary name, then examines the file *that it linked*. It publishes
+//! - The **linker** first creates a temporary name for the file, then examines the file *that it linked*. It publishes
 //!   the name only if that file has no mark ([`link`](crate::objects::link)).
-//! - The **marker** sets the mark, then counts the file's names, then checks that the remaining name is the store's.
-//!   Only if all this succeeds, the file is private. Otherwise the marker replaces the object with a private copy.
+//! - The **marker** sets the mark, then counts the file's names (hard links), then checks that the only name is the
+//!   store's. Only if all this succeeds, the file is private. Otherwise the marker replaces the object with a private copy.
 //!
 //! *Proof.* Suppose that a marker found the file private, and a linker publishes a name of it. If the link was created
-//! before the marker counted, the marker counted two names. (The linker checks that link counts work, see below.) If
-//! the link was created later, the mark was already set, and the linker saw it. The count and the check of the name are
-//! two steps. However, a path in the store that stopped naming a file never names that file again, so a file that is
-//! found at its path was there all the time. No process removes a mark, because another process may rely on it.
-//! `tests/model` checks all interleavings of these steps, including processes that die between them.
+//! before the marker counted, the marker counted two names, a contradiction. (The linker checks that link counts work, see
+//! below.) If the link was created later, the mark was already set, and the linker saw it and did not publish the name.
+//! The marker counts and checks the name in two steps, so the file could change between them. However, once a path in the
+//! store no longer names a file, it never names that file again. So a file that is found at its path in the second step was
+//! there all the time. No process removes a mark, because another process may rely on it. `tests/model` checks all
+//! interleavings of these steps, including processes that die between them.
 //!
 //! The proof rests on these conditions:
 //!
 //! - Only the store writes below the store's directory.
 //! - A program that opened a published name for writing closes the file before that name is removed. (Objects and
 //!   published files are read-only, so such a program has to change the mode, or run as root.)
-//! - The file system counts links. The linker checks that the count of a linked file is at least two, and copies the
-//!   file otherwise (for example on sshfs).
+//! - The file system counts links. The linker checks that a file has a count of at least two after linking. Otherwise (for
+//!   example on sshfs), it copies the file.
 //! - On a network file system, the server answers while a file is mapped. A `soft` NFS mount fails reads with a signal.
 
 use std::fs::{File, Metadata, Permissions};
@@ -87,7 +89,8 @@ pub struct MappedObject {
 }
 
 impl MappedObject {
-    /// Allows the system to drop a part of the map from memory. Later reads return the same bytes again.
+    /// Allows the system to drop the range `part` of the mapped bytes from memory. Later accesses read the same bytes from
+    /// the file again.
     pub fn release(&self, part: Range<usize>) {
         let Some(map) = &self.map else { return };
         let start = part.start.min(map.len());
@@ -109,9 +112,9 @@ impl AsRef<[u8]> for MappedObject {
 }
 
 impl Store {
-    /// Opens an object for mapping it into memory and for reading at any time. While it is open, no program can change
-    /// its bytes through a name outside the store. If the object has such a name, the store copies it once. On some
-    /// file systems, the copy shares its blocks.
+    /// Opens an object that can be mapped into memory and read at any time: while it is open, no program can change its
+    /// bytes through a name outside the store. If the object has a name outside the store, the store replaces it with a
+    /// copy. On some file systems, the copy shares its disk blocks with the original.
     ///
     /// # Errors
     /// The errors of [`open_object`](Self::open_object), and an error if the copy cannot be written.
@@ -141,7 +144,7 @@ impl Store {
         // The file is read-only, but `reopen` would also open it for writing.
         let copy = File::open(temp.path()).map_err(error)?;
         let opened = object.copied_to(copy);
-        // A program may be writing to the other name of the original.
+        // A program may have changed the original through its other name while it was copied.
         self.verify_copy(&opened)?;
         if mark(temp.as_file()).unwrap_or(false) {
             self.install(temp, *opened.digest())?;
@@ -155,7 +158,7 @@ pub(crate) fn is_marked(metadata: &Metadata) -> bool {
     metadata.mode() & MARK != 0
 }
 
-/// Marks a file, and returns whether it now has the mark, because some file systems do not store this mode. The other
+/// Marks a file, and returns whether it now has the mark. Some file systems do not store this bit of the mode. The other
 /// permissions stay as the user's umask set them.
 fn mark(file: &File) -> io::Result<bool> {
     let mode = file.metadata()?.mode() & 0o7777;
@@ -163,11 +166,11 @@ fn mark(file: &File) -> io::Result<bool> {
     Ok(is_marked(&file.metadata()?))
 }
 
-/// Returns whether a marked object has only the store's name. The order of the checks matters: see the module's
+/// Returns whether a marked object has no name except the store's. The order of the checks matters: see the module's
 /// documentation.
 fn has_no_other_name(object: &Object) -> io::Result<bool> {
     match object.file().metadata()?.nlink() {
-        // Another process collected or replaced the object, so the file no longer has a name.
+        // Another process removed or replaced the object, so the file no longer has a name.
         0 => Ok(true),
         1 => is_file_at(object.file(), object.path()),
         _ => Ok(false),

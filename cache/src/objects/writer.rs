@@ -1,11 +1,11 @@
 //! Writes objects.
 //!
 //! The digest is computed while the bytes are written, so they are not read back. The file gets its final name only
-//! when it is complete. An object that is not worth a file can be written to memory instead.
+//! when it is complete. An object that is too small to be worth a file can be written to memory instead.
 //!
-//! Some inputs can only be read sequentially, while the object produced from them has a different order. Therefore
-//! [`ScatteredWriter`] accepts bytes at any offset. Its digest can only be computed when all bytes are written, so the file
-//! is read once more at the end.
+//! Some inputs can only be read sequentially, but the object that is produced from them contains their bytes in a different
+//! order. For these, [`ScatteredWriter`] accepts bytes at any offset. The digest can then only be computed when all bytes
+//! are written, so the file is read once more at the end.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -23,11 +23,11 @@ use crate::system::threads::Consumer;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
 /// Small writes are collected up to this number of bytes, because this saves system calls, and because BLAKE3 is
-/// fastest on long inputs. A longer object is written on a separate thread.
+/// fastest on long inputs. An object that is longer than this is written on a separate thread.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
-/// Mode of objects and of the files that link to them: readable for all users, writable for no user. The user's umask
-/// may remove further permissions.
+/// Mode of objects and of files that are published from them: readable for all users, writable for no user. The user's
+/// umask may remove further permissions.
 pub(crate) const READ_ONLY: u32 = 0o444;
 
 /// An object of the store.
@@ -41,14 +41,14 @@ pub struct Stored {
 
 /// An object that is being written. [`commit`](Self::commit) adds it to the store. Dropping the writer discards it.
 ///
-/// After half a megabyte, the bytes are hashed and written on another thread, if one is free, while the caller produces
-/// the next bytes. Therefore a write error may be returned by a later call, at the latest by `commit`.
+/// After the first half megabyte, the bytes are hashed and written on another thread, if one is free, while the caller
+/// produces the next bytes. Therefore an error of a write may be returned by a later call, at the latest by `commit`.
 #[derive(Debug)]
 pub struct ObjectWriter {
     store: Store,
     state: WriterState,
     buffer: Vec<u8>,
-    /// Number of bytes passed on so far, excluding those in `buffer`.
+    /// Number of bytes that were passed on to be hashed and written so far, excluding those in `buffer`.
     len: u64,
 }
 
@@ -103,7 +103,7 @@ impl PartialObject {
 /// The object with all its bytes, or the error that occurred while they were written.
 type WriteResult = Result<Box<PartialObject>, StoreError>;
 
-/// Maximum number of queued chunks for the thread that hashes and writes a long object. More chunks would only use
+/// Maximum number of chunks that wait for the thread that hashes and writes a long object. A longer queue would only use
 /// memory.
 const MAX_QUEUED_CHUNKS: usize = 2;
 
@@ -172,8 +172,8 @@ impl Store {
         Ok(self.writer_to(Destination::File(self.temp_file()?)))
     }
 
-    /// Starts a new object in memory. End it with [`finish`](ObjectWriter::finish). If the object outgrows the buffer,
-    /// it continues in a file.
+    /// Starts a new object in the buffer `memory`. End the object with [`finish`](ObjectWriter::finish). If the object
+    /// outgrows the buffer, the store moves it to a file.
     pub fn writer_in_memory(&self, memory: Buffer) -> ObjectWriter {
         self.writer_to(Destination::Memory(memory))
     }
@@ -225,14 +225,14 @@ impl Store {
             .permissions(Permissions::from_mode(READ_ONLY))
             .tempfile_in(&dir);
         let temp = created.map_err(|error| StoreError::io("create a file in", &dir, error))?;
-        // The lock shows the cleanup that the writer is alive. On file systems without locks, the cleanup relies on the
-        // age of the file.
+        // The lock shows other processes that the writer is alive, so they do not remove the file. On file systems without
+        // locks, they rely on the age of the file.
         let _ = temp.as_file().try_lock();
         Ok(temp)
     }
 
-    /// Returns whether the object exists *and* is intact. A damaged object is moved away, so that an intact copy can
-    /// replace it.
+    /// Returns whether the object exists *and* is intact. A damaged object is moved to quarantine, so that an intact copy
+    /// can replace it.
     fn has_verified(&self, digest: &Digest) -> Result<bool, StoreError> {
         match self.open_here(digest) {
             Ok(_) => Ok(true),
@@ -273,7 +273,8 @@ impl ObjectWriter {
         self.len() == 0
     }
 
-    /// Writes a buffer without copying it. Returns a buffer to reuse, if one is available. It still contains old bytes.
+    /// Writes all bytes of `chunk` without copying them. Returns a buffer that the caller can reuse, if one is available.
+    /// The buffer still contains old bytes.
     ///
     /// # Errors
     /// Same as for [`Write::write`].
@@ -321,8 +322,8 @@ impl ObjectWriter {
         StoreError::io("commit", self.store.root(), source)
     }
 
-    /// Adds the object to the store. If the store already has the object, the existing file is verified and kept. A
-    /// damaged file is replaced. Afterwards the store has an intact object.
+    /// Adds the object to the store. If the store already has the object, its existing file is verified. An intact file is
+    /// kept, and a damaged file is replaced. Afterwards the store has an intact object.
     ///
     /// # Errors
     /// If the last bytes cannot be written, if the file cannot be renamed, or if an earlier write failed.
@@ -380,7 +381,7 @@ impl ObjectWriter {
         Ok(Box::new(temp))
     }
 
-    /// Returns all bytes and their digest.
+    /// Writes the last bytes. Returns the file or buffer that contains all bytes, and their digest.
     fn end(mut self) -> Result<(Destination, Digest), StoreError> {
         let mut unfinished = match std::mem::replace(&mut self.state, WriterState::Failed) {
             WriterState::Inline(unfinished) => unfinished,
@@ -397,7 +398,7 @@ impl ObjectWriter {
     }
 }
 
-/// I/O errors contain a [`StoreError`].
+/// The I/O errors that these methods return contain a [`StoreError`].
 impl Write for ObjectWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = CHUNK_BYTES.saturating_sub(self.buffer.len());
@@ -447,7 +448,8 @@ impl Store {
 }
 
 impl ScatteredWriter {
-    /// Reserves `bytes` bytes at the end and returns their offset. They are zero until they are written.
+    /// Reserves `bytes` bytes at the end of the object and returns their offset. The reserved bytes are zero until they are
+    /// written.
     ///
     /// # Errors
     /// If previously appended bytes cannot be written.
@@ -458,7 +460,7 @@ impl ScatteredWriter {
         Ok(offset)
     }
 
-    /// Writes `bytes` at `offset`, into a reserved range.
+    /// Writes `bytes` at `offset`. They must be inside a reserved range.
     ///
     /// # Errors
     /// If the bytes cannot be written.
@@ -478,8 +480,8 @@ impl ScatteredWriter {
         Ok(())
     }
 
-    /// Adds the object to the store, like [`ObjectWriter::commit`](crate::ObjectWriter::commit). The file is read back
-    /// for its digest. During this, `watch` is called repeatedly. An error of `watch` ends the commit.
+    /// Adds the object to the store, like [`ObjectWriter::commit`](crate::ObjectWriter::commit). The file is read back to
+    /// compute its digest. `watch` is called before each read. If `watch` returns an error, the commit fails.
     ///
     /// # Errors
     /// If the last bytes cannot be written, if the file cannot be read or renamed, or if `watch` fails.
@@ -487,7 +489,7 @@ impl ScatteredWriter {
         self.write_buffer()?;
         let path = self.temp.path();
         let error = |source| StoreError::io("read", path, source);
-        // The last reserved range may never have been written.
+        // If the last reserved range was never written, the file is shorter than the object.
         self.temp.as_file().set_len(self.len).map_err(error)?;
         // The file is read-only, but `reopen` would also open it for writing.
         let mut file = File::open(path).map_err(error)?;
@@ -508,7 +510,7 @@ impl ScatteredWriter {
     }
 }
 
-/// Appends bytes. I/O errors contain a [`StoreError`].
+/// Appends bytes. The I/O errors that these methods return contain a [`StoreError`].
 impl Write for ScatteredWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);

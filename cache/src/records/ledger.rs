@@ -1,21 +1,22 @@
-//! The ledger and its entries: maps the key of a step to the outputs of the step.
+//! The ledger, which maps the key of a step to the outputs of the step, the history of runs, and the format of records.
 //!
-//! Objects are written first, then the entry. Therefore the objects of a readable entry were complete when the entry
-//! was written. They may have been removed or quarantined since. A caller may use an entry only if [`Store::missing`]
-//! returns no object.
+//! The objects of an entry are written first, then the entry. Therefore all objects were complete when the entry was
+//! written. They may have been removed or quarantined since. A caller may use an entry only if [`Store::missing`] returns
+//! no object.
 //!
 //! # The history
 //!
-//! The last run of each competition, variant and target directory answers why a step ran: its key record is compared field
-//! by field with the record of the last run. Several directories can use one cache. Each has its own history, because a run
-//! into one directory explains nothing about another.
+//! The history stores the key records of the last run of each competition, variant and target directory. It explains why a
+//! step runs again: the step's new key record is compared field by field with the record of the last run. Several
+//! directories can use one cache. Each directory has its own history, because a run into one directory does not explain
+//! why a step runs for another.
 //!
 //! # Sealed records
 //!
-//! All records are small JSON files with a hash that reveals truncation and modification. The first line is the
-//! hexadecimal BLAKE3 hash of bucket, key and JSON. The rest is the JSON. A file that was truncated, modified or copied to
-//! the path of another key does not match its hash and is treated as absent. Files are replaced by renaming and never
-//! written in place.
+//! All records are small JSON files with a hash that reveals truncation and modification. The first line of the file is
+//! the hexadecimal BLAKE3 hash of the bucket's name, the key and the JSON. The rest is the JSON. A file that was truncated,
+//! modified or copied to the path of another key does not match its hash and is treated as absent. A file is never changed
+//! in place: a new version replaces it by an atomic rename.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -32,7 +33,7 @@ use crate::layout::Bucket;
 use crate::store::write_all;
 use crate::{Digest, Store, StoreError};
 
-/// The last use of an entry is updated only if the recorded time is older than this.
+/// The time of an entry's last use is updated only if the recorded time is older than this.
 const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Store {
@@ -54,7 +55,8 @@ impl Store {
         }
     }
 
-    /// Same as [`lookup`](Self::lookup), but also queries the tier, for a step of this competition.
+    /// Same as [`lookup`](Self::lookup), but if the store has no entry, queries the tier. `competition` is the competition
+    /// of the step.
     ///
     /// # Errors
     /// The errors of `lookup`, and an error if an entry of the tier cannot be stored on this machine.
@@ -65,8 +67,8 @@ impl Store {
         }
     }
 
-    /// Writes the entry of a step key. The objects must be written before. A caller must treat an error as a failure of
-    /// the step, because without the entry the result cannot be found.
+    /// Writes the entry of a step key. The objects of the entry must already be in the store. A caller must treat an error
+    /// as a failure of the step, because without the entry the result cannot be found.
     ///
     /// # Errors
     /// If the entry cannot be written.
@@ -74,9 +76,9 @@ impl Store {
         self.save(Bucket::Ledger, key, entry)
     }
 
-    /// Returns the objects of an entry that are missing, in the entry's order, followed by the missing unstored
-    /// objects. If the result is empty, the entry can be used. Objects that the tier may have are not treated as
-    /// missing. Checks only whether the files exist.
+    /// Returns the objects of an entry that are missing, in the entry's order, followed by the missing objects of
+    /// [`unstored`](LedgerEntry::unstored). If no object is missing, the entry can be used. An object that the tier may
+    /// have is not missing. Checks only whether the files exist.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
@@ -84,8 +86,8 @@ impl Store {
             .collect()
     }
 
-    /// Returns the objects of an entry that should be in this store but are missing. Ignores the tier and unstored
-    /// objects.
+    /// Returns the [`objects`](LedgerEntry::objects) of an entry that are not in this store. Ignores the tier and the
+    /// objects of [`unstored`](LedgerEntry::unstored).
     pub fn missing_locally(&self, entry: &LedgerEntry) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
@@ -100,7 +102,8 @@ impl Store {
     }
 }
 
-/// Updates the time of the last use. Errors are ignored, because the entry may belong to another user, who updates it.
+/// Updates the time of an entry's last use. Errors are ignored: only the owner of the file can change its time, and the
+/// owner may be another user.
 fn note_use(file: &File) {
     let now = SystemTime::now();
     let last = file.metadata().and_then(|metadata| metadata.modified());
@@ -134,12 +137,12 @@ pub struct LedgerEntry {
     /// Further objects that the outputs refer to, for example the files of a tree.
     #[serde(default)]
     pub references: Vec<Digest>,
-    /// Further objects that the outputs refer to, which were only kept in memory. If they are needed, the step must run
-    /// again.
+    /// Further objects that the outputs refer to, but that were kept only in memory and are not in the store. If one of
+    /// them is needed, the step must run again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstored: Vec<Digest>,
-    /// Lengths in bytes of the [`objects`](Self::objects), in the same order, if the entry came from a tier. They limit
-    /// the bytes fetched for each object. Empty if unknown.
+    /// Lengths in bytes of the [`objects`](Self::objects), in the same order, if the entry came from a tier. At most this
+    /// number of bytes is fetched for each object. Empty if the lengths are unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths: Vec<u64>,
     /// Time of the step's run, in seconds since 1970.
@@ -157,7 +160,7 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    /// Returns the objects that the store must have for this entry: outputs, then references.
+    /// Returns the objects that the store or the tier must have for this entry: outputs, then references.
     pub fn objects(&self) -> impl Iterator<Item = &Digest> {
         self.outputs.values().chain(&self.references)
     }
@@ -166,7 +169,7 @@ impl LedgerEntry {
 /// The steps of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Time of the run in seconds since 1970. Garbage collection treats it as the last use of the keys below.
+    /// Time of the run in seconds since 1970. Garbage collection treats the run as a use of the entries of its steps.
     pub recorded: u64,
     /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,
@@ -174,7 +177,8 @@ pub struct History {
     /// stay in the history even if later runs do not contain them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
-    /// Earlier runs, latest first. Their records are in the ledger as long as garbage collection keeps them.
+    /// Earlier runs, latest first. The key records of their steps are in the ledger as long as garbage collection keeps
+    /// the entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierRun>,
 }
@@ -211,8 +215,8 @@ impl History {
         last.chain(earlier)
     }
 
-    /// Returns the history after another run. The current run becomes an earlier run, unless its steps have the same
-    /// keys.
+    /// Returns the history after another run, which has these steps. The previous run becomes an earlier run, unless its
+    /// steps have the same keys as those of the new run.
     #[must_use]
     pub fn followed_by(
         self,
@@ -263,8 +267,8 @@ pub struct HistoryScope {
 }
 
 impl HistoryScope {
-    /// Returns the scope of runs into `directory`, which need not exist. Two paths of one directory have the same
-    /// scope.
+    /// Returns the scope of runs of `variant` into `directory`. The directory need not exist. Different paths of the same
+    /// directory have the same scope.
     pub fn new(variant: &str, directory: &Path) -> HistoryScope {
         HistoryScope {
             variant: variant.to_owned(),
@@ -282,7 +286,7 @@ impl HistoryScope {
     }
 }
 
-/// Returns the absolute path without symbolic links, as far as its directories exist.
+/// Returns the absolute path. In the part of the path that exists, symbolic links are resolved.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for existing in absolute.ancestors() {
@@ -298,7 +302,7 @@ fn resolved(path: &Path) -> PathBuf {
     absolute
 }
 
-/// A stored history. It includes the competition, the variant and the directory for people who read the file.
+/// A stored history. The variant and the directory are only for people who read the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NamedHistory {
     pub(crate) competition: String,
@@ -345,7 +349,7 @@ impl Store {
     }
 }
 
-/// Length of the first line in bytes, without the line break.
+/// Length of a record's first line, the hash, in bytes, without the line break.
 const SEAL_LEN: usize = 2 * Digest::LEN;
 
 /// Maximum length of a record in bytes. The store never writes longer records, so a longer file is not a record.

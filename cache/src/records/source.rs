@@ -1,16 +1,17 @@
 //! Digests of files outside the store, such as bundles, so that each file is hashed only once.
 //!
-//! A record is valid while length, modification time, change time and inode of the file are the same. A file that is
-//! written twice within a tick of its file system's clock keeps its stamp. Therefore a file that was modified just now
-//! is only read after the tick: 20 milliseconds, or up to two seconds if its times are full seconds.
+//! A record is valid while the stamp of the file (length, modification time, change time and inode) is unchanged. A file
+//! that is written twice within one tick of its file system's clock keeps its stamp. Therefore a file that was modified
+//! just now is read only after the tick has passed: usually after 20 milliseconds, or after up to two seconds if its
+//! times are full seconds.
 //!
-//! A record can also be stored under a name, such as the bundle of a competition. A named record outlives its file. A
-//! name has two records: the content that was seen last, and the content from which results were produced
+//! A record can also be stored under a name, such as the bundle of a competition. A named record stays when its file is
+//! removed. A name has two records: the content that was seen last, and the content from which results were produced
 //! ([`Store::confirm_source`]). A file that turns out to be unusable changes only the first record.
 //!
-//! All data directories that share a store write these records. So a named record does not show which content a
-//! directory was prepared from. It answers two questions: the other checksums of a known digest, and which results the
-//! store has if the user asks for any.
+//! All data directories that share a store write these records. Therefore a named record does not show from which content
+//! a particular directory was prepared. It has two other uses: it provides the other checksums of a known digest, and it
+//! names a content for which the store may have results.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -31,8 +32,8 @@ use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// Maximum number of queued chunks for the MD5 thread. More chunks would only use memory, because MD5 is the slower
-/// hash.
+/// Maximum number of chunks that wait for the MD5 thread. A longer queue would only use memory, because MD5 is the slower
+/// hash and determines the speed.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
 /// Digests of a file outside the store.
@@ -42,8 +43,8 @@ pub struct SourceRecord {
     pub path: String,
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// MD5 of its bytes as 32 lower-case hexadecimal digits, if it was requested, because the benchmark publishes MD5
-    /// checksums. MD5 only protects against accidental changes, and takes several times as long as BLAKE3.
+    /// MD5 of its bytes as 32 lower-case hexadecimal digits, if it was requested. It is needed because the benchmark
+    /// publishes MD5 checksums. MD5 only reveals accidental changes, and takes several times as long as BLAKE3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
     /// SHA-256 of its bytes as 64 lower-case hexadecimal digits, if it was requested.
@@ -56,7 +57,7 @@ pub struct SourceRecord {
     /// When the record was stored under its name, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     named_at: Option<u64>,
-    /// Serial number of the remote's record of this content.
+    /// Highest serial number of a remote's record about the name. See [`Store::remote_serial`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     serial: Option<u64>,
 }
@@ -77,7 +78,7 @@ pub struct Content {
 }
 
 impl SourceRecord {
-    /// Returns the record of a content that is not in a local file.
+    /// Returns a record for a content that is not in a local file.
     pub fn of_content(content: &Content) -> SourceRecord {
         SourceRecord {
             path: String::new(),
@@ -123,7 +124,7 @@ impl SourceRecord {
 }
 
 impl Store {
-    /// Returns the digests of the file `path` if they are known and the file has not changed since.
+    /// Returns the digests of the file `path` if the store has a record of them and the file has not changed since.
     ///
     /// # Errors
     /// If the file cannot be examined, for example because it does not exist.
@@ -167,8 +168,8 @@ impl Store {
     }
 
     /// Applies `read` to the file at a canonical path. `read` returns its result and the number of bytes that it read.
-    /// Returns the result and the file's stamp. Fails if the file does not have the stamp `expected`, if that is given,
-    /// or if the file changes while it is read.
+    /// Returns the result of `read` and the file's stamp. Fails if the file changes while it is read. If `expected` is
+    /// given, also fails if the file does not have this stamp.
     fn read_unchanged<T>(
         &self,
         path: &Path,
@@ -187,8 +188,8 @@ impl Store {
         }
         wait_until_settled(stamp);
         let (result, len) = read(&file).map_err(error)?;
-        // The stamp of the path is also compared, because a writer that replaces the file does not change the open
-        // file.
+        // The stamp of the file that now has the path is also compared. A program that replaces the file by renaming does
+        // not change the open file.
         let open = Stamp::of_outside(&file.metadata().map_err(error)?);
         let named = Stamp::of_outside(&path.metadata().map_err(error)?);
         match open == stamp && named == stamp && len == stamp.len {
@@ -200,7 +201,7 @@ impl Store {
 
 impl Store {
     /// Stores digests that were computed while `file` was written, so that the file does not have to be read again.
-    /// `path` must already name the file, and no program may write to it any more.
+    /// `path` must already be the file's path, and no program may write to the file any more.
     ///
     /// # Errors
     /// [`StoreError::Changed`] if `path` names a different file. Also returns an error if the file cannot be
@@ -245,8 +246,8 @@ impl Store {
         Ok(record)
     }
 
-    /// Adds the SHA-256 of `path` to its record. This reads the file once more. The file must not have changed since
-    /// the record was created.
+    /// Adds the SHA-256 of the file `path` to its record `record`. This reads the file once more. The file must not have
+    /// changed since the record was created.
     ///
     /// # Errors
     /// [`StoreError::Changed`] if the file has changed. Also returns an error if it cannot be read or the
@@ -281,8 +282,8 @@ impl Store {
         Ok(record)
     }
 
-    /// Same as [`name_source`](Self::name_source), for a content that was never a local file, such as a file in a
-    /// mirror.
+    /// Same as [`name_source`](Self::name_source), but for a content that was never in a local file, for example only in
+    /// a mirror.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -290,7 +291,8 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number that a record of `remote` about `name` had. 0 if there was no record.
+    /// Returns the highest serial number of a record about `name` that this store has seen from `remote`. 0 if it has not
+    /// seen a record.
     ///
     /// # Errors
     /// If the record cannot be read.
@@ -299,8 +301,8 @@ impl Store {
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
-    /// Stores `serial` as the highest serial number of a record of `remote` about `name`, which has the content
-    /// `content`.
+    /// Stores `serial` as the highest serial number of a record about `name` from `remote`. `content` is the content that
+    /// this record describes.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -318,7 +320,7 @@ impl Store {
         self.set_named(&remote_record_name(remote, name), &record)
     }
 
-    /// Stores `record` as the last seen content of `name`. It is used for `name` until another content is confirmed.
+    /// Stores `record` as the content of `name` that was seen last.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -340,6 +342,7 @@ impl Store {
 
     /// Returns the candidates for the content of `name`, even if the files no longer exist: first the content from
     /// which results were produced, then the content that was seen last. Callers use the first candidate that matches.
+    ///
     /// # Errors
     /// If a record cannot be read.
     pub fn named_sources(&self, name: &str) -> Result<Vec<SourceRecord>, StoreError> {
@@ -384,12 +387,13 @@ fn key_of(canonical: &Path) -> Digest {
     Digest::of_bytes(canonical.as_os_str().as_encoded_bytes())
 }
 
-/// A path cannot contain NUL, so the key of a name differs from the key of every path.
+/// Returns the key of a named record. A path cannot contain NUL, so this key differs from the key of every path.
 fn key_of_name(name: &str) -> Digest {
     Digest::of_bytes(format!("name\0{name}").as_bytes())
 }
 
-/// The internal name of the content that was seen last. Names of sources do not contain NUL.
+/// Returns the internal name of the record of the content that was seen last. Names of sources do not contain NUL, so it
+/// differs from all of them.
 fn last_seen_name(name: &str) -> String {
     format!("{name}\0seen")
 }
@@ -398,7 +402,7 @@ fn remote_record_name(remote: &str, name: &str) -> String {
     format!("{remote}\0{name}\0remote")
 }
 
-/// Returns BLAKE3, MD5 and length of `input` in one pass. MD5 runs on a separate thread if there is a permit and the
+/// Computes BLAKE3, MD5 and length of `input` in one pass. MD5 runs on a separate thread if `permit` is given and the
 /// thread can be started.
 fn hash_twice(
     mut input: impl Read,

@@ -1,13 +1,13 @@
-//! Facts about the machine and its file systems: its identity, free space, and whether other machines may see a file
-//! system. Creates directories.
+//! Facts about the machine and its file systems: the machine's identity, free space, whether other machines may see a file
+//! system, and stamps of files. Also creates directories.
 //!
 //! # Stamps
 //!
-//! A stamp is a cheap way to check whether a file is unchanged. A file system takes times from a clock with a limited
-//! resolution. A file that is written twice within one tick of that clock keeps its time, so its stamp does not show the
-//! second write. The tick is some milliseconds on most file systems, one second on ext3 and HFS+, and two seconds on FAT.
-//! Therefore a stamp proves something only if it was taken after the tick of the last write ([`time_until_settled`]).
-//! All records of times follow this rule.
+//! A stamp is a cheap way to check whether a file is unchanged. It consists of the file's length, times and inode. A file
+//! system takes times from a clock with a limited resolution. A file that is written twice within one tick of that clock
+//! keeps its time, so its stamp does not show the second write. The tick is some milliseconds on most file systems, one
+//! second on ext3 and HFS+, and two seconds on FAT. Therefore a stamp is only reliable if it was taken after the tick of
+//! the last write had passed ([`time_until_settled`]). Every record that contains the time of a file follows this rule.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -109,18 +109,18 @@ pub fn free_space(path: &Path) -> Option<u64> {
     stat.f_bavail.checked_mul(stat.f_frsize)
 }
 
-/// Longer than the clock tick of any kernel.
+/// A duration that is longer than the clock tick of any kernel.
 pub const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// The coarsest resolution of a file system: that of FAT.
 const COARSEST_RESOLUTION: Duration = Duration::from_secs(2);
 
-/// Length, modification time, inode and, for files outside the store, change time of a file. If all of them equal those
-/// of an earlier check, the bytes are assumed to be unchanged.
+/// Length, modification time, inode and, for files outside the store, change time of a file. If all of them are the same
+/// as at an earlier check, the bytes are assumed to be unchanged.
 ///
-/// Every program can set the modification time, so a file that was rewritten in place may still have its old one.
-/// Programs cannot set the change time. However, renaming a file, linking to it and changing its mode also update the
-/// change time. The file is then read once more.
+/// Every program can set the modification time, so a file that was rewritten in place may still have its old modification
+/// time. Programs cannot set the change time. However, renaming a file, linking to it and changing its mode also update
+/// the change time. After such an operation, the file is read once more although its bytes are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     pub(crate) len: u64,
@@ -128,13 +128,13 @@ pub struct Stamp {
     pub(crate) modified: i64,
     pub(crate) inode: u64,
     /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object adds a link,
-    /// which changes the time. Also `None` in records of earlier versions.
+    /// which updates the change time. Also `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }
 
 impl Stamp {
-    /// Returns the stamp of a content that is not in a local file.
+    /// Returns a stamp for a content of `len` bytes that is not in a local file.
     pub(crate) fn without_file(len: u64) -> Self {
         Self {
             len,
@@ -170,7 +170,8 @@ impl Stamp {
         }
     }
 
-    /// Returns whether a file that had this stamp and now has `now` is unchanged, as far as the recorded fields show.
+    /// Returns whether a file that had this stamp and now has the stamp `now` is unchanged, as far as the recorded fields
+    /// show.
     pub(crate) fn agrees_with(self, now: Stamp) -> bool {
         let now = match self.changed {
             Some(_) => now,
@@ -183,12 +184,14 @@ impl Stamp {
     }
 }
 
-/// Returns the time from `now` until every later write is certain to give a file times that differ from `times`, in
-/// nanoseconds since 1970. Zero if a stamp that is taken now can be trusted.
+/// Returns the duration from `now` after which every write is certain to give a file times that differ from `times`. Zero
+/// if a stamp that is taken now can be trusted. `times` are the modification and change time of the file, in nanoseconds
+/// since 1970.
 ///
-/// The digits of the times show the resolution of the file system: times that are multiples of a second may come from
-/// a clock that shows seconds. The finest time of a file decides, because a program may have set its modification time
-/// to a full second. A time in the future may come from another machine whose clock is ahead, so it is not trusted before that clock has passed it.
+/// The digits of the times show the resolution of the file system: if the times are multiples of a second, its clock may
+/// have a tick of seconds. The time with the finest resolution decides, because a program may have set the modification
+/// time to a full second. A time in the future may come from another machine whose clock is ahead. It is treated as the
+/// time of a write that happens now, so the result is a full tick.
 pub fn time_until_settled(times: &[i64], now: SystemTime) -> Duration {
     let resolution = times.iter().map(|time| resolution_of(*time)).min();
     let resolution = resolution.unwrap_or_default();
@@ -205,7 +208,7 @@ pub fn is_coarse(time: i64) -> bool {
     resolution_of(time) > CLOCK_TICK
 }
 
-/// Returns the resolution that the digits of a time show, at least [`CLOCK_TICK`].
+/// Returns the resolution of the clock that a time may come from, as far as its digits show. At least [`CLOCK_TICK`].
 fn resolution_of(time: i64) -> Duration {
     const SECOND: i64 = 1_000_000_000;
     if time % SECOND == 0 {
@@ -229,7 +232,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
         .saturating_add(nanoseconds)
 }
 
-/// Times before 1970 are treated as 1970.
+/// Converts a time to nanoseconds since 1970. Times before 1970 are treated as 1970.
 fn nanoseconds_of(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
@@ -279,7 +282,7 @@ mod stamp_tests {
         assert!(!now.agrees_with(later));
     }
 
-    /// A write at the end of the returned time gets a different time on a clock of each resolution.
+    /// For each resolution of the clock, a write that happens when the returned duration has passed gets a different time.
     #[test]
     fn a_settled_stamp_changes_with_every_later_write() {
         const MILLISECOND: i64 = 1_000_000;
@@ -325,7 +328,7 @@ mod stamp_tests {
             (&[fine], 0),
             // 990 milliseconds: the clock may show hundredths of a second, and a tick has passed.
             (&[999_990_000_000], 10),
-            // A clock that is ahead.
+            // The time is from a clock that is ahead.
             (&[2_000_000_000_001], 20),
             (&[i64::MIN], 0),
             (&[i64::MAX], 20),

@@ -9,11 +9,12 @@ use rustix::fs::{Access, access};
 /// Bits of a mode: permissions, setuid, setgid and sticky.
 const MODE_BITS: u32 = 0o7777;
 
-/// More directories are not examined, because a published tree may have a directory per class of images.
+/// Maximum number of directories that are examined. A published tree may contain very many directories, for example one
+/// per class of images.
 const MAX_DIRECTORIES: usize = 20_000;
 
-/// Describes who owns a file or directory: `/a belongs to user ann and group lab, and has mode 755`. `None` if it cannot be
-/// examined.
+/// Describes the owner and mode of a file or directory, for example `/a belongs to user ann and group lab, and has mode
+/// 755`. `None` if the file cannot be examined.
 pub fn ownership(path: &Path) -> Option<String> {
     let metadata = path.metadata().ok()?;
     let (user, group) = (metadata.uid(), metadata.gid());
@@ -26,7 +27,8 @@ pub fn ownership(path: &Path) -> Option<String> {
     ))
 }
 
-/// Returns the name of a user or group if the file of this machine lists it, otherwise its number.
+/// Returns the name of the user or group `id` if the file `list` (`/etc/passwd` or `/etc/group`) contains it, otherwise
+/// its number.
 fn name_of(id: u32, list: &str) -> String {
     let id = id.to_string();
     let text = fs::read_to_string(list).unwrap_or_default();
@@ -47,7 +49,8 @@ fn may_write(path: &Path) -> bool {
     access(path, needed).is_ok()
 }
 
-/// Describes the owner of the file or directory that prevents writing `path`: itself, or the nearest directory above.
+/// Describes the owner and mode of the file or directory that prevents writing `path`: either `path` itself, or the
+/// directory in which it would be created. `None` if this user may write both.
 pub(crate) fn obstacle(path: &Path) -> Option<String> {
     let existing = path.ancestors().filter(|path| path.exists());
     let blocking = existing.take(2).find(|path| !may_write(path))?;
@@ -64,8 +67,7 @@ pub struct Unwritable {
 }
 
 impl Unwritable {
-    /// Examines the directory `root` and the directories below it, up to this depth; the depth of `root` is 0. Examines at most
-    /// 20,000 directories.
+    /// Examines the directory `root`, and `depth` levels of directories below it. Examines at most 20,000 directories.
     pub fn examine_directories(&mut self, root: &Path, depth: usize) {
         let mut open = vec![(root.to_owned(), depth)];
         let mut examined = 0;

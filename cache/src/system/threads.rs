@@ -1,5 +1,5 @@
-//! A budget of threads, the processor time and I/O that they use, and a worker thread that processes chunks of bytes in
-//! order and returns their buffers for reuse.
+//! A budget of threads, the processor time and I/O that threads use, and a worker thread that processes chunks of bytes
+//! in the order in which they are sent and returns their buffers for reuse.
 
 use std::fs;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A budget of threads that concurrent work shares. Cheap to clone.
+/// The number of additional threads that concurrent tasks together may still start. Cheap to clone; clones share the
+/// budget.
 ///
 /// Taking a thread never waits. If no thread is free, the caller does the work on its own thread. Therefore nested uses
 /// of the budget cannot deadlock.
@@ -71,7 +72,7 @@ impl Threads {
         taken.is_ok().then(|| Permit(self.clone()))
     }
 
-    /// Returns the usage of work that has ended.
+    /// Returns the resources that work on threads of this handle has used. Work that is still running is not included.
     pub fn usage(&self) -> Usage {
         Usage {
             cpu: Duration::from_nanos(self.used.cpu.load(Ordering::Relaxed)),
@@ -121,7 +122,7 @@ pub fn check_threads(count: usize) -> std::io::Result<()> {
     })
 }
 
-/// Starts a thread that runs `work(value)`. The thread's result is never `None`.
+/// Starts a thread that runs `work(value)`. If this function succeeds, the result of the thread is never `None`.
 ///
 /// # Errors
 /// Returns `value` if the system cannot start another thread. Limits on processes (`ulimit -u`, a container's limit)
@@ -179,7 +180,7 @@ impl Usage {
         usage
     }
 
-    /// Returns the usage after the earlier measurement `before`.
+    /// Returns the difference between this measurement and the earlier measurement `before`.
     #[must_use]
     pub fn since(self, before: Usage) -> Usage {
         Usage {
@@ -200,8 +201,8 @@ impl Usage {
     }
 }
 
-/// A handle to a running worker thread. The thread ends when the handle is finished or dropped, or when its work fails.
-/// Dropping the handle waits for the thread.
+/// A handle to a running worker thread. The thread ends when [`finish`](Consumer::finish) is called, when the handle is
+/// dropped, or when its work fails. Dropping the handle waits for the thread.
 #[derive(Debug)]
 pub(crate) struct Consumer<T> {
     /// `None` after the last chunk was sent.
@@ -218,14 +219,14 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// Passes each chunk to `take` until the sender is finished or `take` fails.
+    /// Passes each chunk to `take` until the [`Consumer`] has sent its last chunk or `take` fails.
     pub(crate) fn for_each<E>(
         &self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.full.iter().try_for_each(|chunk| {
             take(&chunk)?;
-            // After its last chunk, the sender no longer receives buffers.
+            // After sending its last chunk, the consumer handle no longer receives buffers, so this may fail.
             let _ = self.recycled.send(chunk);
             Ok(())
         })
@@ -233,7 +234,7 @@ impl Chunks {
 }
 
 impl<T: Send + 'static> Consumer<T> {
-    /// Starts a thread that runs `work(value, chunks)`. At most `waiting` chunks are queued.
+    /// Starts a thread that runs `work(value, chunks)`. At most `waiting` chunks wait in the queue of the thread.
     ///
     /// # Errors
     /// Returns `value` if the system cannot start another thread.

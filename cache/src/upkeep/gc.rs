@@ -1,14 +1,15 @@
 //! Garbage collection, and the removal of the results that only certain competitions use.
 //!
 //! An object is kept as long as a ledger entry names it. The last use of an entry is the latest of three times: its
-//! last lookup (rounded to the day), its last write, and the last recorded run that had its key. A collection has these
-//! steps:
+//! last lookup (accurate to a day), its last write, and the last recorded run that contained its key. A collection has
+//! these steps:
 //!
 //! 1. It removes unreadable records, and entries that name missing objects.
 //! 2. It removes entries, runs and member lists of bundles that were not used for more than `keep_days` days.
 //! 3. It removes objects that no entry names, once they are a day old.
-//! 4. If the objects need more than `max_size` bytes, it removes the remaining objects without an entry, and then
-//!    entries, least recently used first. The objects that only a removed entry named are removed with it.
+//! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
+//!    is not enough, it removes entries, least recently used first. With an entry, it removes the objects that only this
+//!    entry named.
 //!
 //! Entries are removed before objects. If a collection is killed, it leaves objects without entries, never entries
 //! without objects.
@@ -34,7 +35,7 @@ use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError};
 /// Limits of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcOptions {
-    /// Maximum total size of the objects in bytes. `None` means unlimited.
+    /// Maximum total size of the objects after the collection, in bytes. `None` means unlimited.
     pub max_size: Option<u64>,
     /// Days without use after which a ledger entry is removed. `None` means never.
     pub keep_days: Option<u32>,
@@ -42,14 +43,14 @@ pub struct GcOptions {
     pub dry_run: bool,
 }
 
-/// The objects and entries that a collection removed (or would remove), and the remaining objects.
+/// The objects and entries that a collection removed (or would remove, in a dry run), and the remaining objects.
 #[derive(Debug, Default)]
 pub struct GcReport {
     /// Removed objects and their lengths, sorted.
     pub objects: Vec<(Digest, u64)>,
     /// Total length of the removed objects.
     pub removed_bytes: u64,
-    /// Bytes actually freed. Objects with hard links outside the store still occupy space.
+    /// Bytes of disk space actually freed. Removed objects with hard links outside the store still occupy space.
     pub freed_bytes: u64,
     /// Keys of removed ledger entries, sorted.
     pub entries: Vec<Digest>,
@@ -81,7 +82,7 @@ struct Entry {
 pub(crate) struct Collection {
     now: SystemTime,
     objects: BTreeMap<Digest, ObjectInfo>,
-    /// Entries that are not dropped yet.
+    /// Entries that are kept so far.
     entries: Vec<Entry>,
     report: GcReport,
 }
@@ -111,8 +112,8 @@ impl Store {
         Ok(report)
     }
 
-    /// Takes the lock for removing entries and objects, which no run uses at the same time. A dry run needs no
-    /// exclusive lock.
+    /// Takes the exclusive lock that is needed to remove entries and objects. No run can use the store while this process
+    /// holds the lock. For a dry run, takes only a shared lock, which prevents other collections.
     pub(crate) fn lock_for_gc(&self, options: &GcOptions) -> Result<LockGuard, StoreError> {
         if options.dry_run {
             return self.in_use();
@@ -156,7 +157,7 @@ impl Store {
                     collection.report.records.push(path);
                     continue;
                 }
-                // The objects of an unreadable entry are unknown, so continuing might remove objects that it names.
+                // If an entry cannot be read, the objects that it names are unknown. Continuing might remove them.
                 Err(error) => return Err(error),
             };
             let touched = file.metadata().and_then(|metadata| metadata.modified());
@@ -216,7 +217,8 @@ impl Store {
         Ok(())
     }
 
-    /// Marks member lists that were not used for long, and temporary files of killed writers, for removal.
+    /// Adds two kinds of files to the report as records to remove: member lists that were not used for more than `keep_days`
+    /// days, and temporary files next to them that killed writers left.
     fn survey_bundles(
         &self,
         options: &GcOptions,
@@ -237,7 +239,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes entries and records before objects. If an entry cannot be removed, all objects stay.
+    /// Removes the entries, records and objects of the report, in this order. If an entry or record cannot be removed, no
+    /// object is removed.
     pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
@@ -287,7 +290,7 @@ impl Collection {
         });
     }
 
-    /// Drops the entries that are `unwanted`.
+    /// Drops the entries for which `unwanted` returns `true`.
     fn drop_entries(&mut self, unwanted: impl Fn(&Entry) -> bool) {
         for entry in std::mem::take(&mut self.entries) {
             match unwanted(&entry) {
@@ -297,7 +300,7 @@ impl Collection {
         }
     }
 
-    /// Drops objects that no entry names and that are older than `older_than` (step 3).
+    /// Drops objects that no entry names and whose age is at least `older_than` (step 3).
     fn drop_unnamed(&mut self, older_than: Duration) {
         let now = self.now;
         let unnamed = self
@@ -326,7 +329,7 @@ impl Collection {
             }
             size -= self.drop_object(&digest);
         }
-        // Sorted by latest use first, so that `pop` returns the least recently used entry.
+        // The most recently used entry comes first, so that `pop` returns the least recently used entry.
         self.entries
             .sort_unstable_by_key(|entry| Reverse((entry.last_use, entry.key)));
         while size > max_size
@@ -374,7 +377,7 @@ impl Collection {
     }
 }
 
-/// Returns whether the file was removed. If its directory is missing as well, the result is false, because the file may
+/// Returns whether the file no longer exists. If its directory is missing as well, returns `false`, because the file may
 /// be on a disk that is not mounted.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_dir)

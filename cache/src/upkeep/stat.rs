@@ -115,8 +115,8 @@ pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     Ok(listing)
 }
 
-/// Returns the names and paths of the entries of `dir`. Empty if `dir` does not exist. All names that the store creates
-/// are UTF-8. For any other name, the lossy conversion is never a valid digest.
+/// Returns the names and paths of the entries of `dir`. Empty if `dir` does not exist. Names that are not UTF-8 are
+/// converted lossily. The store creates only UTF-8 names, and a converted name is never a valid digest.
 pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let error = |source| StoreError::io("list", dir, source);
     let read = match fs::read_dir(dir) {
@@ -135,11 +135,13 @@ pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> 
     .map_err(error)
 }
 
-/// Minimum age of garbage. A new file is briefly not locked yet, and some network file systems do not support locks.
+/// Minimum age of garbage. Younger files may be in use although they are not locked: a writer locks its file shortly after
+/// creating it, and some network file systems do not support locks.
 pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes temporary files that are older than a day and not locked. With `dry_run`, only counts the old ones. Files
-/// that cannot be removed, for example files of another user, stay. Returns the number of files.
+/// Removes temporary files that are older than a day and not locked. Files that cannot be removed, for example files of
+/// another user, stay. Returns the number of removed files. With `dry_run`, removes nothing and returns the number of all
+/// files that are older than a day.
 pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     let now = SystemTime::now();
     let mut swept = 0;
@@ -155,8 +157,9 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes lock files that no process holds, and leases of processes that are known to have ended. A process that takes
-/// a lock checks afterwards that the lock file still has its name. Therefore it is safe to remove a file here.
+/// Removes lock files that no process has locked, and leases of processes that are known to have ended. A process that
+/// takes a lock checks afterwards that the lock file still has its name, and otherwise tries again. Therefore it is safe
+/// to remove a file here.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in entries(&Bucket::Locks.dir(root))? {
@@ -171,7 +174,7 @@ pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the time since `then`, zero if it is in the future.
+/// Returns the time from `then` to `now`, or zero if `then` is later than `now`.
 pub(crate) fn age(now: SystemTime, then: SystemTime) -> Duration {
     now.duration_since(then).unwrap_or_default()
 }

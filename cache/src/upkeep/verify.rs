@@ -1,8 +1,8 @@
 //! Checks all files of the store.
 //!
 //! An error does not end the check. All files are checked, and the report contains all problems. A repair never
-//! recreates bytes: it moves damaged objects to quarantine and removes useless records. The next run then produces the
-//! missing results again.
+//! recreates bytes: it moves damaged objects to quarantine, and removes unreadable records and entries that name missing
+//! objects. The next run then produces the missing results again.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -19,7 +19,7 @@ use crate::records::ledger::RecordRead;
 use crate::upkeep::stat::Amount;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError};
 
-/// Number of threads that hash objects. Two threads keep a disk busy and leave processors to other work.
+/// Number of threads that hash objects. Two threads keep a disk busy and leave the other processors free for other work.
 const HASH_THREADS: usize = 2;
 
 /// Result of [`Store::verify`]. Lists are sorted.
@@ -37,7 +37,7 @@ pub struct VerifyReport {
     pub dangling: Vec<Digest>,
     /// Records (ledger, history, sources) that are truncated or modified.
     pub garbled: Vec<PathBuf>,
-    /// Files in the store's directory that the store did not create. They are never changed.
+    /// Files in the directories of objects and records that the store did not create. They are never changed.
     pub foreign: Vec<PathBuf>,
     /// Errors when reading or repairing files.
     pub failed: Vec<StoreError>,
@@ -197,7 +197,8 @@ impl Store {
 
 fn remove(path: &Path, report: &mut VerifyReport) {
     let removed = match path.is_dir() {
-        // A directory is not a record. One with files is left, because they may be somebody's.
+        // A directory is not a record. `remove_dir` fails for a directory that contains files, so files that the store did
+        // not create are kept.
         true => fs::remove_dir(path),
         false => fs::remove_file(path),
     };

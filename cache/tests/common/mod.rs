@@ -20,12 +20,13 @@ pub fn empty_store() -> Result<(TempDir, Store), Box<dyn Error>> {
     Ok((dir, store))
 }
 
-/// Opens a second handle, as another process would. It does not share the set of verified objects.
+/// Opens a second handle, as another process would. The two handles do not share the set of verified objects.
 pub fn second_handle(store: &Store) -> Result<Store, Box<dyn Error>> {
     Ok(Store::open(store.root())?)
 }
 
-/// Returns the file of `digest` in a bucket. The layout must stay compatible, so the tests repeat it here.
+/// Returns the file of `digest` in a bucket. The layout must stay compatible, so the tests do not use the store's code for
+/// it.
 pub fn file_of(store: &Store, bucket: &str, digest: &Digest) -> PathBuf {
     let hex = digest.to_string();
     store.root().join(bucket).join(&hex[..2]).join(&hex[2..])
@@ -58,7 +59,7 @@ pub fn make_old(path: &Path, days: u64) -> Outcome {
     Ok(())
 }
 
-/// Returns an entry of a step that produced `outputs` `days` days ago.
+/// Returns the entry of a step that produced the objects `outputs`, `days` days ago.
 pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error>> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let named = outputs.iter().enumerate();

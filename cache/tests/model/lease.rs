@@ -1,4 +1,5 @@
-//! Leases (`src/lease`): at most one process has an exclusive lock, and the lock of a dead process becomes free.
+//! A model of leases (`src/locks/lease`): at most one process has an exclusive lock, and the lock of a dead process becomes
+//! free.
 //!
 //! A suspended process checks its lease before it continues, so it is treated as a holder only after this check. A
 //! process that is never suspended writes its heartbeats in time, so its file is never silent.
@@ -8,7 +9,8 @@ use crate::model::search::{Model, check};
 /// The rules of the protocol. The tests disable them one by one.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// A holder is dead if the process with its number started later. Otherwise a reused number keeps the lock.
+    /// A holder is dead if the process that now has its process id started later. Without this rule, a process that reuses
+    /// the id would keep the lock.
     compares_start_times: bool,
     /// A process on this machine is also dead if it is silent.
     silence_means_dead: bool,
@@ -42,7 +44,7 @@ struct File {
     holder: usize,
     heartbeat: u8,
     has_lock: bool,
-    /// The process removed the file, or assumed that it did, and now requests the lock with another file.
+    /// The process removed the file, or tried to remove it under a former name, and now requests the lock with another file.
     is_abandoned: bool,
     /// All processes that check the file have seen the same content for too long.
     is_silent: bool,
@@ -50,7 +52,8 @@ struct File {
 
 const RENAMED: usize = 100;
 
-/// Added to a name that its process no longer uses. Real names are unique, but in the model each process has only one.
+/// Added to a name that its process no longer uses. In the model, a process announces itself repeatedly under the same
+/// name. In reality, each name is new.
 const OLD: usize = 200;
 
 /// The next step of a process.
@@ -58,11 +61,12 @@ const OLD: usize = 200;
 enum Next {
     Announce,
     List,
-    /// The names that are still to be read, and the processes that only request the lock.
+    /// The names of files that are still to be read, and the processes found so far that only request the lock.
     Examine(Vec<usize>, Vec<usize>),
     Rename(usize, u8, Vec<usize>, Vec<usize>),
     Compare(usize, u8, Vec<usize>, Vec<usize>),
-    /// Writes the heartbeat through the opened file. The file is identified by its holder, because its name may change.
+    /// Opens the file for a heartbeat. The next step writes to the opened file, which is identified by its holder, because
+    /// its name may change in between.
     Open,
     Write,
     Verify,
@@ -86,7 +90,7 @@ struct Process {
     next: Next,
     status: Status,
     is_shared: bool,
-    /// The processes that had requested the lock when this process first listed the directory. It waits only for these.
+    /// The processes that only requested the lock when this process first listed the directory. It waits only for these.
     rivals: Option<Vec<usize>>,
     heartbeats: u8,
     /// Whether the process was not suspended since it began its last heartbeat.
@@ -421,7 +425,7 @@ fn holding(process: Process) -> Process {
     }
 }
 
-/// Scenarios that need the rules.
+/// Scenarios in which at least one of the rules is needed.
 fn models(rules: Rules) -> impl Iterator<Item = Leases> {
     [
         // A holder that is suspended, and two waiting processes.

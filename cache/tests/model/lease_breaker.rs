@@ -1,6 +1,7 @@
-//! A former protocol of leases: one file for the lock, which is removed while holding a second file (the *breaker*).
-//! Both names are used repeatedly, so a process that is suspended at the wrong time removes the file of another holder.
-//! The search finds this defect. The current protocol (`lease`) never uses a name again.
+//! A former protocol of leases. It had one file for the lock. A process could remove the lock file of a dead holder only
+//! while it had a second file (the *breaker*). Both names were used repeatedly, so a process that was suspended at the
+//! wrong time could remove the file of another holder. The search finds this defect. The current protocol (`lease`) never
+//! uses a name again.
 
 use crate::model::search::{Model, check};
 

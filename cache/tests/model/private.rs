@@ -1,6 +1,8 @@
-//! Private objects (`src/private.rs`, `src/link.rs`): a file that is mapped never has a public name.
+//! A model of private objects (`src/objects/private.rs`, `src/objects/link.rs`): a file that is mapped never has a public
+//! name.
 //!
-//! Processes that die are covered: a process that is never chosen again leaves the same files as a dead process.
+//! The search also covers processes that die: a process whose steps are no longer chosen leaves the same files as a dead
+//! process.
 
 use crate::model::search::{Model, check};
 
@@ -31,7 +33,7 @@ struct File {
     public_names: usize,
 }
 
-/// The next step of a process. Its files are given by their numbers.
+/// The next step of a process. Files are identified by their index in [`State::files`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Process {
     MarkerOpens,

@@ -29,13 +29,15 @@ pub struct Counterexample {
 }
 
 struct Visited {
-    /// The state before, and the index of the step that leads from it to this state. `None` for a start.
+    /// The number of the previous state on a shortest path, and the index of the step that leads from it to this state.
+    /// `None` for a start.
     from: Option<(usize, usize)>,
+    /// The numbers of all states from which a step leads to this state.
     before: Vec<usize>,
     is_goal: bool,
 }
 
-/// Visits all states. Returns their number.
+/// Visits all states of a model. Returns their number.
 ///
 /// # Errors
 /// If a state violates the condition, or if no goal can be reached from a state.

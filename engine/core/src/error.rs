@@ -1,8 +1,8 @@
 //! Errors of steps.
 //!
-//! A step reports an unreadable file of the bundle as a failure of the input. If the underlying cause is a full disk, a
-//! lost object or a cancellation, the failure is of a different kind. Only [`StepError::failure`] examines causes in
-//! this way.
+//! A step reports, for example, an unreadable file of the bundle as a failure of the input. If the underlying cause is a
+//! full disk, a lost object or a cancellation, the failure is of a different kind. Steps do not have to distinguish these
+//! causes: [`StepError::failure`] examines them.
 
 use std::error::Error;
 use std::io;
@@ -40,7 +40,7 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// Returns an error of the kind `failure`. If `cause` already is a `StepError`, returns that.
+    /// Returns an error of the kind `failure`. If `cause` already is a `StepError`, returns `cause` unchanged.
     pub fn new(failure: Failure, cause: impl Into<BoxError>) -> StepError {
         match cause.into().downcast::<StepError>() {
             Ok(step_error) => *step_error,
@@ -68,8 +68,8 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// Returns the kind of failure. The outermost cause that determines a kind decides. If there is none, it is the
-    /// kind that the step reported.
+    /// Returns the kind of failure. The outermost cause that determines a kind decides. If no cause determines a kind,
+    /// returns the kind that the step reported.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
@@ -112,7 +112,8 @@ fn determined_failure(error: &(dyn Error + 'static)) -> Option<Failure> {
     })
 }
 
-/// Wraps the error for [`io::Read`] and [`io::Write`]. [`causes`] finds it again.
+/// Wraps the error in an I/O error, which implementations of [`io::Read`] and [`io::Write`] return. [`causes`] finds the
+/// wrapped error again.
 impl From<StepError> for io::Error {
     fn from(error: StepError) -> io::Error {
         io::Error::other(error)
@@ -193,7 +194,7 @@ mod tests {
             (StepError::pipeline(WithPath::os_error(24)), Machine),
             (StepError::pipeline(WithPath::os_error(28)), Machine),
             (StepError::input(WithPath::os_error(2)), Input),
-            // A step error inside another step error is not a separate cause.
+            // A step error that is wrapped in another step error keeps its kind.
             (StepError::input(StepError::internal(Codec::Odd)), Internal),
         ] {
             assert_eq!(error.failure(), expected, "{error:?}");

@@ -1,25 +1,28 @@
 //! The engine: a graph of steps, the keys that decide whether a step has to run, and the scheduler that runs them.
 //!
 //! ```text
-//! graph     the steps and their connections (petgraph)
-//!   action    sources, steps and sinks                        value   the data that flow between steps
-//!   key       everything that a step's result depends on, as a stored record; its hash is the step's key
-//! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution (reason)
-//!   reason    why a step runs: two key records compared field by field        last_runs   the last run of each step
-//! run       executes a resolution concurrently, within limits; resolves each node when its inputs are known
-//!   event     events of a run, as data for progress bars, logs and JSON
-//! context   what a step may use: the cache, limits, and
-//!   objects   opened objects in memory, results that stay in memory instead of being stored, content outside the cache
-//!   cancel    cancellation, and counters for a progress bar
+//! graph       the graph (petgraph) of sources, steps and sinks
+//!   value       the data that flow between steps; key records and keys
+//! resolve     the state of each node, determined without running a step
+//!   work        the nodes that have to run, and why; the last run of each step
+//! run         runs the nodes of a resolution concurrently, within limits
+//!   scheduler   chooses the next node; records the history
+//!   execute     one node: lock, inputs, memory, run, result
+//!   event       events of a run, as data for progress bars, logs and JSON
+//! context     the services that a step may use: cache, threads, cancellation, progress counters
+//!   memory      the memory budget
+//!   objects     objects that are open in memory, results that are not stored, content outside the cache
+//! transfer    the minimum rate of downloads
 //! ```
 //!
-//! A graph has three kinds of action. A [`Source`] reads bytes from outside the cache and identifies them by digest. A
-//! [`Step`] is a pure function of the content of its inputs: its outputs are found by key, or computed. A [`Sink`]
-//! updates a target outside the cache so that it agrees with its inputs. It can also check whether the target already
-//! does.
+//! A node of the graph has one of three kinds of action. A [`Source`] reads bytes from outside the cache and identifies
+//! them by digest. A [`Step`] is a pure function of the content of its inputs: its outputs are found by their key, or
+//! computed. A [`Sink`] updates a target outside the cache so that the target agrees with the sink's inputs. It can also
+//! check whether the target already agrees.
 //!
-//! Values are opaque to this crate: a JSON body, such as a table's schema or a tree's listing, and the digests of the
-//! objects that it refers to. The crate does not print, and it knows nothing about HTTP, SQL or file formats.
+//! The content of values is opaque to this crate. A value consists of a JSON body, such as a table's schema or a tree's
+//! listing, and the digests of the objects to which the body refers. The crate does not print, and it contains no code for
+//! HTTP, SQL or file formats.
 //!
 //! # Example
 //!
@@ -55,7 +58,7 @@
 //! let mut graph = Graph::new();
 //! let answer = graph.add("example", "answer", Action::Step(Box::new(Answer)), Vec::new())?;
 //!
-//! // Explains why steps run again. These runs leave no history.
+//! // The last runs explain why a step runs again. In this example, runs leave no history.
 //! let last = Arc::new(LastRuns::without_history());
 //! let resolution = resolve(&graph, &context, &last)?;
 //! assert!(resolution.work.contains_key(&answer), "it has never run");

@@ -1,4 +1,4 @@
-//! The least rate of a transfer, and whether a host is this machine. Downloads and remotes share both.
+//! The minimum rate of a transfer, and a check whether a host is this machine. Downloads and remotes use both.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
@@ -6,17 +6,21 @@ use std::time::Duration;
 /// Minimum rate of a transfer in bytes per second.
 const MIN_BYTES_PER_SECOND: u32 = 4 << 10;
 
-/// Checks the rate of one transfer. It has no clock: the caller measures the time for which it waited.
+/// Checks whether one transfer is fast enough: in each period of waiting for the network, enough bytes must arrive. The
+/// check has no clock: the caller measures the time for which it waited.
 #[derive(Debug, Clone)]
 pub struct RateCheck {
     period: Duration,
+    /// Number of bytes that must arrive in a period.
     quota: u64,
+    /// Time for which the caller has waited in the current period.
     waited: Duration,
+    /// Number of bytes that have arrived in the current period.
     bytes: u64,
 }
 
 impl RateCheck {
-    /// Creates a check in which each period has this duration.
+    /// Creates a check whose periods have this duration.
     pub fn new(period: Duration) -> RateCheck {
         let quota = period.as_millis() * u128::from(MIN_BYTES_PER_SECOND) / 1000;
         RateCheck {
@@ -32,7 +36,7 @@ impl RateCheck {
         self.period
     }
 
-    /// Returns the time for which the caller may wait for the next bytes.
+    /// Returns the time for which the caller may still wait for bytes in the current period.
     pub fn left(&self) -> Duration {
         self.period.saturating_sub(self.waited)
     }
@@ -42,7 +46,8 @@ impl RateCheck {
         self.bytes
     }
 
-    /// Counts bytes for which the caller waited for `time`. Returns whether the transfer is fast enough.
+    /// Counts `bytes` that arrived after the caller had waited for `time`. A new period begins when enough bytes have
+    /// arrived. Returns whether the transfer is fast enough.
     pub fn add(&mut self, bytes: u64, time: Duration) -> bool {
         self.waited += time;
         self.bytes = self.bytes.saturating_add(bytes);
@@ -54,7 +59,7 @@ impl RateCheck {
     }
 }
 
-/// Whether `host`, as written in a URL (`localhost`, `127.0.0.1`, `[::1]`), is the loopback interface.
+/// Returns whether `host`, as written in a URL (`localhost`, `127.0.0.1`, `[::1]`), is a loopback address of this machine.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match host.parse::<IpAddr>() {

@@ -1,4 +1,5 @@
-//! The conformance tests accept correct implementations, and find the defect of each wrong one.
+//! Tests of the crate `prep-conformance`: its conformance tests accept correct implementations of steps, sinks, sources and
+//! tiers, and find the defect of each wrong implementation.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};

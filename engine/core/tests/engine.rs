@@ -13,8 +13,8 @@ use prep_core::{
 
 use crate::last_runs;
 
-/// Joins its inputs and its text, and counts its executions. A text `b@2` stands for `b`, joined by version 2 of the
-/// step.
+/// A step that joins its inputs and its text, and counts its executions. The text `b@2` means the text `b` and version 2
+/// of the step.
 struct Join {
     text: String,
     runs: Arc<AtomicUsize>,
@@ -92,7 +92,7 @@ struct TestEngine {
     key: Arc<Mutex<Option<Digest>>>,
 }
 
-/// The chain a -> b -> c -> target, with these texts. If `fails` is true, `c` fails.
+/// The chain of nodes a -> b -> c -> target. `a`, `b` and `c` are [`Join`] steps.
 struct Chain {
     graph: Arc<Graph>,
     runs: Vec<Arc<AtomicUsize>>,
@@ -312,7 +312,8 @@ fn failed_check_stays_recorded_in_runs_without_it() {
     assert_eq!(last["c"].failed, None);
 }
 
-/// Runs into one directory explain nothing about another, also if the other one is now at the same path.
+/// Runs into one directory do not explain why steps run for another directory, even if the other directory is now at the
+/// same path.
 #[test]
 fn history_belongs_to_a_target_directory() {
     let engine = TestEngine::new();
@@ -461,7 +462,7 @@ fn cycles_and_duplicate_names_are_errors() {
     assert!(graph.add("y", "a", step(), Vec::new()).is_ok());
 }
 
-/// A cancellation during the last step has no effect, because the step does not check for it again.
+/// A cancellation during the last step has no effect, because this step does not check for a cancellation afterwards.
 #[test]
 fn run_cancelled_during_its_last_step_is_complete() {
     struct CancelsAtLastStep(Cancel);

@@ -120,7 +120,7 @@ fn node_waiting_for_a_lock_frees_its_job_slot() {
     let lock = std::sync::Mutex::new(None);
     let lock = Arc::new(lock);
     let inner = Arc::clone(&lock);
-    // The other process finishes when this step runs. This step needs the only job slot.
+    // The step `other` releases the lock, as the other process would when it finishes. It needs the only job slot.
     let other = engine.add("other", move |_| {
         std::thread::sleep(Duration::from_millis(120));
         drop(inner.lock().unwrap().take());
@@ -228,7 +228,7 @@ fn threads_start_only_if_their_memory_is_free() {
             || (),
             |(), number| {
                 let _counted = Counted::new(&NOW, &MAX_THREADS);
-                // Each of the first thread's numbers starts another thread.
+                // Before each number, the first thread starts another thread if possible.
                 if number >= 2 {
                     wait_until("three threads", || MAX_THREADS.load(Ordering::SeqCst) >= 3);
                 }

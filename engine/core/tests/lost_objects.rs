@@ -1,5 +1,5 @@
-//! A tier whose objects cannot be read is a cache miss: for every subset of its objects, the run ends well, with the
-//! same results as without a tier.
+//! An object of a tier that cannot be read is treated as a cache miss. For any set of unreadable objects, the run succeeds
+//! with the same results as without a tier.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
@@ -94,7 +94,7 @@ impl Step for Node {
     }
 }
 
-/// The bytes of all objects that sinks read, by the sink's name.
+/// For each sink, by its name, the bytes of all objects that it read.
 type Published = Arc<Mutex<BTreeMap<String, Vec<Vec<u8>>>>>;
 
 struct Publish {
@@ -184,7 +184,7 @@ enum Fault {
     Deleted,
     /// Its bytes are wrong.
     Damaged,
-    /// The tier fails, and is then not used for this number of queries.
+    /// The tier fails, and then does not answer the next queries. The field is the number of these queries.
     Away(usize),
 }
 

@@ -4,12 +4,12 @@
 //!
 //! * `bundle`, and `source/NAME` for each further source;
 //! * `unpack` for the bundle, `unpack/train.zip` for an archive inside it, `unpack/NAME:` for a further source;
-//! * `table/NAME`, or `table/train,test` for two tables that one step makes;
+//! * `table/NAME`, or `table/train,test` for two tables that one step produces;
 //! * the path of an output, such as `public/train.csv`;
-//! * `check/NAME`, `checksum/PATH`, `trial`, `description`, `publish`.
+//! * `check/NAME`, `checksum/PATH`, `trial`, `description`, `expand/PATH`, `publish`.
 //!
-//! `publish` depends on all checks and checksums, so nothing is published before they have passed. The inputs of a
-//! table or an output follow from the types of the keys in its declaration: see [`Builder::add_declared`].
+//! `publish` depends on all checks and checksums, so nothing is published before they have passed. The types of the keys
+//! in the declaration of a table or an output determine the inputs of its step: see [`Builder::add_declared`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -40,8 +40,8 @@ pub const TRIAL_STEP: &str = "trial";
 pub struct BuildOptions<'a> {
     /// Directory that contains `ID/prepared`.
     pub data_dir: &'a Path,
-    /// Identifier of the system's current boot, if available. Files written before a reboot are read again before they
-    /// are trusted.
+    /// Identifier of the system's current boot, if available. Published files that were written in an earlier boot are read
+    /// again before they are trusted.
     pub boot: Option<&'a str>,
     /// The session that runs the queries.
     pub session: &'a Session,
@@ -53,9 +53,9 @@ pub struct BuildOptions<'a> {
     pub metric: Option<String>,
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
-    /// How archives in `public` are unpacked. `None` if they are only published as archives.
+    /// How archives in `public` are unpacked. [`Expand::No`] if they are only published as archives.
     pub expand: Expand,
-    /// Digests that the published trees must have, from the lockfile.
+    /// Digests that the published trees must have, from the lockfile. `None` if the lockfile does not determine them.
     pub locked: Option<prep_digests::Trees>,
     /// The cheapest way in which published files may share bytes with the cache.
     pub link_mode: LinkMode,
@@ -101,7 +101,7 @@ impl PublishedChecksums {
     }
 }
 
-/// A pipeline that cannot become a graph.
+/// The reason why a pipeline cannot be turned into a graph.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// Two steps have the same name, or an edge is invalid.
@@ -110,7 +110,7 @@ pub enum BuildError {
     /// A query or key names a table that does not exist.
     #[error("the table `{0}` is not defined")]
     UnknownTable(String),
-    /// A declaration lacks a key.
+    /// The declaration of a table or output lacks a required key.
     #[error("the declaration of `{0}` is incomplete")]
     Incomplete(String),
     /// A path names a source that was not passed to [`build`].
@@ -134,7 +134,7 @@ pub fn build(
     Builder::new(graph, pipeline, sources, options)?.add_all()
 }
 
-/// Adds the steps of the tables that a query reads, and the sink that runs it. Returns the sink.
+/// Adds the steps of the tables that a query reads, and the sink that runs the query. Returns the sink.
 ///
 /// # Errors
 /// The errors of [`build`], and an error if the query reads an unknown table.
@@ -174,7 +174,7 @@ struct Builder<'a> {
     /// has the path `NAME:`.
     trees: BTreeMap<String, NodeId>,
     tables: BTreeMap<String, Port>,
-    /// For each table, the archives that contain the files named in its rows.
+    /// For each table, the paths of the archives that contain the files named in its rows.
     table_trees: BTreeMap<String, BTreeSet<String>>,
     published_tables: BTreeSet<&'a str>,
 }
@@ -268,11 +268,11 @@ impl Builder<'_> {
         )?)
     }
 
-    /// Adds a step that unpacks each archive of `public`. Returns the files to publish at their own path, and the
-    /// unpacked trees to publish in the directory of their archive.
+    /// Adds a step for each archive and each directory in `public`, which unpacks the archive, or the archives in the
+    /// directory. Returns the outputs to publish at their own path, and the unpacked archives, which are published in the
+    /// directory that contains the archive.
     ///
-    /// With [`Expand::Beside`], the archive stays published, too. The sample submission always stays. If the output is
-    /// a directory, the step unpacks the archives in it.
+    /// With [`Expand::Beside`], the archive is also published. The sample submission is always published.
     fn expand_archives(
         &mut self,
         expand: Expand,
@@ -336,8 +336,8 @@ impl Builder<'_> {
         Ok(self.graph.add(competition, name, step, inputs)?)
     }
 
-    /// Returns the tree of an archive inside the bundle, or of the bundle itself (empty path). Adds the step that
-    /// unpacks it if necessary.
+    /// Returns the tree of the archive with the path `archive`, or of the bundle if the path is empty. Adds the step that
+    /// unpacks the archive if the graph does not contain it yet.
     fn tree(&mut self, archive: &str) -> Result<Port, BuildError> {
         if let Some(node) = self.trees.get(archive) {
             return Ok(value_of(*node));
@@ -359,7 +359,7 @@ impl Builder<'_> {
         Ok(port)
     }
 
-    /// Returns the tree of a further source. Adds the step that unpacks it.
+    /// Adds the step that turns a further source into a tree. Returns the tree.
     fn source_tree(&mut self, name: &str) -> Result<Port, BuildError> {
         let mut sources = self.pipeline.sources.iter();
         let unknown = || BuildError::UnknownSource(name.to_owned());
@@ -386,7 +386,7 @@ impl Builder<'_> {
         self.tables.get(name).cloned().ok_or_else(unknown)
     }
 
-    /// Adds the step of a declaration, which produces one table or two.
+    /// Adds the step of a table's declaration, which produces one table or two.
     fn add_table(&mut self, table: &Table) -> Result<(), BuildError> {
         let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
         let step_name = format!("table/{}", names.join(","));
@@ -421,9 +421,9 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the step of a declaration, with the inputs that the types of its keys require. Returns the step, and the
-    /// archives that contain the files named in the rows of its table. If the result is published, the step computes
-    /// the checksums while it writes.
+    /// Adds the step of a declaration, with the inputs that the types of its keys require. If the result is published, the
+    /// step computes its SHA-256 while it writes. Returns the step, and the archives that contain the files named in the
+    /// rows of its table.
     fn add_declared(
         &mut self,
         name: &str,
@@ -588,7 +588,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Returns whether the bytes of the output at this path depend on the library that writes it.
+    /// Returns whether the bytes of the output at this path depend on the library that writes the output.
     fn is_writer_dependent(&self, path: &str) -> bool {
         let (section, inner) = path.split_once('/').unwrap_or_default();
         let outputs = match section {
@@ -666,8 +666,8 @@ fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<St
     Some((port.clone(), inside))
 }
 
-/// Returns whether a column of the table contains documents. Parts of documents are copied from the file that the table
-/// was read from.
+/// Returns whether a column of the declared table contains documents. Parts of documents are copied from the file from
+/// which the table was read, so steps that write documents need this file.
 fn has_document_columns(declaration: &Declaration) -> bool {
     match declaration.form.makes {
         Produces::Table(columns) => {
@@ -702,8 +702,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins a section and a path: `public` and `train.csv` become `public/train.csv`. A path `./` is appended unchanged,
-/// because the names of inputs must be unique.
+/// Joins a section and a path: `public` and `train.csv` become `public/train.csv`. The path `./` is not simplified, because
+/// the names of inputs must be unique.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

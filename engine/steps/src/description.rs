@@ -13,7 +13,7 @@ use prep_spec::joined;
 use crate::kinds::FunctionStep;
 use crate::value::{Opener, Tree, input, single_file};
 
-/// Maximum number of columns listed for a file. Further ones are only counted.
+/// Maximum number of columns that are listed for a file. Further columns are only counted.
 const SHOWN_COLUMNS: usize = 24;
 /// Number of lines of the sample submission that are shown, including the header.
 const SHOWN_LINES: usize = 4;
@@ -22,7 +22,7 @@ const SHOWN_BYTES: usize = 4096;
 
 pub(crate) struct Description {
     pub prose: String,
-    /// Whether the text is published unchanged.
+    /// Whether `prose` is the complete text, which is published unchanged.
     pub is_complete: bool,
     /// Description of the metric. `None` without grading.
     pub metric: Option<String>,
@@ -133,7 +133,7 @@ impl Description {
     }
 }
 
-/// Returns the first bytes of an output that is a single file, and whether they are its entire content.
+/// Returns the first [`SHOWN_BYTES`] bytes of an output that is a single file, and whether they are its entire content.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
     let content = single_file(context, value)?;
     let opener = Opener::new(context);

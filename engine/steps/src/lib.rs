@@ -1,23 +1,24 @@
 //! Implements the steps of a pipeline, and builds the graph of steps.
 //!
 //! ```text
-//! build      a pipeline -> steps and the edges between them
+//! build      turns a pipeline into steps and the edges between them
 //! members    the members of the bundle that a pipeline reads
 //! limits     limits for decoding untrusted bytes
 //! located    errors with their location in the pipeline
 //! value/     values that steps exchange: files, trees (path -> content), tables (ordered rows)
-//! relation/  tables as queries read them
-//! emit/      rows of a query -> CSV, JSON, parquet, stored table
-//! kinds/     one file per kind of step: tables, outputs and splits with their keys in the language
+//! relation/  opens tables for queries, and runs queries
+//! emit/      writes the rows of a query as CSV, JSON, parquet or a stored table
+//! kinds/     the kinds of steps, and the keys of tables, outputs and splits in pipelines
 //! ```
 //!
-//! Each byte is moved once. A member of an archive is a *content reference* ([`value::ContentRef`]), not an extracted
-//! file. A tree is a listing of such references, and a table is canonical text with the positions of its rows. Only
-//! steps that produce an output (`files`, `pack`, `csv` ... and `publish`) move bytes.
+//! Where possible, each byte is moved only once. A member of an archive is a *content reference*
+//! ([`value::ContentRef`]), not an extracted file. A tree is a listing of such references. A table is stored rows, usually
+//! as canonical text, with an optional selection of their positions. Bytes are moved by steps that read a table or produce
+//! an output (`csv`, `pack` ...), and by `publish`.
 //!
 //! # Examples
 //!
-//! `members` returns the members of its bundle that a pipeline reads. A run downloads only these.
+//! `members` returns patterns of the members of its bundle that a pipeline reads, so that a run can download only these.
 //!
 //! ```
 //! let text = "\

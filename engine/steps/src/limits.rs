@@ -1,17 +1,17 @@
-//! Limits for decoding untrusted bytes, and the errors of files that cannot be decoded.
+//! Limits for decoding untrusted bytes, and errors for files that cannot be decoded.
 
 use prep_core::{BoxError, Context, StepError};
 use prep_formats::limits::{DecodingLimits, LimitExceeded};
 use thiserror::Error;
 
-/// Derives the limits from the run's memory budget. Disk space is not limited, because a full disk is reported as a
-/// separate error.
+/// Derives the limits for decoding from the run's memory budget. The limits do not include disk space, because a full disk
+/// is reported as a separate error.
 pub(crate) fn limits(context: &Context) -> DecodingLimits {
     DecodingLimits::from_budgets(context.limits.memory, u64::MAX)
 }
 
-/// Converts a decoding error to the step's error. It is an error of the system if more memory would help, and an error
-/// of the input otherwise.
+/// Converts a decoding error to an error of the step: an error of the system if more memory would help, and otherwise an
+/// error of the input.
 pub(crate) fn undecodable(cause: impl Into<BoxError>) -> StepError {
     let cause = cause.into();
     let exceeded = LimitExceeded::find_in(cause.as_ref());
@@ -39,7 +39,7 @@ impl FileError {
     }
 }
 
-/// Same as [`undecodable`], for an error that concerns a file.
+/// Same as [`undecodable`], but the error also names the file at `path`.
 pub(crate) fn undecodable_file(path: &str, cause: impl Into<BoxError>) -> StepError {
     undecodable(FileError::new(path, cause))
 }

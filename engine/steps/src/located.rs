@@ -1,8 +1,8 @@
 //! Adds locations in the pipeline to errors of steps.
 //!
-//! A step knows its parameters, but not the file that they come from. Therefore it only names the key or query that its
-//! error concerns ([`error_at`]). Every step is wrapped in a [`LocatedStep`], which knows the source locations of the
-//! keys. If a step reports an error of the pipeline without a key, the location is that of the entire declaration.
+//! A step knows its parameters, but not the pipeline file that they come from. Therefore its error only names the key or
+//! query that the error concerns ([`error_at`]). Every step is wrapped in a [`LocatedStep`], which knows the source
+//! locations of the keys. If an error of the pipeline does not name a key, its location is that of the entire declaration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,11 +16,11 @@ use thiserror::Error;
 /// The part of a declaration that an error concerns.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
-    /// The value of a key.
+    /// The value of the key with this name.
     Key(&'static str),
-    /// A part of a value.
+    /// A part of a value, at this place in the pipeline file.
     At(Span),
-    /// A query, or the line and column (from 1) in its text.
+    /// A query. If the pair is given, the error concerns the line and column (from 1) in the query's text.
     Query(Box<Query>, Option<(u64, u64)>),
 }
 
@@ -34,7 +34,7 @@ struct SubjectError {
     error: BoxError,
 }
 
-/// Attaches to an error of any class the part of the pipeline that it concerns.
+/// Creates an error of the kind `failure` that names the part of the pipeline that it concerns.
 pub(crate) fn error_at(
     failure: Failure,
     subject: Subject,
@@ -43,7 +43,7 @@ pub(crate) fn error_at(
     error_at_with_help(failure, subject, error, None)
 }
 
-/// Same as [`error_at`], but also adds a suggestion.
+/// Same as [`error_at`], but also adds a suggestion for the user.
 pub(crate) fn error_at_with_help(
     failure: Failure,
     subject: Subject,
@@ -103,7 +103,7 @@ pub(crate) struct LocatedStep {
     /// Location of the declaration. `None` for steps without a declaration.
     declaration: Option<Span>,
     keys: BTreeMap<&'static str, Span>,
-    /// Whether the result may be published unchanged, so that its SHA-256 is needed.
+    /// Whether the step computes the SHA-256 of its results. This is needed if a result may be published unchanged.
     with_sha256: bool,
 }
 
@@ -118,7 +118,7 @@ impl LocatedStep {
         }
     }
 
-    /// Makes the step compute checksums of its results while it writes them.
+    /// Makes the step compute the SHA-256 of its results while it writes them.
     pub(crate) fn with_sha256(self) -> LocatedStep {
         let with_sha256 = true;
         LocatedStep {
@@ -188,7 +188,7 @@ fn located(
     )
 }
 
-/// Adds the place in its query's text to an error. `source` is that text.
+/// If an error concerns a query, adds the place in the query's text. `source` is this text.
 pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
     let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
     let Some((Subject::Query(query, place), help)) =

@@ -1,4 +1,4 @@
-//! Determines the members of its bundle that a pipeline reads, so that a run can download only those.
+//! Determines which members of its bundle a pipeline reads, so that a run can download only those.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::kinds::{gzipped_file, is_container, without_suffix};
 
 /// Returns glob patterns of the members that the pipeline reads, sorted and unique.
 ///
-/// `*` matches within a path segment, `**` across segments. An archive inside the bundle is one member. Because a
-/// bundle may also contain the archive unpacked, as a directory with its name, the pattern matches both.
+/// `*` matches within a path segment, `**` across segments. An archive inside the bundle is one member. A bundle may
+/// contain, instead of the archive, a directory with its unpacked files. Therefore the pattern matches both.
 pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut visit = |declaration: &Declaration| {
@@ -43,7 +43,8 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Returns the pattern of the member that contains a path. `plain` converts a path outside of archives to a pattern.
+/// Returns the pattern of the member that contains `path`: the outermost archive in the path, or else the path itself.
+/// `plain` converts a path outside of archives to a pattern.
 fn member(path: &str, plain: fn(&str) -> String) -> String {
     let mut end = 0;
     for segment in path.split('/') {
@@ -57,7 +58,8 @@ fn member(path: &str, plain: fn(&str) -> String) -> String {
                 None => format!("{}/**", as_pattern(without_suffix(archive))),
             };
             let literal = format!("{},{}", escape(archive), unpacked(&escape));
-            // The name of an archive can have wildcards, or be a name with such characters.
+            // The name of the archive may be a pattern with wildcards, or a literal name with such characters. The result
+            // matches both.
             let pattern = plain(archive);
             return match pattern == globset::escape(archive) {
                 true => format!("{{{literal}}}"),

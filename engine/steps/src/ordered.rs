@@ -1,8 +1,8 @@
-//! Processes a stream of batches on two threads and returns the results in order.
+//! Processes a stream of batches on two threads and returns the results in the order of the batches.
 //!
-//! The producer of the batches processes a batch itself if the helper thread is busy, so that neither waits for the
-//! other. Results and errors are returned in the order of the batches. Therefore the output and the reported error do
-//! not depend on the number of threads.
+//! If the helper thread is busy, the thread that produces the batches processes a batch itself, so that neither thread
+//! waits for the other. Errors are returned in the order of the batches, too. Therefore the output and the reported error
+//! do not depend on the number of threads.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
@@ -10,7 +10,8 @@ use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
 use prep_core::{Context, StepError};
 
-/// Maximum number of results that wait for an earlier one. A larger number would use more memory and not be faster.
+/// Maximum number of batches in progress, including results that wait for an earlier result. A larger number would use
+/// more memory and not be faster.
 const MAX_WAITING: usize = 4;
 
 /// The function that processes a batch.
@@ -75,7 +76,8 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         self.pass_results(MAX_WAITING, act)
     }
 
-    /// Waits for all batches in progress, then processes a last or large batch on this thread.
+    /// Waits for all batches in progress, then processes `batch` on this thread. Use this for the last batch, and for large
+    /// batches, to limit memory.
     pub(crate) fn push_alone(
         &mut self,
         batch: I,
@@ -113,7 +115,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
                 }
             });
         });
-        // If the system starts no thread, this thread processes all batches.
+        // If the system cannot start a thread, this thread processes all batches.
         self.helper = thread.ok().map(|thread| Helper {
             batches,
             results,
@@ -121,7 +123,8 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         });
     }
 
-    /// Passes finished results to `act`. Waits while more than `max_in_progress` batches are in progress.
+    /// Passes finished results to `act`, in the order of the batches. Waits while more than `max_in_progress` batches are in
+    /// progress.
     fn pass_results(
         &mut self,
         max_in_progress: usize,

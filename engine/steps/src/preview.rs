@@ -1,13 +1,13 @@
 //! Previews: the first rows of a query over the tables of a pipeline, and facts about its columns.
 //!
-//! A preview is for a person who writes a pipeline. [`build_preview`](crate::build_preview) builds a graph with the tables
-//! that the query reads, and a sink that runs the query. The sink reads the result once, batch by batch. It keeps the
-//! first rows and counts cells, so a preview of a large table needs no more memory than the query itself, and the
-//! limited memory of the counts of different values. Nothing is stored or published.
+//! A preview helps the author of a pipeline. [`build_preview`](crate::build_preview) builds a graph with the tables that the
+//! query reads, and a sink that runs the query. The sink reads the rows of the query once, batch by batch. It keeps only
+//! the first rows, and counts cells. Therefore a preview of a large table needs only the memory of the query itself, and a
+//! limited amount of memory for counting distinct values. Nothing is stored or published.
 //!
-//! A column's values are counted by their hashes of 64 bits. With a million different values, the probability of a wrong
-//! count is below one in ten million. All columns share one limit. When it is reached, the column with the most different
-//! values is no longer counted. So columns with few values are always counted.
+//! Distinct values of a column are counted by 64-bit hashes. With a million distinct values, the probability of a wrong
+//! count is below one in ten million. The columns share one limit on the number of hashes. When it is reached, the column
+//! with the most distinct values is no longer counted, so columns with few values are always counted.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
@@ -37,7 +37,7 @@ pub struct Preview {
     pub columns: Vec<PreviewColumn>,
     /// The first rows. A missing cell is `None`, or null in JSON.
     pub first: Vec<Vec<Option<String>>>,
-    /// Columns of the tables that the query reads, by table, without hidden ones.
+    /// The tables that the query reads, each with the names of its columns that are not hidden.
     #[serde(skip)]
     pub tables: Vec<(String, Vec<String>)>,
 }
@@ -50,12 +50,13 @@ pub struct PreviewColumn {
     /// The type in queries; `text` for columns whose type is inferred when they are written.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// False for a column of a file that the pipeline does not declare. Its type is the one that pandas infers. In the
-    /// pipeline, a query can only pass it on. The caller, which knows the declarations, sets it.
+    /// False for a column of a file that the pipeline does not declare. The type of such a column is the type that pandas
+    /// infers, and queries of the pipeline can only pass the column on. The caller knows the declarations and sets this
+    /// field.
     pub declared: bool,
     /// Number of cells that are not missing.
     pub filled: u64,
-    /// Number of different values; `None` if there are too many to count.
+    /// Number of distinct values; `None` if there are too many to count.
     pub distinct: Option<u64>,
 }
 
@@ -146,7 +147,7 @@ fn preview(run: QueryRun<'_>, limit: usize) -> Result<Preview, StepError> {
     Ok(preview)
 }
 
-/// Returns the first rows of a batch as texts.
+/// Returns the cells of the first `count` rows of a batch as strings.
 fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String>>>, StepError> {
     if count == 0 {
         return Ok(Vec::new());
@@ -161,7 +162,7 @@ fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String
         let cells = batch.column(column);
         match cells.data_type() {
             _ if cells.is_null(row) => None,
-            // As in the files that pandas writes.
+            // pandas writes booleans in this form.
             DataType::Boolean if cells.as_boolean().value(row) => Some("True".to_owned()),
             DataType::Boolean => Some("False".to_owned()),
             _ => formatters
@@ -177,12 +178,13 @@ fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String
     Ok((0..count).map(row).collect())
 }
 
-/// Maximum number of hashes.
+/// Maximum number of hashes of all columns together.
 const MAX_HASHES: usize = 4 << 20;
-/// Maximum memory of the hashes in bytes: a set may be half empty, and is copied while it grows.
+/// Maximum memory of the hashes in bytes: 9 bytes per slot, times 3, because a set may be half empty, and is copied while
+/// it grows.
 const MAX_BYTES: u64 = MAX_HASHES as u64 * 9 * 3;
 
-/// The counts of several columns.
+/// Counts the distinct values of several columns.
 struct DistinctCounts {
     /// `None` for a column that is no longer counted.
     columns: Vec<Option<HashSet<u64>>>,
@@ -231,7 +233,7 @@ impl DistinctCounts {
         }
     }
 
-    /// The numbers of different values; `None` for a column that is no longer counted.
+    /// Returns the number of distinct values of each column; `None` for a column that is no longer counted.
     fn finish(self) -> impl Iterator<Item = Option<u64>> {
         let columns = self.columns.into_iter();
         columns.map(|column| column.map(|seen| seen.len() as u64))

@@ -24,9 +24,9 @@ pub enum RandomError {
     /// A sample without replacement that is larger than the population.
     #[error("cannot draw {wanted} different items of {population}; draw fewer")]
     SampleTooLarge {
-        /// Requested items.
+        /// Number of requested items.
         wanted: u64,
-        /// Available items.
+        /// Number of available items.
         population: u64,
     },
     /// NumPy's legacy generator accepts seeds of 32 bits only.
@@ -35,12 +35,12 @@ pub enum RandomError {
         /// The seed as given.
         seed: u64,
     },
-    /// The library of the generator has no such function, or this crate does not implement it.
-    #[error("the generator `{generator}` does not draw `{draw}`")]
+    /// The library of the generator has no function for the requested kind of draw, or this crate does not implement it.
+    #[error("the generator `{generator}` does not support the draw `{draw}`")]
     Unsupported {
-        /// The generator.
+        /// Name of the generator in a pipeline, for example `numpy_generator`.
         generator: &'static str,
-        /// The requested draw.
+        /// The requested kind of draw, for example `sample`.
         draw: &'static str,
     },
 }

@@ -1,9 +1,9 @@
 //! The Mersenne Twister MT19937, on which NumPy's `RandomState` and Python's `random` are based.
 //!
 //! Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
-//! generator", ACM TOMACS 8 (1998), and their seeding of 2002. The two libraries differ only in the seeding. NumPy's
-//! `RandomState(seed)` expands one 32-bit word ([`Mt19937::from_word`]). Python's `random.seed(int)` mixes an array of
-//! words ([`Mt19937::from_words`]).
+//! generator", ACM TOMACS 8 (1998), and the seeding functions that they published in 2002. NumPy and Python differ only
+//! in the seeding. NumPy's `RandomState(seed)` expands one 32-bit word ([`Mt19937::from_word`]). Python's
+//! `random.seed(int)` mixes an array of words ([`Mt19937::from_words`]).
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub struct Mt19937 {
     used: usize,
 }
 
-/// The serialized form. The outputs are recomputed from the words.
+/// The serialized form. The outputs are recomputed from the state words.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     words: Vec<u32>,

@@ -35,8 +35,8 @@ impl NumpyGenerator {
         low + (high - low) * self.random()
     }
 
-    /// `integers(low, high)`: an integer in low..high, drawn with Lemire's method. A range of at most 2^32 numbers uses
-    /// half of a 64-bit draw.
+    /// `integers(low, high)`: an integer in low..high, drawn with Lemire's method. If the range has at most 2^32 numbers,
+    /// each attempt uses half of a 64-bit draw.
     ///
     /// Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
     ///

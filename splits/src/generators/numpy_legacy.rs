@@ -39,16 +39,18 @@ impl RandomState {
 
     /// `shuffle(items)`: Fisher-Yates from the end, swapping i with a draw from 0..=i.
     ///
-    /// Indices are drawn in blocks without a branch for rejection, and then the items of the block are swapped. Thus
-    /// the random memory accesses of a block overlap. The sequence of words drawn is the same as in NumPy.
+    /// The function first draws a block of indices, without a branch for rejected candidates. Then it swaps the items of
+    /// the block. The processor can therefore overlap the random memory accesses of the swaps. The sequence of words
+    /// drawn is the same as in NumPy.
     ///
-    /// Positions have 32 bits in this crate: if there are more than 2^32 items, only the first 2^32 are shuffled.
+    /// Positions are 32-bit integers in this crate: if there are more than 2^32 items, only the first 2^32 are shuffled.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         let mut block = [0u32; BLOCK];
         let mut last = u32::try_from(items.len().saturating_sub(1)).unwrap_or(u32::MAX);
         while last > 0 {
             let mask = u32::MAX >> last.leading_zeros();
-            // All indices of a block use one mask, so a block ends before the next power of two.
+            // All indices of a block are drawn with the same mask. The mask changes at each power of two, so the block
+            // ends there.
             let same_mask = last - (mask >> 1);
             let wanted = BLOCK.min(same_mask as usize);
             let mut drawn = 0;

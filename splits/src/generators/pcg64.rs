@@ -1,11 +1,11 @@
 //! The PCG64 generator (XSL-RR 128/64), on which NumPy's `default_rng` is based, and NumPy's `SeedSequence`, which
-//! expands a seed to its state words.
+//! expands a seed to the generator's state words.
 //!
-//! Source: M. O'Neill, "PCG: A family of simple fast space-efficient statistically good algorithms for random number
-//! generation", HMC-CS-2014-0905.
+//! Source of the generator: M. O'Neill, "PCG: A family of simple fast space-efficient statistically good algorithms for
+//! random number generation", HMC-CS-2014-0905.
 //!
-//! Source: M. O'Neill, "Developing a seed_seq alternative" (2015), with NumPy's constants and its pool of four words,
-//! which NEP 19 keeps stable.
+//! Source of the seed sequence: M. O'Neill, "Developing a seed_seq alternative" (2015). The constants and the pool of four
+//! words are NumPy's. NEP 19 keeps both stable.
 
 use std::num::ParseIntError;
 
@@ -24,7 +24,8 @@ pub struct Pcg64 {
     half: Option<u32>,
 }
 
-/// The serialized form. 128-bit integers are hex digits, because JSON readers cannot represent them.
+/// The serialized form. 128-bit integers are written as strings of hexadecimal digits, because JSON readers cannot
+/// represent such large numbers.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     state: String,
@@ -80,7 +81,8 @@ impl Pcg64 {
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// The next 32 random bits: alternately the lower half of a new draw and the upper half of the same draw.
+    /// The next 32 random bits. Two consecutive calls share one 64-bit draw: the first call returns its lower half, the
+    /// second its upper half.
     pub fn next_u32(&mut self) -> u32 {
         if let Some(half) = self.half.take() {
             return half;
@@ -117,7 +119,7 @@ pub struct SeedSequence {
 impl SeedSequence {
     /// Mixes the 32-bit words of the seed, lowest first, into the pool.
     pub fn new(seed: u64) -> Self {
-        // Missing words are hashed as zeros, so two words represent every 64-bit seed.
+        // The pool has four words. NumPy hashes the missing words of a short seed as zeros.
         let entropy = [seed as u32, (seed >> 32) as u32, 0, 0];
         let mut multiplier = INIT_A;
         let mut pool = entropy.map(|word| hash(word, &mut multiplier, MULT_A));

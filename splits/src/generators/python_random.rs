@@ -29,7 +29,8 @@ impl PythonRandom {
         }
     }
 
-    /// `getrandbits(bits)`: the top bits of a word. Above 32 bits, the first word is the lower half. At most 64 bits.
+    /// `getrandbits(bits)`. Up to 32 bits are the top bits of one word. More bits come from two words, of which the first
+    /// contains the lower 32 bits. A number above 64 is treated as 64.
     pub fn getrandbits(&mut self, bits: u32) -> u64 {
         let mut top = |bits: u32| u64::from(self.twister.next_u32() >> (32 - bits));
         match bits {
@@ -39,8 +40,8 @@ impl PythonRandom {
         }
     }
 
-    /// `_randbelow(n)`: a number in 0..n. Numbers with the bit length of n are drawn until one is below n. Returns 0
-    /// without drawing if n is 0.
+    /// `_randbelow(n)`: a number in 0..n. Repeatedly draws as many bits as n has, until the number is below n.
+    /// Returns 0 without drawing if n is 0.
     pub fn randbelow(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -104,9 +105,9 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, numbers are drawn from a shrinking pool if the population is small. If it is large, repeated
-    /// numbers are rejected. The limit is CPython's estimate of the population above which a set needs less memory than
-    /// a list.
+    /// As in CPython, numbers are drawn from a shrinking pool if the population is small. If the population is large,
+    /// numbers that were already drawn are rejected. The limit between small and large is CPython's estimate of the
+    /// population above which a set of the drawn numbers needs less memory than a list of the population.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.
@@ -144,8 +145,8 @@ impl PythonRandom {
     }
 }
 
-/// CPython's estimate of the size of a set of k numbers. It is 21; for k > 5, the smallest power of four that is at
-/// least 3k is added.
+/// CPython's estimate of the size of a set of k numbers. It is 21 for k <= 5. For larger k, it is 21 plus the smallest
+/// power of four that is at least 3k.
 fn set_size(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {

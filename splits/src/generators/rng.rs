@@ -11,11 +11,11 @@ use crate::generators::python_random::PythonRandom;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RngKind {
-    /// `numpy.random.RandomState`, which `numpy.random.seed` also seeds.
+    /// `numpy.random.RandomState`. NumPy's global generator, which `numpy.random.seed` seeds, has this class.
     Numpy,
     /// `numpy.random.default_rng`.
     NumpyGenerator,
-    /// `random.Random`, which `random.seed` also seeds.
+    /// `random.Random`. Python's global generator, which `random.seed` seeds, has this class.
     Python,
 }
 
@@ -55,7 +55,7 @@ impl Rng {
     /// Creates a generator in its initial state.
     ///
     /// # Errors
-    /// [`RandomError::SeedTooLarge`] if `kind` accepts only 32 bits.
+    /// [`RandomError::SeedTooLarge`] if `seed` has more than 32 bits and `kind` is [`RngKind::Numpy`].
     pub fn new(kind: RngKind, seed: u64) -> Result<Self, RandomError> {
         Ok(match kind {
             RngKind::Numpy => {
@@ -139,7 +139,7 @@ impl Rng {
     /// `k` different numbers of 0..n in random order: `choice(n, k, replace=False)`, `random.sample(range(n), k)`.
     ///
     /// # Errors
-    /// [`RandomError::SampleTooLarge`]; [`RandomError::Unsupported`] for NumPy's newer generator.
+    /// [`RandomError::SampleTooLarge`] if `k > n`; [`RandomError::Unsupported`] for NumPy's newer generator.
     pub fn sample(&mut self, n: u32, k: u32) -> Result<Vec<u32>, RandomError> {
         match self {
             Rng::Numpy(generator) => generator.choice(n, k),

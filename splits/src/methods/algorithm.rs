@@ -14,14 +14,15 @@ use crate::keys::{KeyRole, Split, SplitKeys, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// A method of splitting rows, with its parameters. They have the names of scikit-learn and pandas.
-/// | `method` | keys | default of `order` |
+/// A method of splitting rows, with its parameters. The parameters have the same names as in scikit-learn and pandas.
+///
+/// | `method` | roles of keys | default of `order` |
 /// |---|---|---|
-/// | `shuffle` | none, or groups, classes (`stratify`), `within` | `file` for groups, otherwise `split` |
-/// | `sample` | none, or `within` | `split` for test rows; train rows are in table order |
-/// | `python_sample` | none | same as `sample` |
-/// | `first_fit` | groups | `file` |
-/// | `cut` | none, or groups; [`cut`](crate::cut) also needs the ranks of the rows | `file` |
+/// | `shuffle` | no keys, or `groups`, `stratify`, `within` | `file` for `groups`, otherwise `split` |
+/// | `sample` | no keys, or `within` | `split` for test rows; train rows are in table order |
+/// | `python_sample` | no keys | same as for `sample` |
+/// | `first_fit` | `groups` | `file` |
+/// | `cut` | no keys, or `groups`; [`cut`](crate::cut) also needs the ranks of the rows | `file` |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case", deny_unknown_fields)]
 pub enum SplitAlgorithm {
@@ -60,7 +61,8 @@ pub enum SplitAlgorithm {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<SplitOrder>,
     },
-    /// Entire groups go to the test part, in order of appearance, as long as they fit. See [`first_fit`].
+    /// Visits the groups in order of appearance. A group goes entirely to the test part if it still fits, and otherwise
+    /// to the train part. See [`first_fit`].
     FirstFit {
         /// Fraction or maximum number of test rows.
         test_size: SplitSize,
@@ -70,13 +72,13 @@ pub enum SplitAlgorithm {
     },
     /// The largest values of a column are the test part. See [`cut`](crate::cut).
     Cut {
-        /// Fraction or number of test rows, or of groups. Without sizes, a value determines the cut.
+        /// Fraction or number of test rows, or of groups. If neither size is given, a value determines the cut.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<SplitSize>,
         /// Fraction or number of train rows, or of groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         train_size: Option<SplitSize>,
-        /// The part of equal values at the cut.
+        /// The part that gets the rows whose value equals the value at the cut.
         #[serde(default)]
         ties: CutTies,
         /// Order of the rows inside the parts.
@@ -155,7 +157,8 @@ impl SplitAlgorithm {
     }
 }
 
-/// Splits a table of `rows` rows into train and test rows with `method`. `keys` contains one key per row.
+/// Splits a table of `rows` rows into train and test rows with `method`. `keys` contains one key per row. Use
+/// [`cut`](crate::cut) for the method `cut`.
 ///
 /// ```
 /// use prep_splits::{SplitAlgorithm, SplitOrder, SplitSize, split};
@@ -167,8 +170,8 @@ impl SplitAlgorithm {
 /// ```
 ///
 /// # Errors
-/// [`SplitError`] for a method that also needs ranks, if keys are missing, not supported or sparse, or if their number differs from that of the rows, or
-/// if the method rejects the sizes.
+/// [`SplitError`] in these cases: the method needs ranks ([`SplitAlgorithm::Cut`]); keys are missing, not supported or
+/// sparse; the number of keys differs from `rows`; or the method rejects the sizes.
 pub fn split(
     method: &SplitAlgorithm,
     rows: usize,
@@ -236,7 +239,7 @@ pub fn split(
 /// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes.
 ///
 /// # Errors
-/// [`SplitError::InGroup`] if a group cannot be split; [`SplitError::SparseKeys`] if a code has no row.
+/// [`SplitError::InGroup`] if the rows of a key cannot be split; [`SplitError::SparseKeys`] if a code has no row.
 pub(crate) fn split_each_key(
     codes: &[u32],
     split_rows: impl Fn(u32) -> Result<Split, SplitError>,

@@ -8,43 +8,47 @@ use crate::keys::{Split, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// The part of the rows whose value equals the value at the cut. It matters only if a size determines the cut.
+/// The part that gets the rows whose value equals the value at the cut. The choice matters only if a size determines the
+/// cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CutTies {
-    /// All go to the test part.
+    /// All these rows go to the test part.
     #[default]
     Test,
-    /// All go to the train part.
+    /// All these rows go to the train part.
     Train,
-    /// They are divided in table order, so that the test part has exactly its size.
+    /// These rows are divided in table order, so that the test part has exactly the requested size.
     Divide,
 }
 
-/// Where the rows are cut.
+/// The place where the rows are cut.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CutPoint {
     /// Rows with at least this rank are the test part.
     Rank(u32),
-    /// A number of rows, or of groups if groups are kept together. At most one of the sizes should be given.
+    /// A size in rows, or in groups if groups are kept together. At most one of the two sizes should be given, because the
+    /// other part consists of the remaining rows.
     Size {
         /// Fraction or number of test rows.
         test_size: Option<SplitSize>,
         /// Fraction or number of train rows.
         train_size: Option<SplitSize>,
-        /// The part of equal values at the cut.
+        /// The part that gets the rows whose value equals the value at the cut.
         ties: CutTies,
     },
 }
 
 /// Cuts the rows in the order of their ranks: the largest ranks are the test part.
 ///
-/// Equal values have equal ranks, and a larger value has a larger rank. Ranks may have gaps. With `groups`, one code per
-/// row, a group has the largest rank of its rows. So no train row is at or after the cut.
+/// Equal values must have equal ranks, and a larger value must have a larger rank. Ranks may have gaps. `groups` contains
+/// one code per row. Rows of the same group go to the same part. A group has the largest rank of its rows, so no train row
+/// is at or after the cut.
 ///
 /// With [`CutTies::Divide`] and without groups, the parts are those of `train_test_split(sorted, shuffle=False)`, where
-/// `sorted` are the rows in a stable order of their values. Otherwise, equal ranks are never in both parts, and the test
-/// part is larger ([`CutTies::Test`]) or smaller ([`CutTies::Train`]) if a tie is at the cut.
+/// `sorted` contains the rows in a stable order of their values. With the other ties, rows with equal ranks are always in
+/// the same part. If several rows have the rank at the cut, the test part is then larger than requested
+/// ([`CutTies::Test`]) or smaller ([`CutTies::Train`]).
 ///
 /// ```
 /// use prep_splits::{CutPoint, CutTies, SplitOrder, SplitSize, cut};
@@ -57,9 +61,9 @@ pub enum CutPoint {
 /// ```
 ///
 /// # Errors
-/// Invalid sizes, as in [`PartSizes::new`]; [`SplitError::EmptyPart`] if all rows are on one side of a rank;
-/// [`SplitError::Tie`] if a tie leaves a part empty; [`SplitError::KeysLength`] and [`SplitError::SparseKeys`] for the
-/// groups.
+/// The errors of [`PartSizes::new`] for invalid sizes; [`SplitError::EmptyPart`] if all rows are on the same side of the
+/// rank at the cut; [`SplitError::Tie`] if equal ranks at the cut leave a part empty; [`SplitError::KeysLength`] or
+/// [`SplitError::SparseKeys`] for invalid groups.
 pub fn cut(
     ranks: &[u32],
     groups: Option<&[u32]>,
@@ -86,7 +90,7 @@ pub fn cut(
     Ok(groups.rows_of_split(&keys, order))
 }
 
-/// Cuts `count` rows or groups. Both parts are in the order of the ranks.
+/// Cuts `count` rows or groups, one per rank. The items of both parts are in the order of their ranks.
 fn cut_ranks(ranks: &[u32], count: u32, point: CutPoint) -> Result<Split, SplitError> {
     let rank = |item: &u32| ranks.get(*item as usize).copied().unwrap_or_default();
     let mut sorted: Vec<u32> = (0..count).collect();

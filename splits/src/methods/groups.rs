@@ -1,6 +1,5 @@
-//! An index from keys to rows, used by all methods that work on groups.
-//!
-//! The random split of groups: all rows of a key go to the same part.
+//! An index from keys to rows, which all methods that work on groups use, and the random split of groups, in which all
+//! rows of a key go to the same part.
 
 use super::shuffle_split::shuffle_split;
 use crate::error::SplitError;
@@ -29,7 +28,8 @@ impl Groups {
             u32::try_from(keys.len()).map_err(|_| SplitError::TooManyRows { rows: keys.len() })?;
         let largest = keys.iter().copied().max();
         let count = largest.map_or(0, |largest| u64::from(largest) + 1);
-        // If a code exceeds the number of rows, a smaller code is missing, so the counters need not include it.
+        // If a code exceeds the number of rows, a smaller code must be missing. The search below finds the smaller code, so
+        // the larger one needs no counter.
         let listed = count.min(keys.len() as u64 + 1) as usize;
         let mut sizes = vec![0u32; listed];
         for &key in keys {
@@ -100,10 +100,10 @@ impl Groups {
     }
 }
 
-/// Splits the distinct keys with `train_test_split`. The rows follow their keys. Sizes are numbers or fractions of
-/// keys.
+/// Splits the distinct keys with `train_test_split`. Each row goes to the part of its key. Sizes are numbers or fractions
+/// of keys.
 ///
-/// `keys` has one code per row, see [`Groups`].
+/// `keys` contains one code per row, see [`Groups`].
 ///
 /// # Errors
 /// Same as [`shuffle_split`], and [`SplitError::SparseKeys`].

@@ -1,8 +1,7 @@
-//! The split with pandas' `DataFrame.sample`: a random sample without replacement is the test part.
+//! Three methods that select the test rows; the other rows are the train part.
 //!
-//! The split with Python's `random.sample`: the sampled rows are the test part.
-//!
-//! The first-fit split: puts entire groups into the test part as long as they fit.
+//! - pandas' `DataFrame.sample` and Python's `random.sample` draw a random sample without replacement.
+//! - The first-fit method puts an entire group into the test part if the group still fits.
 
 use super::groups::Groups;
 use crate::error::SplitError;
@@ -56,8 +55,8 @@ pub fn python_sample(
 
 /// Puts a group into the test part if it still fits into the remaining test rows, and otherwise into the train part.
 ///
-/// Groups are visited in the order of their numbers. A group that does not fit does not stop later, smaller groups.
-/// Nothing is random.
+/// Groups are visited in the order of their codes. After a group that does not fit, later groups that are smaller may still
+/// fit. Nothing is random.
 ///
 /// # Errors
 /// Invalid sizes, as in [`PartSizes::new`]; [`SplitError::EmptyPart`] if no group fits.

@@ -9,7 +9,7 @@ use crate::size::SplitSize;
 
 /// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
 ///
-/// `classes` contains one code per row. Codes follow the sorted order of the classes, as in `numpy.unique`.
+/// `classes` contains one code per row. Classes are numbered in sorted order, as in `numpy.unique`.
 ///
 /// # Errors
 /// An error if a class has one row, a part has fewer rows than there are classes, or scikit-learn rejects the sizes.
@@ -65,9 +65,9 @@ fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
     Ok(())
 }
 
-/// scikit-learn's `_approximate_mode`: distributes `draws` over the classes, close to the mode of the multivariate
-/// hypergeometric distribution. Each class gets its proportion rounded down. The remaining draws go to the classes with
-/// the largest remainders. Among equal remainders, classes are drawn at random.
+/// scikit-learn's `_approximate_mode`: distributes `draws` rows over the classes, close to the mode of the multivariate
+/// hypergeometric distribution. Each class gets the number of rows that is proportional to its size, rounded down. The
+/// remaining rows go to the classes with the largest remainders. Among equal remainders, classes are chosen at random.
 fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> Vec<u32> {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
     let shares: Vec<f64> = counts

@@ -1,4 +1,4 @@
-//! Reads the recorded values.
+//! Reads the values in `tests/data`, which were recorded from the original libraries.
 
 use std::path::Path;
 

@@ -92,7 +92,7 @@ def python_random():
 
 
 def rng():
-    """Calls of one generator in random order, so that each call must draw as many words as in the library."""
+    """Calls of one generator in random order, so a call that draws another number of words changes later values."""
     plan = random.Random(5)
     rows = []
     for kind in ["numpy", "numpy_generator", "python"]:

@@ -14,7 +14,7 @@ from record_generators import SEEDS, digest, write
 
 
 def keys(rows, distinct):
-    """Text keys whose sorted order differs from that of first appearance."""
+    """Text keys whose sorted order differs from the order in which they first appear."""
     return [f"k{(i * 2654435761 % 2**32 >> 16) % distinct}" for i in range(rows)]
 
 
@@ -161,7 +161,7 @@ def values(rows, distinct):
 
 
 def cut():
-    """Cuts in the order of a column. `ties` is the part of equal values, or `divide`."""
+    """Cuts in the order of a column. `ties` is the part that gets the equal values, or `divide`."""
     sizes = [(0.1, None), (0.2, None), (1 / 3, None), (0.5, None), (None, 0.8), (None, 0.75), (1, None), (None, 1), (7, None), (0.999999, None), (9914, None)]
     for rows, distinct in [(1, 1), (2, 2), (10, 1), (10, 3), (10, 10), (100, 7), (100, 90), (1000, 13), (20011, 900)]:
         frame = pd.DataFrame({"value": values(rows, distinct), "group": keys(rows, max(1, distinct // 2))})

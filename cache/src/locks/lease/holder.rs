@@ -1,5 +1,5 @@
-//! The lease files: the file of one process that requests or holds a lock, with its heartbeats, and the check of the files of
-//! other processes, which breaks the locks of dead ones.
+//! The lease files of a lock: writing this process's file and its heartbeats, and checking the files of other processes.
+//! The check breaks the locks of dead processes.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -17,17 +17,18 @@ use super::{Candidate, Mode, prefix, token};
 use crate::locks::process::{ProcessId, ProcessState};
 use crate::system::machine;
 
-/// Maximum number of attempts to create the directory, because other processes remove it when it is empty.
+/// Maximum number of attempts to create a lease file. An attempt fails if another process removes the empty directory at
+/// the same time.
 const MAX_ANNOUNCEMENTS: usize = 100;
 
-/// Content of a lease file. All contents of one file have the same length, so it can be overwritten in place.
+/// Content of a lease file. Its length never changes, so the file can be overwritten in place.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Holder {
-    /// For people who read the file.
+    /// Host name of the process that holds the lease, for people who read the file.
     host: String,
     pub(super) process: ProcessId,
     pub(super) token: String,
-    /// 0 while the process only requests the lock, then 1.
+    /// 0 while the process only requests the lock, 1 when it has the lock.
     pub(super) has_lock: u8,
     heartbeat: String,
 }
@@ -129,8 +130,8 @@ impl HolderFile {
         Ok(is_held)
     }
 
-    /// Overwrites the file. Returns `false` if the file no longer exists. Its name is unique, so no other process can
-    /// have created a new file with this name.
+    /// Overwrites the holder's file with `content`. Returns `false` if the file no longer exists. The name of the file is
+    /// unique, so no other process can have created a new file with this name.
     fn write(&self, content: &[u8]) -> io::Result<bool> {
         // The file is opened for each write, because other machines see the write after the file is closed.
         let written = OpenOptions::new()
@@ -184,7 +185,8 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Maximum number of times the directory is listed again because files are renamed or removed before they are read.
+/// Maximum number of listings of the directory in one check. The directory is listed again if a file was renamed or removed
+/// before it was read.
 const MAX_LISTINGS: usize = 100;
 
 /// The reason why a lock is not free.
@@ -192,7 +194,7 @@ const MAX_LISTINGS: usize = 100;
 pub(super) enum Conflict {
     /// Other processes only request the lock, and will withdraw.
     Requested,
-    /// The holder may be dead, because this process has not seen a heartbeat of it.
+    /// The holder may be dead, because this process has not seen the holder's file change.
     Uncertain,
     Held,
 }
@@ -203,8 +205,8 @@ pub(super) struct ConflictCheck<'a> {
     pub(super) own_file: &'a Path,
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
-    /// Tokens of the processes that requested the lock at the first check. A process that announces itself later finds
-    /// the file of this process and withdraws, so this process does not wait for it.
+    /// Tokens of the processes that were requesting the lock at the previous check. Processes that announced themselves
+    /// after this process's first check find its file and withdraw, so this process does not wait for them.
     pub(super) rivals: Option<Vec<String>>,
 }
 
@@ -259,7 +261,7 @@ impl ConflictCheck<'_> {
         Ok(Some(Conflict::Uncertain))
     }
 
-    /// Returns whether a process announced itself after the first check of this process.
+    /// Returns whether the process with this token announced itself after the first check of this process.
     fn is_later(&self, token: &str) -> bool {
         let rivals = self.rivals.as_ref();
         rivals.is_some_and(|rivals| !rivals.iter().any(|rival| rival == token))
@@ -273,8 +275,8 @@ fn mode_of(name: &str) -> Mode {
     }
 }
 
-/// Removes the file of a dead holder. Returns `false` if the holder turns out to be alive, or if another process was
-/// faster.
+/// Removes the file of a dead holder. Returns `false` if the holder turns out to be alive, or if another process renamed or
+/// removed the file first.
 pub(super) fn break_lock(
     holders: &Path,
     path: &Path,
@@ -315,7 +317,7 @@ pub(super) fn list(holders: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Returns the content. `None` if the file does not exist.
+/// Returns the content of a file. `None` if the file does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     match File::open(path).and_then(|mut file| file.read_to_end(&mut content)) {
@@ -338,9 +340,9 @@ static OBSERVATIONS: Mutex<Option<HashMap<PathBuf, LastContent>>> = Mutex::new(N
 
 #[derive(Clone, Copy, Debug)]
 struct Observation {
-    /// The file has had this content for at least this time.
+    /// The file has had its current content for at least this time.
     same_for: Duration,
-    /// Whether the file had a different content before.
+    /// Whether this process has seen the file with a different content before.
     has_changed: bool,
 }
 
@@ -367,7 +369,7 @@ fn observe(path: &Path, content: &[u8]) -> Observation {
     }
 }
 
-/// Removes the observations of files of `holders` that no longer exist.
+/// Removes observations of files in the directory `holders` that are not in `paths`, the current list of its files.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
     if let Some(seen) = OBSERVATIONS.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));

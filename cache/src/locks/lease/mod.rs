@@ -1,8 +1,8 @@
 //! Locks that work across machines. Each holder has a file, and shows by heartbeats in this file that it is alive.
 //!
-//! On some file systems, locks of the operating system apply to one machine only (FUSE, Lustre without `flock`). Others
-//! do not support locks. On these file systems, a lock has an additional directory. A process that requests the lock,
-//! shared or exclusive ([`Mode`]), takes three steps:
+//! On some file systems, locks of the operating system apply to one machine only (FUSE, Lustre without `flock`). Other
+//! file systems do not support locks. On both kinds, a lock has an additional directory with a file for each holder. A
+//! process that requests the lock, in shared or exclusive mode ([`Mode`]), takes three steps:
 //!
 //! 1. It *announces* itself: it creates a file with a unique name in the directory.
 //! 2. It *checks* for conflicts: it lists the directory. The file of another process is a conflict if at least one of
@@ -10,32 +10,34 @@
 //! 3. If there is no conflict, it has the lock, and writes this into its file. Otherwise it *withdraws*: it removes its
 //!    file.
 //!
-//! Of two processes in conflict, the one that announces itself later finds the file of the other, so at most one gets
-//! the lock. If both announce themselves before they check, the one with the smaller name waits until the other has
-//! removed its file, so one of them gets the lock. It does not wait for processes that announce themselves later,
-//! because they find its file and withdraw. No process writes to, renames or removes a name that another process may
-//! use again. Therefore a process that acts late on an old observation does no harm.
+//! If two processes are in conflict, the process that announces itself later finds the file of the other, so at most one
+//! of them gets the lock. If both announce themselves before they check, the process whose file has the smaller name waits
+//! until the other has removed its file, so one of them gets the lock. The waiting process does not wait for processes
+//! that announce themselves after its first check, because they find its file and withdraw. File names are unique, so a
+//! name that a process writes to, renames or removes never becomes the name of a different file. Therefore a process that
+//! acts late on an old observation does no harm.
 //!
 //! # Dead holders
 //!
-//! A holder that dies leaves its file. The holder is treated as dead in two cases:
+//! A holder that dies leaves its file in the directory. Other processes treat the holder as dead in two cases:
 //!
-//! - Its process has ended. A process on the same machine can check this by the number and start time of the holder's
-//!   process. A later process with the same number, for example in a restarted container, has a different start time.
+//! - Its process has ended. A process on the same machine can check this by the process id and start time of the holder. A
+//!   later process with the same id, for example in a restarted container, has a different start time.
 //! - It is silent. A holder writes a new number into its file every few seconds (a *heartbeat*). If a process that
 //!   requests the lock sees the same content for longer than [`LeaseTiming::silence`], measured by its own clock, it
 //!   treats the holder as dead. Clocks of two machines are never compared.
 //!
-//! Then the requesting process *breaks* the lock: it renames the file to a unique name, reads it again, and removes it
-//! if the content is still the same. If the content has changed, the holder is alive, and the file gets its old name
-//! back. A file is valid under any name, so the lock is not free in between.
+//! If the holder is dead, the requesting process *breaks* the lock: it renames the holder's file to a unique name, reads it
+//! again, and removes it if the content is still the same. If the content has changed, the holder is alive, and the
+//! requesting process gives the file its old name back. A file is valid under any name, so the lock is not free in between.
 //!
 //! # Lost leases
 //!
-//! A holder that was suspended may have been treated as dead. It notices this at its next heartbeat, because its file
-//! no longer exists. [`Lease::is_lost`] writes a heartbeat if one is overdue. Therefore a holder that calls it before
-//! each change makes at most one change after it was suspended. A virtual machine that was paused does not notice the
-//! pause before the next heartbeat.
+//! While a holder was suspended, another process may have treated it as dead and taken over the lock. The holder notices
+//! this at its next heartbeat, because its file no longer exists. [`Lease::is_lost`] writes a heartbeat if one is overdue.
+//! Therefore, if a holder calls it before each change, the holder makes at most one change after it lost the lock. If a
+//! virtual machine was paused, its clock does not show the pause, so the holder notices the loss only at the next
+//! regular heartbeat.
 //!
 //! `tests/model` checks these steps in all interleavings.
 
@@ -55,7 +57,8 @@ use crate::system::machine;
 use holder::{Conflict, ConflictCheck};
 use holder::{HolderFile, announce};
 
-/// Whether a lock can have several holders at the same time.
+/// The mode of a lock. Several processes can hold a lock in shared mode at the same time. An exclusive holder is the only
+/// holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Shared,
@@ -64,25 +67,25 @@ pub(crate) enum Mode {
 
 /// The heartbeat interval of a holder, and the silence after which it is treated as dead.
 ///
-/// `silence` must be longer than `heartbeat` plus the time after which other machines see a write. On NFS, a process
-/// that opens a file sees all writes of processes that closed the file before. Leases rely on this. With the mount
-/// option `nocto`, the delay is up to `acregmax` (60 s by default), so live holders would be treated as dead. Do not
-/// use `nocto` for a store or a data directory.
+/// `silence` must be longer than `heartbeat` plus the delay until other machines see a write. On NFS, a process that opens
+/// a file sees all writes of processes that have already closed the file. Leases rely on this (*close-to-open
+/// consistency*). The mount option `nocto` disables it: the delay is then up to `acregmax` (60 s by default), so live
+/// holders would be treated as dead. Do not use `nocto` for a store or a data directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeaseTiming {
     pub heartbeat: Duration,
     pub silence: Duration,
 }
 
-/// A holder writes four heartbeats before other processes treat it as dead. The lock of a machine that died is free
-/// after half a minute.
+/// A holder can write four heartbeats before its silence is long enough to treat it as dead. The lock of a machine that
+/// died is free after half a minute.
 const TIMING: LeaseTiming = LeaseTiming {
     heartbeat: Duration::from_secs(6),
     silence: Duration::from_secs(25),
 };
 
-/// How long a process waits for another process that requested the lock at the same time and has to withdraw, and how
-/// often it checks.
+/// If two processes request the lock at the same time, one of them has to withdraw. The other waits at most
+/// `WITHDRAWAL_LIMIT` for this, and checks after each `WITHDRAWAL_PAUSE`.
 const WITHDRAWAL_LIMIT: Duration = Duration::from_millis(500);
 const WITHDRAWAL_PAUSE: Duration = Duration::from_millis(2);
 
@@ -102,17 +105,17 @@ impl Candidate {
     }
 }
 
-/// A lock. Dropping it releases the lock.
+/// A lock that this process holds. Dropping the lease releases the lock.
 #[derive(Debug)]
 pub(crate) struct Lease(Arc<HolderFile>);
 
 impl Lease {
-    /// Takes the lock of the directory `holders` if it is free. The lock is not free if a holder may be alive.
+    /// Takes the lock of the directory `holders` if it is free. The lock is not free if one of its holders may be alive.
     pub(crate) fn try_take(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
         Ok(take(holders, mode, &Candidate::current())?.ok())
     }
 
-    /// Same as [`try_take`](Self::try_take), but waits until it is certain whether each holder is alive.
+    /// Same as [`try_take`](Self::try_take), but waits until it is certain whether the holders are alive.
     pub(crate) fn take_unless_alive(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
         take_unless_alive(holders, mode, &Candidate::current())
     }
@@ -127,7 +130,8 @@ impl Lease {
         if holder_file.since_heartbeat() < silence / 2 {
             return false;
         }
-        // If this process cannot access the file, other processes may still be able to.
+        // If this process cannot access its file, other processes may still be able to read it. Then the lease is lost only
+        // when the silence is over.
         matches!(holder_file.beat(), Ok(false)) || holder_file.since_heartbeat() >= silence
     }
 }
@@ -145,7 +149,7 @@ impl Drop for Lease {
         let holder_file = &self.0;
         holder_file.state.lock().is_released = true;
         holder_file.released.notify_all();
-        // If the file cannot be removed, other processes will treat its holder as dead later.
+        // If the file cannot be removed, other processes will treat this holder as dead when the silence is over.
         let _ = fs::remove_file(&holder_file.path);
         if let Some(holders) = holder_file.path.parent() {
             // Fails while the directory contains files of other processes.
@@ -171,7 +175,7 @@ fn take_unless_alive(
 }
 
 fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<Lease, Conflict>> {
-    // From here on, dropping the lease removes the file.
+    // If this function returns early, dropping the lease removes the file.
     let lease = Lease(Arc::new(announce(holders, mode, candidate)?));
     let holder_file = &lease.0;
     let requested_at = Instant::now();
@@ -200,7 +204,8 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
     Ok(Ok(lease))
 }
 
-/// The mode is part of the name, so that files that cannot be in conflict are not read.
+/// Returns the first part of the name of a holder's file. It contains the mode, so that a process does not have to read
+/// files that cannot be in conflict.
 fn prefix(mode: Mode) -> &'static str {
     match mode {
         Mode::Shared => "shared-",
@@ -208,7 +213,7 @@ fn prefix(mode: Mode) -> &'static str {
     }
 }
 
-/// Returns a text that is unique on all machines.
+/// Returns a string that no other call, on any machine, returns.
 fn token() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut hasher = blake3::Hasher::new();

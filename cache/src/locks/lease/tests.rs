@@ -1,5 +1,5 @@
-//! Unit tests, and a test that runs many processes that take one lock at random, while they are killed and suspended at
-//! random.
+//! Unit tests, and a test in which several processes take the same lock repeatedly, while the test kills and suspends
+//! random processes.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ fn this_process() -> Candidate {
     candidate(ProcessId::current())
 }
 
-/// Takes a lock, and retries until it is free. Returns the lease and the time that this took.
+/// Tries to take a lock until it is free. Returns the lease and the time that this took.
 fn wait(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<(Lease, Duration)> {
     let start = Instant::now();
     loop {
@@ -108,7 +108,8 @@ fn empty_file_is_not_a_conflict() -> Outcome {
     Ok(())
 }
 
-/// New processes keep requesting the lock, and check for conflicts.
+/// The first process waits for a rival that announced itself before its first check, but not for a process that announced
+/// itself later.
 #[test]
 fn first_process_does_not_wait_for_later_ones() -> Outcome {
     let directory = tempfile::tempdir()?;
@@ -170,7 +171,8 @@ fn lock_of_a_dead_local_process_is_free_immediately() -> Outcome {
     Ok(())
 }
 
-/// The start time of a process may be unknown, or the process may hang. Its number must not hold the lock forever.
+/// The holder's process id belongs to a live process, but the holder is silent: its start time may be unknown, or the
+/// process may hang. The lock must become free anyway.
 #[test]
 #[cfg(target_os = "linux")]
 fn silent_live_process_loses_the_lock() -> Outcome {
@@ -214,7 +216,7 @@ fn holder_treated_as_dead_reports_the_lost_lock() -> Outcome {
     Ok(())
 }
 
-/// No heartbeat was written, as after a suspension. Therefore `is_lost` itself checks the file.
+/// No thread writes heartbeats, as after a suspension. Therefore `is_lost` itself writes one and checks the file.
 #[test]
 fn resumed_holder_checks_its_file() -> Outcome {
     let directory = tempfile::tempdir()?;
@@ -398,8 +400,8 @@ fn child() -> Outcome {
     }
 }
 
-/// Reports a process that has a conflicting lock at the same time. Processes that were suspended or killed are ignored,
-/// because their files may remain until they check their lease.
+/// Reports each process that has a conflicting lock at the same time. Processes that were suspended or killed are ignored,
+/// because their files in `inside` may remain until they check their lease.
 fn check_alone(directory: &Path, own_file: &Path, mode: Mode) -> io::Result<()> {
     let is_excused = |name: &str| {
         let process = name.rsplit('-').next().unwrap_or_default();

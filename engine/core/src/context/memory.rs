@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
-/// A handle to the memory budget that counts its own claims separately. Cheap to clone.
+/// A handle to the memory budget, with a counter of the memory that was claimed through this handle and its clones. Cheap
+/// to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
     budget: Arc<Budget>,
@@ -20,17 +21,18 @@ struct Budget {
     changed: Condvar,
 }
 
-/// Waiting claims are served in the order of their arrival, so that small claims cannot delay a large one forever.
+/// The free memory, and the queue of waiting claims. Claims are served in the order of their arrival, so that small claims
+/// cannot delay a large one forever.
 #[derive(Debug)]
 struct FreeMemory {
     bytes: u64,
-    /// Ticket of the next claim that arrives.
+    /// Ticket number that the next claim to arrive gets.
     next: u64,
-    /// Ticket of the next claim to serve.
+    /// Ticket number of the claim that is served next.
     served: u64,
 }
 
-/// The memory claimed through one handle.
+/// The memory claimed through one handle and its clones: the current sum, and its maximum.
 #[derive(Debug, Default)]
 struct ClaimCounter {
     now: AtomicU64,
@@ -46,7 +48,7 @@ pub struct Claim {
     bytes: u64,
 }
 
-/// The claim of a running step. It can be exchanged for all memory.
+/// The claim of a running step. It can be exchanged for a claim of all memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StepClaim(Arc<Mutex<Option<Claim>>>);
 
@@ -60,22 +62,23 @@ impl StepClaim {
         self.0.lock().as_ref().map(|claim| claim.bytes)
     }
 
-    /// Exchanges the claim for all memory. Waits until no other step claims any. Returns false if the claim is all memory
-    /// already.
+    /// Exchanges the claim for a claim of all memory. Waits until there are no other claims. Returns `false` if the step has
+    /// no claim, or if its claim is all memory already.
     pub fn extend_to_all(&self, memory: &Memory) -> bool {
         let mut claim = self.0.lock();
         let is_extendable = claim
             .as_ref()
             .is_some_and(|claim| claim.bytes < memory.budget.total);
         if is_extendable {
-            // Waiting with a claim could wait for another step that does the same.
+            // The old claim is dropped first. Otherwise, two steps that both exchange their claims would wait for each
+            // other.
             *claim = None;
             *claim = Some(memory.claim(memory.budget.total));
         }
         is_extendable
     }
 
-    /// Returns the memory.
+    /// Returns the claimed memory to the budget.
     pub fn release(&self) {
         *self.0.lock() = None;
     }
@@ -106,8 +109,8 @@ impl Memory {
         }
     }
 
-    /// Claims `bytes`. Waits until they are free and all earlier claims are served. A claim above the total waits until
-    /// there are no other claims, and gets the total.
+    /// Claims `bytes`. Waits until they are free and all earlier claims are served. If `bytes` exceeds the total, waits
+    /// until there are no other claims, and claims the total.
     pub fn claim(&self, bytes: u64) -> Claim {
         let bytes = bytes.min(self.budget.total);
         let mut free = self.budget.free.lock();
@@ -135,7 +138,7 @@ impl Memory {
         Some(self.claimed(bytes))
     }
 
-    /// Returns the maximum memory that was claimed at one time.
+    /// Returns the maximum memory that was claimed through this handle at one time.
     pub fn peak(&self) -> u64 {
         self.counter.peak.load(Ordering::Relaxed)
     }

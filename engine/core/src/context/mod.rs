@@ -24,18 +24,18 @@ use crate::{Claim, StepError};
 /// Limits for all steps of a run together.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
-    /// Maximum number of steps that run concurrently, and of threads that work on one step. The total number of threads
-    /// is only slightly larger.
+    /// Maximum number of steps that run concurrently, and maximum number of threads that work on one step. The total
+    /// number of threads of all steps is only slightly larger than this number.
     pub jobs: usize,
     /// Total memory of all running steps in bytes. A single step that needs more runs alone.
     pub memory: u64,
 }
 
-/// Number of threads in addition to one per step. They do work that mostly waits, such as writing while another thread
-/// reads.
+/// Number of threads in the budget in addition to [`RunLimits::jobs`]. They do work that mostly waits, such as writing
+/// while another thread reads.
 const HELPER_THREADS: usize = 4;
 
-/// Opened objects that no step uses may occupy the memory limit divided by this number.
+/// Opened objects that are kept although no step uses them may occupy the memory limit divided by this number.
 const KEPT_MEMORY_DIVISOR: u64 = 64;
 
 /// The services that a step uses. Cheap to clone. Each running step has separate counters.
@@ -49,13 +49,16 @@ pub struct Context {
     pub limits: RunLimits,
     /// Progress counters of this step.
     pub progress: Arc<Progress>,
-    /// The budget of all threads, including those of steps. See also [`Context::map_parallel`].
+    /// The budget of threads for all steps of the run. It includes the thread on which each step runs. See also
+    /// [`Context::map_parallel`].
     pub threads: Threads,
     pub(crate) memory: Memory,
     pub(crate) claim: StepClaim,
-    /// Locks that the steps rely on: one prevents garbage collection, and one locks the target of a sink.
+    /// Locks that the running step relies on, for example the lock that prevents garbage collection and the lock of a
+    /// sink's target.
     locks: Vec<Arc<LockGuard>>,
-    /// If true, steps do not run, and a missing result is an error.
+    /// If true, steps whose results can come from another machine do not run, and a missing result of such a step is an
+    /// error.
     pub no_execute: bool,
     /// Locations of content that is not in the cache.
     pub outside: OutsideContent,
@@ -82,8 +85,8 @@ impl Context {
         }
     }
 
-    /// Returns the same context, but steps may keep up to `bytes` bytes of results in memory instead of writing them to
-    /// the cache.
+    /// Returns the same context, but steps may keep results in memory instead of writing them to the cache. All results in
+    /// memory together may occupy up to `bytes` bytes.
     #[must_use]
     pub fn with_memory_results(self, bytes: u64) -> Context {
         let room_to_keep = self.limits.memory / KEPT_MEMORY_DIVISOR;
@@ -129,8 +132,8 @@ impl Context {
         self.claim.bytes().unwrap_or(self.limits.memory)
     }
 
-    /// Claims `bytes` more memory without waiting. Returns `None` if they are not free. The step then continues with
-    /// its initial claim.
+    /// Claims `bytes` bytes of additional memory without waiting. Returns `None` if they are not free. The step then has to
+    /// work with its initial claim.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         self.memory.try_claim(bytes)
     }
@@ -142,9 +145,10 @@ impl Context {
             .or_else(|| self.store.len_of(object))
     }
 
-    /// Returns the objects of an entry that are not available. An object in memory is available only if the entry lists
-    /// it as unstored. Otherwise the object may have been passed to code that reads only the cache on disk. An object that
-    /// could not be fetched once is not available until the end of the run, even if the tier may have it.
+    /// Returns the objects of an entry that are not available. An object that is only in memory is available only if the
+    /// entry lists it as unstored. Otherwise code that uses the entry may read the object from the cache on disk, where it
+    /// is missing. If an object could not be fetched once, it is not available until the end of the run, even if the tier
+    /// may have it.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
         if self.outside.has_lost() {
@@ -156,7 +160,7 @@ impl Context {
         missing
     }
 
-    /// Returns the same context with an additional lock. If the lock is lost, steps end with an error.
+    /// Returns the same context with an additional lock. If another process takes over the lock, steps end with an error.
     #[must_use]
     pub fn with_lock(mut self, lock: LockGuard) -> Context {
         self.locks.push(Arc::new(lock));
@@ -256,7 +260,7 @@ impl<R: Seek> Seek for CancellableReader<R> {
     }
 }
 
-/// Counters that a step increases while it works and that a reporter reads when it draws.
+/// Counters that a step increases while it works. A reporter reads them to draw a progress bar.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Bytes processed so far.
@@ -288,8 +292,8 @@ impl Progress {
 const ITEMS_BETWEEN_CHECKS: usize = 16;
 
 impl Context {
-    /// Calls `each` for every item, and returns the results in the order of the items. See
-    /// [`map_parallel`](Self::map_parallel) for the threads and their memory.
+    /// Calls `each` for every item, on several threads, and returns the results in the order of the items. `bytes` is the
+    /// memory of each further thread, as for [`map_parallel`](Self::map_parallel).
     ///
     /// # Errors
     /// The first failure, or the cancellation of the run.
@@ -312,9 +316,9 @@ impl Context {
     }
 
     /// Calls `each` for every number below `count`, and returns the results. Neither the calls nor the results are in a
-    /// particular order. The work begins on this thread. Further threads join while threads and `bytes` bytes of memory
-    /// per thread are free. `start` creates the state that a thread keeps between its calls. The first failure ends the
-    /// loop.
+    /// particular order. The work begins on the calling thread. Further threads join while the budgets have a free thread
+    /// and `bytes` bytes of free memory for it. `start` creates a state for each thread, which is passed to all its calls
+    /// of `each`. After the first failure, no further call begins.
     ///
     /// # Errors
     /// The first failure, or the cancellation of the run.
@@ -374,7 +378,8 @@ impl Context {
         }
     }
 
-    /// Takes one more thread and its memory, if both are free. `threads` is the number of threads so far.
+    /// Takes one more thread and `bytes` bytes of memory for it, if both are free. `threads` is the number of threads that
+    /// work so far.
     fn claim_thread(&self, threads: &Cell<usize>, bytes: u64) -> Option<(Permit, Claim)> {
         if threads.get() >= self.limits.jobs {
             return None;

@@ -1,12 +1,13 @@
-//! Content that steps read: content outside the cache (bundles, and files on another machine), and a cache of opened
-//! objects in memory, with three policies:
+//! Content that steps read: locations of content outside the cache (bundles, and files on another machine), and opened
+//! objects in memory. An opened object is treated in one of three ways:
 //!
-//! - *Shared*: an object is open as long as a step uses it. Concurrent steps open it once.
-//! - *Kept*: an object also stays open after its use, until more recent objects need its memory. This is for small
-//!   objects that have to be read entirely when they are opened.
-//! - *Held*: an object is not on disk at all, because reading it back would take as long as computing it. The step
-//!   claims memory for it, and the ledger entry lists it as unstored. The scheduler keeps it until all steps that use
-//!   it have ended. If a later run needs it, the object is missing and its step runs again, as for any lost object.
+//! - *Shared*: the object is open as long as a step uses it. Steps that use it at the same time open it only once.
+//! - *Kept*: the object also stays open after its use, until its memory is needed for objects that were used later. This is
+//!   for small objects that have to be read entirely when they are opened.
+//! - *Held*: the object is not on disk at all, because reading it back would take as long as computing it. The step that
+//!   creates the object claims memory for it, and the ledger entry lists it as unstored. The scheduler keeps the object
+//!   until all steps that use it have ended. If a later run needs the object, it is missing and its step runs again, as
+//!   for any lost object.
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -19,17 +20,17 @@ use prep_cache::{Digest, Stored};
 use super::memory::Memory;
 use crate::{Claim, StepError};
 
-/// The opened form of an object.
+/// An opened object: the result of the function that a step passed to open it.
 type OpenedObject = Arc<dyn Any + Send + Sync>;
 
-/// The slot of one opened object. Its lock is held while the object is opened, so that no second thread opens it. Other
-/// objects can be opened at the same time.
+/// The slot of one opened object. A thread that opens the object holds the slot's lock, so that no second thread opens the
+/// same object. Other objects can be opened at the same time.
 type Slot = Arc<Mutex<Option<Weak<dyn Any + Send + Sync>>>>;
 
 /// Maximum number of kept objects, because each may be mapped into memory.
 const MAX_KEPT_OBJECTS: usize = 64;
 
-/// An object in memory. It is available as long as this value lives.
+/// An object that is only in memory. Steps can use it as long as this value exists.
 pub(crate) struct MemoryResult {
     object: Stored,
     opened: OpenedObject,
@@ -42,8 +43,8 @@ impl MemoryResult {
     }
 }
 
-/// Objects that are open in memory, as a step sees them. Clones share the cache. Each step has a separate list of the
-/// results that it holds.
+/// Objects that are open in memory. All steps share the cache of objects. Each step has a separate list of the results
+/// that it holds in memory.
 #[derive(Clone)]
 pub struct OpenObjects {
     cache: Arc<ObjectCache>,
@@ -52,8 +53,8 @@ pub struct OpenObjects {
 }
 
 impl OpenObjects {
-    /// Creates a cache with room for `max_kept_bytes` bytes of kept and `held_memory` bytes of held objects. If
-    /// `held_memory` is `None`, all results are stored.
+    /// Creates a cache with room for `max_kept_bytes` bytes of kept objects and `held_memory` bytes of held objects (see
+    /// the module's documentation). If `held_memory` is `None`, all results are stored on disk.
     pub(crate) fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> OpenObjects {
         OpenObjects {
             cache: Arc::new(ObjectCache::new(max_kept_bytes, held_memory)),
@@ -81,8 +82,9 @@ impl OpenObjects {
         self.cache.shared(object, open)
     }
 
-    /// Same as [`shared`](Self::shared), but keeps the result for later steps while there is room for its `bytes`. This
-    /// is for objects that are expensive to open, such as a large table, which has to be read entirely.
+    /// Same as [`shared`](Self::shared), but keeps the result for later steps while there is room for it. `bytes` returns
+    /// the memory of the result. Use this for objects that take long to open, for example because a table has to be read
+    /// entirely.
     ///
     /// # Errors
     /// The error of `open`.
@@ -102,14 +104,14 @@ impl OpenObjects {
         self.cache.held_memory.as_ref()?.try_claim(bytes)
     }
 
-    /// Holds a result of this step in memory, instead of storing it, for the steps that use it. They get `opened` from
-    /// [`get`](Self::get). `claim` covers the memory of the result.
+    /// Holds a result of this step in memory instead of storing it. Steps that use the result get `opened` from
+    /// [`get`](Self::get). `claim` is the claim of the memory that the result needs.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.cache.hold(object, opened, claim);
         self.results.lock().push(held);
     }
 
-    /// Returns the opened form of a held object.
+    /// Returns the opened object that a step passed to [`hold`](Self::hold), if it is still held.
     pub fn get<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
         self.cache.find(object)?.opened.clone().downcast().ok()
     }
@@ -124,7 +126,7 @@ impl OpenObjects {
         Some(self.cache.find(object)?.object.len)
     }
 
-    /// Takes the results that this step holds.
+    /// Returns the results that this step holds, and clears its list.
     pub(crate) fn take_results(&self) -> Vec<Arc<MemoryResult>> {
         std::mem::take(&mut *self.results.lock())
     }
@@ -199,7 +201,7 @@ impl ObjectCache {
         }
     }
 
-    /// Holds an object as long as the returned value exists.
+    /// Makes an object available to steps as long as the returned value exists.
     fn hold(&self, object: Stored, opened: OpenedObject, claim: Claim) -> Arc<MemoryResult> {
         let held = Arc::new(MemoryResult {
             object,
@@ -287,7 +289,7 @@ pub enum Location {
     Ranges(Arc<dyn Ranges>),
 }
 
-/// Content on another machine that is read in place. Its bytes are verified.
+/// Content on another machine that is read in place, range by range. Implementations verify the bytes that they return.
 pub trait Ranges: Send + Sync {
     /// Returns the length in bytes.
     fn bytes(&self) -> u64;
@@ -298,11 +300,11 @@ pub trait Ranges: Send + Sync {
     /// If the content is not available, the error contains [`StoreError::Missing`](prep_cache::StoreError::Missing).
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
 
-    /// Announces ranges that will be read, in any order, so that adjacent ranges can be fetched together.
+    /// Announces ranges that will be read later, in any order, so that adjacent ranges can be fetched together.
     fn expect(&self, ranges: Vec<std::ops::Range<u64>>);
 }
 
-/// Known locations of content that is not in the cache. Clones share them.
+/// Known locations of content that is not in the cache. Clones share the locations.
 #[derive(Clone, Default)]
 pub struct OutsideContent {
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
@@ -316,7 +318,7 @@ impl OutsideContent {
         self.locations.write().insert(content, location);
     }
 
-    /// Registers how to read content that is on another machine.
+    /// Registers content that is on another machine, and the object through which it is read.
     pub fn set_ranges(&self, content: Digest, ranges: Arc<dyn Ranges>) {
         let location = Location::Ranges(ranges);
         self.locations.write().insert(content, location);
@@ -327,12 +329,12 @@ impl OutsideContent {
         self.locations.read().get(content).cloned()
     }
 
-    /// Records that this content was needed and does not exist.
+    /// Records that a step needed this content and did not find it.
     pub(crate) fn record_lost(&self, content: Digest) {
         self.lost.write().insert(content);
     }
 
-    /// Returns whether any content was needed and not found.
+    /// Returns whether a step needed any content and did not find it.
     pub(crate) fn has_lost(&self) -> bool {
         !self.lost.read().is_empty()
     }

@@ -134,7 +134,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Groups the nodes of `order` into connected components. Each component keeps the order.
+    /// Groups the nodes of `order` into connected components. The nodes of each component are in the same order as in
+    /// `order`.
     pub(crate) fn components(&self, order: &[NodeId]) -> Vec<Vec<NodeId>> {
         let mut sets = UnionFind::<u32>::new(self.nodes.node_count());
         for edge in self.nodes.edge_references() {
@@ -177,7 +178,7 @@ impl Graph {
         self.len() == 0
     }
 
-    /// Returns all nodes, so that each node comes after its inputs.
+    /// Returns all nodes in topological order: each node comes after the nodes whose outputs it uses.
     ///
     /// # Errors
     /// If the graph has a cycle.
@@ -227,21 +228,24 @@ pub type Outputs = BTreeMap<String, Value>;
 
 /// A pure function of the content of its inputs.
 ///
-/// Equal kind, version, parameters and input digests must give equal outputs, on any machine and with any number of
-/// threads. The engine relies on this: it shares results, and does not compute a result that it can find.
+/// If kind, version, parameters and input digests are equal, the outputs must be equal, on any machine and with any number
+/// of threads. The engine relies on this: it shares results between machines, and does not run a step whose result it can
+/// find by its key.
 pub trait Step: Send + Sync {
     /// Returns the name of the kind, one word, as in the documentation.
     fn kind(&self) -> &'static str;
-    /// Returns the version of the kind's behaviour. Raise it when the output for equal input changes.
+    /// Returns the version of the kind's behaviour. Raise it if a change of the code changes the outputs for the same
+    /// inputs.
     fn version(&self) -> u32;
-    /// Returns the normalised parameters. They must not contain anything that leaves the result unchanged.
+    /// Returns the normalised parameters. They must not contain anything that does not affect the result.
     fn params(&self) -> serde_json::Value;
-    /// Returns whether the result may come from another machine. `false` for checks, because a check verifies results
-    /// of other machines.
+    /// Returns whether the result may come from another machine. `false` for checks, because a check also verifies results
+    /// that come from other machines.
     fn is_shared(&self) -> bool {
         true
     }
-    /// Returns a rough upper bound of the step's memory in bytes, given the bodies of its inputs.
+    /// Returns a rough upper bound of the memory that the step needs, in bytes. The scheduler claims this amount before it
+    /// runs the step.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }
@@ -255,17 +259,18 @@ pub trait Step: Send + Sync {
 /// The state of a source, determined without reading its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
-    /// The content of the source is known from an earlier run. The content itself may no longer exist.
+    /// The digest of the content is known from an earlier run. The content itself may no longer exist.
     Known {
-        /// Digest of the value that `run` would return.
+        /// Digest of the value that [`Source::run`] would return.
         value: Digest,
     },
     /// The source exists, but it was never read, or it has changed since it was read.
     Unread {
-        /// Size of the content.
+        /// Size of the content in bytes.
         bytes: u64,
     },
-    /// The content is not on this machine. `run` fetches it, or returns an error that explains why it cannot.
+    /// The content is not on this machine. [`Source::run`] fetches it, or returns an error that explains why it cannot be
+    /// fetched.
     Missing,
 }
 
@@ -273,12 +278,12 @@ pub enum SourceState {
 pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// Returns the known state of the source. The digest must be that of the value that `run` would return. Writes
-    /// nothing except the record of a content that is known elsewhere.
+    /// Returns the state of the source without reading its content. A known digest must be that of the value that `run`
+    /// would return. Writes nothing, except that it may store the record of a content that another machine knows.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
-    /// Reads the source.
+    /// Reads the source, and fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
-    /// Returns the location of the content, if it exists, for steps that read from it in place.
+    /// Returns the path of the content, if it exists on this machine, for steps that read the content in place.
     fn location(&self) -> Option<PathBuf>;
 }
 
@@ -288,7 +293,7 @@ pub trait Sink: Send + Sync {
     fn kind(&self) -> &'static str;
     /// Returns the version of the kind's behaviour.
     fn version(&self) -> u32;
-    /// Returns the normalised parameters.
+    /// Returns the normalised parameters, like [`Step::params`].
     fn params(&self) -> serde_json::Value;
     /// Returns whether the target already is in the state that `key` identifies.
     fn is_current(&self, context: &Context, key: &Digest) -> Result<bool, StepError>;
@@ -297,12 +302,12 @@ pub trait Sink: Send + Sync {
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// Returns an upper bound of the memory in bytes, like [`Step::memory`]. [`Context::map_parallel`] claims more for
-    /// further threads.
+    /// Returns an upper bound of the memory of one thread in bytes, like [`Step::memory`]. [`Context::map_parallel`] claims
+    /// the memory of further threads.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }
-    /// Updates the target. Afterwards it is in the state that `key` identifies.
+    /// Updates the target. Afterwards the target is in the state that `key` identifies.
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError>;
 }
 

@@ -1,13 +1,13 @@
-//! Values: the data that flow between steps. A value can be a cached object, a file outside the cache (a bundle), or a
-//! directory outside the cache.
+//! Values: the data that flow between steps. A value can describe cached objects, a file outside the cache (a bundle), or
+//! a directory outside the cache.
 //!
 //! # Keys
 //!
-//! Step keys: a record of everything that a step's result depends on, and its hash.
+//! A key record contains everything that a step's result depends on. The hash of the record is the step's key.
 //!
-//! A record contains no paths, times, thread counts or batch sizes. SQL is part of `params` in parsed form, so comments
-//! and formatting do not change the key. The record is stored with the result, so comparing two records shows why a
-//! step runs.
+//! A key record contains no paths, times, thread counts or batch sizes, because the result does not depend on them. SQL is
+//! part of `params` in parsed form, so comments and formatting do not change the key. The record is stored with the
+//! result. If a step runs again, comparing its new record with the stored one shows the reason.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Value {
         Value { body, objects }
     }
 
-    /// Returns the value's identity without storing the value.
+    /// Returns the value's identity, its digest, without storing the value.
     pub fn digest(&self) -> Digest {
         Digest::of_bytes(self.encode().as_bytes())
     }
@@ -51,7 +51,7 @@ impl Value {
     /// Reads a value by its identity.
     ///
     /// # Errors
-    /// If the value is not in the cache or is not valid.
+    /// If the value is not in the cache, or if the stored bytes are not a value.
     pub fn load(store: &Store, digest: &Digest) -> Result<Value, StepError> {
         let bytes = store.read(digest)?;
         serde_json::from_slice(&bytes).map_err(|cause| StepError::Value {
@@ -60,10 +60,10 @@ impl Value {
         })
     }
 
-    /// Parses the body.
+    /// Parses the body as a `T`.
     ///
     /// # Errors
-    /// If the body has a different structure.
+    /// If the body does not have the structure of `T`.
     pub fn decode<'v, T: Deserialize<'v>>(&'v self) -> Result<T, StepError> {
         T::deserialize(&self.body).map_err(|error| {
             StepError::internal(format!(
@@ -78,7 +78,7 @@ impl Value {
     }
 }
 
-/// A file as a value.
+/// The body of a value that is one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "file")]
 pub struct FileValue {
@@ -92,13 +92,14 @@ pub struct FileValue {
     /// Column names, if the file is a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// Whether the content is outside the cache. Its location is registered in the `Context`.
+    /// Whether the content is outside the cache. The location of the content is then registered in
+    /// [`Context::outside`](crate::Context::outside).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
 }
 
 impl FileValue {
-    /// Returns the value of a cached object.
+    /// Describes a cached object.
     pub fn stored(stored: Stored) -> FileValue {
         FileValue {
             digest: stored.digest,
@@ -109,7 +110,7 @@ impl FileValue {
         }
     }
 
-    /// Returns the value of a cached object that is a table.
+    /// Describes a cached object that contains a table.
     pub fn table(stored: Stored, rows: u64, columns: Vec<String>) -> FileValue {
         FileValue {
             rows: Some(rows),
@@ -118,7 +119,7 @@ impl FileValue {
         }
     }
 
-    /// Returns the value of a file outside the cache: a bundle, or a file of another source.
+    /// Describes a file outside the cache: a bundle, or a file of another source.
     pub fn outside(digest: Digest, bytes: u64) -> FileValue {
         FileValue {
             outside: true,
@@ -145,7 +146,8 @@ impl FileValue {
     }
 }
 
-/// The files of a directory outside the cache, as a value. Their locations are registered in the `Context`.
+/// The body of a value that is a directory outside the cache. The locations of its files are registered in
+/// [`Context::outside`](crate::Context::outside).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "folder")]
 pub struct DirectoryValue {
@@ -177,14 +179,15 @@ impl DirectoryValue {
     }
 }
 
-/// Identifies one execution of a step.
+/// Everything that the result of a step depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyRecord {
     /// Kind of the step: `read`, `split`, `csv` ...
     pub step: String,
-    /// Version of the kind's behaviour. It is raised when the output for equal input changes.
+    /// Version of the kind's behaviour. It is raised when a new version of `prep` computes other outputs from the same
+    /// inputs.
     pub version: u32,
-    /// Normalised parameters.
+    /// Normalised parameters: parameters that give the same result have the same JSON.
     pub params: serde_json::Value,
     /// Digests of the inputs by name.
     pub inputs: BTreeMap<String, Digest>,
@@ -212,8 +215,8 @@ impl KeyRecord {
     }
 }
 
-/// Formats JSON with sorted keys and without white space. Equal values have equal text, regardless of the order in
-/// which they were built.
+/// Formats JSON with sorted keys and without whitespace. Equal values give equal strings, regardless of the order in which
+/// their keys were inserted.
 pub fn canonical(value: &serde_json::Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -254,7 +257,7 @@ fn push_comma(position: usize, out: &mut String) {
     }
 }
 
-/// Writes a text in quotes. Only `"`, `\` and control characters are escaped.
+/// Writes a string in quotes. Only `"`, `\` and control characters are escaped.
 fn text(value: &str, out: &mut String) {
     let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if value.bytes().all(is_plain) {

@@ -1,11 +1,11 @@
-//! Determines which steps are up to date, which have to run, and why, without running any step.
+//! Determines which steps are up to date, which have to run, and why, without running any step. Visits the nodes twice:
 //!
-//! - Forward, inputs first: a node whose input digests are known has a key, and the ledger may have outputs for that
-//!   key. A node without known outputs is *stale*. Nodes after it are *pending*, because equal outputs may still make
-//!   them up to date.
-//! - Backward: an object that the ledger names may be missing from the cache, because it was garbage-collected or never
-//!   stored. It is computed again only if a node that runs needs it. The node that computed it runs. Nodes that pass it
-//!   on wait for that node.
+//! - Forward, inputs first: if the input digests of a node are known, the node has a key, and the ledger may have outputs
+//!   for that key. If it has none, the node is *stale*. Nodes that use outputs of a stale node are *pending*: if the stale
+//!   node produces the same outputs as in an earlier run, they are up to date.
+//! - Backward, inputs last: an object that the ledger names may be missing from the cache, because it was removed by
+//!   garbage collection or never stored. It is computed again only if a node that runs needs it. Then the node that
+//!   produces the object runs, and nodes that pass it on wait for that node.
 
 pub(crate) mod work;
 
@@ -20,8 +20,8 @@ use crate::resolve::work::changes;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
 use work::{MissingObject, NodeState, Resolution};
 
-/// Resolves the entire graph, with independent components concurrently. `last` has the last runs, with which the steps
-/// are compared. Writes nothing.
+/// Determines the states of all nodes, and the work. Independent components of the graph are resolved concurrently. `last`
+/// contains the last runs of the steps, which explain why a step runs again. Does not run any node.
 ///
 /// # Errors
 /// If the graph has a cycle, or if the cache or a node cannot be examined.
@@ -61,7 +61,7 @@ pub fn resolve(
 /// An error of the resolution.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// The graph is not valid.
+    /// The graph contains a cycle or a duplicate name.
     #[error("{0}")]
     Graph(#[from] GraphError),
     /// A node cannot be examined.
@@ -89,7 +89,7 @@ impl ResolveError {
     }
 }
 
-/// Returns the states of a connected component of the graph. `part` lists inputs first.
+/// Returns the states of the nodes of a connected component. `part` contains these nodes, inputs first.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
@@ -236,7 +236,8 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the record `new` runs. Returns `same` if the record equals that of its last run.
+/// Returns why a node with the key record `new` runs. Returns `same` if the last run of the node had the same record and
+/// did not fail.
 fn reason(
     last: &LastRuns,
     node: &Node,

@@ -1,17 +1,18 @@
-//! Determines what has to run, from the states of all nodes.
+//! Determines which nodes have to run, from the states of all nodes. Also reads the last runs of steps, which explain why
+//! a step has to run.
 //!
-//! Stale and pending nodes run, or may run. A node with known outputs runs only if a node that runs needs one of its
-//! objects, the object is missing from the cache, and the node itself produces the object. A node that received the
-//! object from an input and passes it on only waits until the object exists again.
+//! A stale node runs. A pending node may run. A node with known outputs runs only if a node that runs needs one of its
+//! objects, the object is missing from the cache, and the node itself produces the object. If the node only passes the
+//! object on from an input, it waits until the object exists again.
 //!
 //! # Last runs
 //!
-//! The last runs of steps, from the history. The history is read on first use. A run in which everything is up to date
-//! never reads it.
+//! The last runs of steps come from the history. The history is read when it is first needed. If everything is up to date,
+//! it is never read.
 //!
-//! A history belongs to a target directory, not to a competition: another directory's runs explain nothing about this
-//! one. A directory can be replaced by a copy of another one, so a history is only used if it contains the publication
-//! that the directory records.
+//! Each target directory has a separate history, because runs into another directory do not explain why a step runs for
+//! this one. A directory can be replaced by a copy of another directory. Therefore a history is used only if it contains
+//! the publication that the target directory records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -29,12 +30,13 @@ pub(crate) struct Work {
     pub reasons: HashMap<NodeId, Reason>,
     /// New states of known nodes that wait for an object that they pass on.
     pub waiting: Vec<(NodeId, NodeState)>,
-    /// The missing objects that these nodes wait for.
+    /// The missing objects that the waiting nodes pass on and wait for.
     pub passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
 }
 
 impl Resolution {
-    /// Returns the nodes whose results were never stored, with this as the reason to run.
+    /// Returns the nodes whose results were never stored, with the reason [`Reason::Unstored`]. A node that only passes
+    /// such a result on is not included.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
         let unstored_reason = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
@@ -49,7 +51,7 @@ impl Resolution {
     }
 }
 
-/// Returns the objects of a node's known outputs that are missing from the cache.
+/// Returns the objects of a node's known outputs that are missing from the cache. Empty if the outputs are not known.
 fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObject] {
     match states.get(&id) {
         Some(NodeState::Known { missing, .. }) => missing,
@@ -57,7 +59,7 @@ fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObjec
     }
 }
 
-/// Returns a node that passes this object to `id`. `None` if `id` itself produces it.
+/// Returns an input node of `id` from which `id` receives this missing object. `None` if `id` itself produces the object.
 fn input_with_object(
     graph: &Graph,
     states: &HashMap<NodeId, NodeState>,
@@ -69,7 +71,8 @@ fn input_with_object(
     feeding.find(|node| missing_of(states, *node).contains(missing_object))
 }
 
-/// Visits nodes in an order in which users come before the nodes that they use.
+/// Visits the nodes in reverse topological order, and collects the work. A node is visited after all nodes that use its
+/// outputs.
 struct WorkFinder<'a> {
     graph: &'a Graph,
     states: &'a HashMap<NodeId, NodeState>,
@@ -77,7 +80,7 @@ struct WorkFinder<'a> {
 }
 
 impl Work {
-    /// Determines the work. `order` has all nodes, inputs first.
+    /// Determines the work. `order` contains all nodes in topological order, inputs first.
     pub fn new(graph: &Graph, order: &[NodeId], states: &HashMap<NodeId, NodeState>) -> Work {
         let mut finder = WorkFinder {
             graph,
@@ -128,7 +131,7 @@ impl WorkFinder<'_> {
         Some(Reason::InputPending { step })
     }
 
-    /// Returns whether a user of the node runs, or itself waits for this object.
+    /// Returns whether a node that uses outputs of `id` runs, or itself waits for this object.
     fn is_needed(&self, id: NodeId, missing_object: &MissingObject) -> bool {
         let users = self.graph.users(id);
         users
@@ -155,35 +158,38 @@ pub struct Change {
     pub new: serde_json::Value,
 }
 
-/// Why a step has to run.
+/// The reason why a node has to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
     /// There is no record of an earlier execution.
     FirstRun,
-    /// The record differs from that of the last execution.
+    /// The key record differs from that of the last execution.
     Changed {
         /// The fields that differ.
         changes: Vec<Change>,
     },
-    /// The last execution failed with the same record and would fail again.
+    /// The last execution had the same key record and failed. It would fail again.
     Failed {
         /// The error message of the last execution.
         message: String,
     },
-    /// The key is known, but one of its objects is no longer in the cache, and another step needs it.
+    /// The ledger has an entry for the key, but an object of the result is no longer in the cache, and another step needs
+    /// the object.
     OutputMissing {
         /// The missing object.
         object: Digest,
     },
-    /// The key is known, but its result was only kept in memory, and another step needs it.
+    /// The ledger has an entry for the key, but an object of the result was kept only in memory, and another step needs the
+    /// object.
     Unstored {
         /// The object that was not stored.
         object: Digest,
     },
-    /// A step whose output this step uses has to run first. Its output determines whether this step runs.
+    /// Another step, whose output this step uses, has to run first. Its output determines whether this step runs.
     InputPending {
-        /// Serialized under a different name, because the fields of a reason may be merged with those of a step.
+        /// Name of the other step. Serialized under a different name, because the fields of a reason may be merged with
+        /// those of a step, which has a field `step`.
         #[serde(rename = "waits_for")]
         step: String,
     },
@@ -191,14 +197,14 @@ pub enum Reason {
     NotCurrent,
     /// The source was never read, or it has changed since it was read.
     Unread {
-        /// Size of the source.
+        /// Size of the source in bytes.
         bytes: u64,
     },
-    /// The source does not exist.
+    /// The content of the source is not on this machine.
     Missing,
 }
 
-/// Returns the fields in which two records differ, in a fixed order.
+/// Returns the fields in which two key records differ, sorted by their paths.
 pub(crate) fn changes(old: &KeyRecord, new: &KeyRecord) -> Vec<Change> {
     let mut found = Vec::new();
     compare("", &old.to_json(), &new.to_json(), &mut found);
@@ -242,7 +248,7 @@ pub enum NodeState {
         outputs: BTreeMap<String, Digest>,
         /// The objects that the outputs refer to.
         objects: Vec<Digest>,
-        /// The objects among them that are missing from the cache.
+        /// The outputs and objects that are missing from the cache.
         missing: Vec<MissingObject>,
     },
     /// A sink whose target agrees with its inputs.
@@ -257,9 +263,9 @@ pub enum NodeState {
         /// Why it has to run.
         reason: Reason,
     },
-    /// The state of the step depends on the named step, which has to run first.
+    /// The state of the step depends on another step, which has to run first.
     Pending {
-        /// `competition/step`.
+        /// Name of the other step within the competition.
         step: String,
     },
 }
@@ -282,7 +288,7 @@ impl NodeState {
 pub struct MissingObject {
     /// Digest of the object.
     pub object: Digest,
-    /// Whether it was only kept in memory and never stored.
+    /// Whether the object was kept only in memory and never stored.
     pub is_unstored: bool,
 }
 
@@ -305,8 +311,8 @@ pub struct Resolution {
     pub order: Vec<NodeId>,
     /// Nodes that run, or may run once their inputs are known, with the reason.
     pub work: HashMap<NodeId, Reason>,
-    /// The missing objects that nodes pass on to a node that runs. Such a node waits for these objects, and its other
-    /// missing objects are not needed.
+    /// For each node that waits for missing objects: the objects that it waits for. It passes these on to a node that runs.
+    /// Other missing objects of the waiting node are not needed.
     pub(crate) passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     /// The last runs of the steps.
     pub last: Arc<LastRuns>,
@@ -315,7 +321,7 @@ pub struct Resolution {
 /// The last run of a step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LastRun {
-    /// The key record under which the step was last up to date.
+    /// The key record that the step had when it was last up to date.
     pub record: KeyRecord,
     /// Why the step last ran.
     pub reason: Option<Reason>,
@@ -339,15 +345,16 @@ struct ReadHistory {
 
 /// The last runs of all competitions into one target directory, read on first use.
 pub struct LastRuns {
-    /// `None` if the runs have no history.
+    /// The store and the scope of the histories. `None` if the runs have no history.
     place: Option<(Store, HistoryScope)>,
     published: PublishedKey,
+    /// The histories that were read, by competition.
     read: Mutex<HashMap<String, ReadHistory>>,
 }
 
 impl LastRuns {
-    /// Creates the reader of the histories of a scope in `store`. `published` returns the key of the publication that
-    /// the target directory records for a competition, if it records one.
+    /// Creates a reader of the histories in `store` that belong to `scope`. `published` returns the key of the publication
+    /// that the target directory records for a competition, if it records one.
     pub fn new(
         store: &Store,
         scope: HistoryScope,
@@ -369,8 +376,8 @@ impl LastRuns {
         }
     }
 
-    /// Returns the last runs of a competition's steps. Records that another version of this program wrote in a
-    /// different format are omitted.
+    /// Returns the last runs of a competition's steps. Runs that another version of this program recorded in a different
+    /// format are omitted.
     ///
     /// # Errors
     /// If the history exists but cannot be read.
@@ -378,7 +385,7 @@ impl LastRuns {
         Ok(self.read(competition)?.steps)
     }
 
-    /// Returns the history of a competition, which is empty if there is none.
+    /// Returns the history of a competition. The result is empty if the competition has no history.
     ///
     /// # Errors
     /// If the history exists but cannot be read.
@@ -410,7 +417,7 @@ impl LastRuns {
             None => History::default(),
         };
         let history = match (self.published)(competition) {
-            // These are the runs of a directory that was here before.
+            // The history does not contain the publication, so it describes another directory that had this path earlier.
             Some(key) if history.steps.values().all(|step| step.key != key) => History::default(),
             _ => history,
         };
@@ -427,7 +434,7 @@ fn steps(history: &History) -> LastSteps {
     let steps = history.steps.iter();
     let steps =
         steps.filter_map(|(name, step)| Some((name, LastRun::deserialize(&step.record).ok()?)));
-    // A recorded failure is the most recent event of its step, so it replaces the earlier record.
+    // A recorded failure is newer than the last success of its step, so it replaces the record of that success.
     let failed = history.failed.iter().filter_map(|(name, step)| {
         let last = LastRun::deserialize(&step.record).ok()?;
         let failed = Some(step.message.clone());

@@ -16,7 +16,7 @@ pub enum StepOutcome {
         /// Duration in milliseconds.
         millis: u64,
     },
-    /// The outputs of the step are in the cache or in the remote.
+    /// The step did not run, because its outputs are in the cache or in the remote.
     Reused,
     /// The step failed.
     Failed {
@@ -25,7 +25,7 @@ pub enum StepOutcome {
         /// The error and its causes in one line.
         message: String,
     },
-    /// The step did not run, because a step that it depends on failed.
+    /// The step did not run, because a step that it depends on failed, or because the run ended after another failure.
     Skipped {
         /// Name of the step that failed.
         because: String,
@@ -47,7 +47,7 @@ pub enum Event {
         kind: &'static str,
         /// Why it runs.
         reason: Reason,
-        /// Counters of bytes and files, which the step updates.
+        /// Counters of bytes and files, which the step updates while it runs.
         progress: Arc<Progress>,
     },
     /// A step ended.
@@ -76,14 +76,14 @@ impl Reporter for NullReporter {
     fn event(&self, _event: &Event) {}
 }
 
-/// Resources that one step used. Times in milliseconds, sizes in bytes.
+/// Resources that one step used. Times are in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Figures {
     /// Start time, measured from the start of the run.
     pub began: u64,
     /// Duration from start to end.
     pub wall: u64,
-    /// Processor time. It does not include the helper thread that sorts in a long query.
+    /// Processor time. It does not include the helper thread that a long query uses for sorting.
     pub cpu: u64,
     /// Bytes read from files and connections. Reads through memory-mapped files are not counted.
     pub read: u64,
@@ -95,7 +95,7 @@ pub struct Figures {
     pub waited: WaitTimes,
 }
 
-/// How long a ready step waited before it started, by reason, in milliseconds.
+/// The time for which a step waited after it became ready and before it started, by reason, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct WaitTimes {
     /// Waiting because the maximum number of steps was running.

@@ -29,10 +29,11 @@ const SOURCE_MEMORY_BYTES: u64 = 16 << 20;
 /// A node that can start.
 pub(super) struct Task {
     pub id: NodeId,
-    /// State of the node before its inputs were known.
+    /// State of the node according to the last resolution.
     pub state: Option<NodeState>,
-    /// If the node only waits for missing objects that it passes on, these objects.
+    /// The missing objects, if the node waits only for missing objects that it passes on. Otherwise `None`.
     pub passed_on: Option<BTreeSet<MissingObject>>,
+    /// Digests of the inputs by name.
     pub digests: BTreeMap<String, Digest>,
     pub waits: WaitStart,
 }
@@ -40,14 +41,15 @@ pub(super) struct Task {
 /// The result of a task.
 pub(super) struct TaskResult {
     pub id: NodeId,
-    /// The state that required the node to run. `None` if it was up to date, or if its state could not be
+    /// The state because of which the node had to run. `None` if the node was up to date, or if its state could not be
     /// determined.
     pub state: Option<NodeState>,
     /// `Ok(None)` if another process holds the node's lock.
     pub result: Result<Option<NodeResult>, StepError>,
 }
 
-/// The result of a node.
+/// The result of a node that ended without an error. `ran` contains the measurements if the node ran. It is `None` if the
+/// node was up to date.
 pub(super) enum NodeResult {
     Outputs {
         record: Option<KeyRecord>,
@@ -65,7 +67,7 @@ pub(super) enum NodeResult {
 }
 
 impl NodeResult {
-    /// Returns the outputs that the ledger has for this record.
+    /// Returns the result that the ledger entry `entry` of the key record `record` contains.
     fn from_entry(record: KeyRecord, entry: LedgerEntry) -> NodeResult {
         NodeResult::Outputs {
             record: Some(record),
@@ -77,7 +79,8 @@ impl NodeResult {
     }
 }
 
-/// Takes the lock of a node, if it has one. Returns `None` if another process holds it.
+/// Takes the lock of a node. Returns `Some(None)` if the node does not need a lock, and `None` if another process holds the
+/// lock.
 fn try_lock(
     shared: &RunShared,
     id: NodeId,
@@ -120,7 +123,7 @@ impl Task {
         TaskResult { id, state, result }
     }
 
-    /// Returns whether some of these missing objects of the node are needed, so that the node has to run.
+    /// Returns whether a node that runs needs one of the `missing` objects of this node, so that this node has to run.
     fn needs(&self, missing: &[MissingObject]) -> bool {
         match &self.passed_on {
             Some(needed) => missing.iter().any(|one| needed.contains(one)),
@@ -205,7 +208,8 @@ impl Task {
     }
 }
 
-/// Runs a step. If its memory did not suffice, the step waits until it can have all memory, and runs again.
+/// Runs a step. If it fails because its memory did not suffice, waits until the step can claim all memory, and runs it
+/// again.
 fn run_step(step: &dyn Step, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
     match step.run(context, inputs) {
         Err(error)
@@ -218,7 +222,8 @@ fn run_step(step: &dyn Step, context: &Context, inputs: &Inputs) -> Result<Outpu
     }
 }
 
-/// Loads the inputs of a node, and fetches them from a remote if necessary. Also returns the memory to claim, in bytes.
+/// Loads the input values of a node, from a remote if necessary. Also returns the memory that the node has to claim, in
+/// bytes.
 fn load(
     shared: &RunShared,
     id: NodeId,
@@ -355,7 +360,7 @@ impl PreparedTask {
     }
 }
 
-/// Returns all objects that the inputs refer to.
+/// Returns all objects that the input values refer to.
 fn input_objects(inputs: &Inputs) -> Vec<Digest> {
     let objects = inputs.values().flat_map(|value| &value.objects);
     objects.copied().collect()
@@ -404,8 +409,9 @@ fn panic_error(panic: &(dyn Any + Send)) -> StepError {
 pub(super) struct NodeQueue {
     /// If true, the node that became ready first starts first. Otherwise the node that became ready last does.
     oldest_first: bool,
-    /// For each node, the number of nodes that have to end before it can start.
+    /// For each node that was added, the number of nodes that have to end before it can start.
     waiting: HashMap<NodeId, usize>,
+    /// Nodes that can start, in the order in which they became ready.
     ready: Vec<NodeId>,
     /// Nodes whose lock another process holds.
     blocked: Vec<NodeId>,
@@ -446,7 +452,7 @@ impl NodeQueue {
         NodeQueue::new(self.oldest_first)
     }
 
-    /// Adds a node that starts after `dependencies` other nodes have ended.
+    /// Adds a node that can start when `dependencies` other nodes have ended.
     pub fn add(&mut self, id: NodeId, dependencies: usize) {
         self.waiting.insert(id, dependencies);
         if dependencies == 0 {
@@ -454,7 +460,7 @@ impl NodeQueue {
         }
     }
 
-    /// Records that a dependency of `id` has ended. Returns whether it was the last one.
+    /// Records that a dependency of `id` has ended. Returns whether all dependencies have now ended.
     pub fn count_down(&mut self, id: NodeId) -> bool {
         let Some(count) = self.waiting.get_mut(&id) else {
             return false;
@@ -463,7 +469,7 @@ impl NodeQueue {
         *count == 0
     }
 
-    /// Adds a node that is ready. Without `oldest_first`, it is the next node to start.
+    /// Makes a node ready. Without `oldest_first`, it is the next node to start.
     pub fn make_ready(&mut self, id: NodeId) {
         self.ready.push(id);
         self.times.insert(id, WaitStart::now());
@@ -480,7 +486,7 @@ impl NodeQueue {
         Some((id, times.unwrap_or_else(WaitStart::now)))
     }
 
-    /// Puts a node back that could not be started. It is the next node to start.
+    /// Puts back a node that could not be started. It is the next node to start.
     pub fn put_back(&mut self, id: NodeId) {
         match self.oldest_first {
             true => self.ready.insert(0, id),

@@ -1,30 +1,31 @@
 //! Executes a graph concurrently, within limits.
 //!
 //! A node starts when all nodes whose outputs it uses have ended. Each running node has a separate thread. Therefore
-//! the scheduler, on the caller's thread, never waits for a disk, a remote or another process. The node's thread takes
-//! these steps:
+//! the scheduler, on the caller's thread, never waits for a disk, a remote or another process. The node's thread does the
+//! following:
 //!
-//! 1. It resolves the node again, because its input digests are known only now. If its key is found, the node ends
-//!    without running (early cutoff).
+//! 1. If the digests of the node's inputs were unknown before, it resolves the node again. If the ledger now has outputs
+//!    for the node's key, the node ends without running (early cutoff).
 //! 2. It takes the lock of the node's key (for a sink, the lock of its target), so that several processes never do the
 //!    same work. If another process has the lock, the node is set aside and tried again later. While it is set aside,
 //!    it occupies neither a job slot nor memory.
-//! 3. It loads the inputs, claims memory, and runs.
+//! 3. It loads the inputs, claims memory, and runs the node's action.
 //!
-//! If the system cannot start a thread, the node waits until a running one has ended. If none is running, the scheduler
-//! runs the node on its own thread.
+//! If the system cannot start a thread, the node waits until a running node has ended. If no node is running, the
+//! scheduler runs the node on its own thread.
 //!
-//! The node that became ready last starts first, so that one competition is completed before the next one begins. If
-//! the end of a node makes several nodes ready, the one with the largest inputs starts first, because a long step
-//! should not be left to run alone at the end.
+//! Among the ready nodes, the node that became ready last starts first, so that one competition is completed before the
+//! next one begins. If the end of a node makes several nodes ready, the node with the largest inputs starts first, because
+//! otherwise a long step may run alone at the end.
 //!
 //! If a cached object turns out to be damaged or missing, the run does not fail. The graph is resolved again, which
-//! finds the step that produces the object, and the run continues. If the object is lost again after that step has run, or
-//! too often by the same step, the step that needs it fails. A source whose content is known but no longer available is treated in the same way: it runs when a step needs
-//! the bytes.
+//! finds the step that produces the object, and the run continues. A step that needs the object fails only if the object
+//! is missing again although the run has just created it, or if the step has lost the object too often. A source whose
+//! digest is known, but whose content is no longer available, is treated in the same way: it runs when a step needs the
+//! content.
 //!
-//! A failure skips all nodes that depend on the failed node. Without `keep_going`, no node starts after a failure, and
-//! all remaining nodes are skipped. After a cancellation, running steps stop at their next check, and none of their
+//! If a node fails, the scheduler skips all nodes that depend on it. Without `keep_going`, no node starts after a failure,
+//! and all remaining nodes are skipped. After a cancellation, running steps stop at their next check, and none of their
 //! results becomes visible.
 
 pub(crate) mod event;
@@ -50,8 +51,8 @@ use scheduler::Scheduler;
 pub struct RunOptions {
     /// Whether nodes that do not depend on a failed node still run.
     pub keep_going: bool,
-    /// Whether the node that became ready first starts first, instead of the one that became ready last. Results do not
-    /// depend on this.
+    /// Whether the node that became ready first starts first. Otherwise, the node that became ready last does. Results do
+    /// not depend on this order.
     pub oldest_first: bool,
 }
 
@@ -91,10 +92,11 @@ struct RunShared {
 /// Pause between two attempts to take locks that other processes hold.
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Stack of a node's thread in bytes. Plans of long queries are processed recursively. Unused stack takes no memory.
+/// Stack of a node's thread in bytes. It is large because plans of long queries are processed recursively. Unused stack
+/// takes no memory.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Runs the work of `resolution`. Blocks until it is complete.
+/// Runs the work of `resolution`. Blocks until the run has ended.
 ///
 /// # Errors
 /// If the cache or the engine itself fails. The errors of nodes are part of the report instead.
@@ -135,7 +137,7 @@ fn drive<'scope>(
         scheduler.stop |= shared.context.cancel.is_cancelled();
         while running < jobs && !scheduler.stop {
             let permit = shared.context.threads.try_take();
-            // Without a permit, one node still runs, because the scheduler's own thread is idle during that time.
+            // One node may run even without a permit, because the scheduler's own thread is idle while the node runs.
             if permit.is_none() && running > 0 {
                 break;
             }
@@ -189,7 +191,7 @@ fn start<'scope>(
     let thread = try_spawn_scoped(scope, builder, task, move |task: Box<Task>| {
         let ending = task.execute(shared);
         drop(permit);
-        // The scheduler receives the results of all nodes before it drops the channel.
+        // This cannot fail: the scheduler receives the results of all nodes before it drops the channel.
         let _ = ended.send(ending);
     });
     thread.map(drop)

@@ -1,5 +1,6 @@
-//! Decides which node starts next, and updates the graph's state when a node ends. After the run, updates the history: the
-//! record under which each step was last up to date, why it last ran, and which checks failed.
+//! Decides which node starts next, and updates the states of nodes when a node ends. After the run, updates the history:
+//! for each step, the key record that it had when it was last up to date, why it last ran, and whether it is a check that
+//! failed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -23,21 +24,21 @@ pub(super) struct Scheduler {
     shared: Arc<RunShared>,
     keep_going: bool,
     pub states: HashMap<NodeId, NodeState>,
-    /// The missing objects that nodes pass on.
+    /// For each node that waits for missing objects in order to pass them on: the objects that it waits for.
     passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     pub report: RunReport,
     pub queue: NodeQueue,
-    /// Results in memory that steps may still need.
+    /// Results that are only in memory and that nodes may still need.
     memory_results: MemoryResults,
     /// Why each started node runs.
     pub reasons: HashMap<NodeId, Reason>,
     /// Whether no further node starts.
     pub stop: bool,
-    /// The first node that failed, if nothing starts after a failure.
+    /// Name of the first node that failed, if no node starts after a failure (without `keep_going`).
     stopped_by: Option<String>,
-    /// Objects that a node needed and that were damaged or missing, with the number of times that this happened.
+    /// Each object that a node needed but that was damaged or missing, with the number of times that the node lost it.
     lost: HashMap<(NodeId, Digest), usize>,
-    /// Objects that nodes created and stored since the last resolution, if an object was lost before.
+    /// Objects that nodes have created since the last resolution. Filled only after an object was lost.
     created: HashSet<Digest>,
     /// Whether the graph has to be resolved again.
     pub needs_resolve: bool,
@@ -64,7 +65,7 @@ impl Scheduler {
         scheduler
     }
 
-    /// Initialises the states and the ready nodes from a resolution.
+    /// Initialises the states, the outcomes of nodes that do not run, and the queue from a resolution.
     fn init(&mut self, resolution: Resolution) {
         for (id, state) in &resolution.states {
             if resolution.work.contains_key(id) {
@@ -90,8 +91,8 @@ impl Scheduler {
         self.passed_on = resolution.passed_on;
     }
 
-    /// Returns the scheduler of the same run after a new resolution. Nodes that have ended are not run again, except
-    /// those whose results were lost.
+    /// Returns the scheduler that continues the same run after a new resolution. Nodes that have ended do not run again,
+    /// unless their results were lost.
     pub fn resume(self, resolution: Resolution) -> Scheduler {
         let mut next = Scheduler {
             states: HashMap::new(),
@@ -125,8 +126,8 @@ impl Scheduler {
         next
     }
 
-    /// Skips the nodes that need a node that failed before this resolution. It does not run again, so they would wait for
-    /// it forever.
+    /// Skips the nodes that depend on a node that failed before this resolution. The failed node does not run again, so
+    /// they would wait for it forever.
     fn skip_users_of_failed(&mut self) {
         let outcomes = self.report.outcomes.iter();
         let failed = outcomes.filter(|(id, outcome)| {
@@ -137,8 +138,8 @@ impl Scheduler {
         failed.into_iter().for_each(|id| self.skip_users(id));
     }
 
-    /// Registers results in memory for the nodes that have not ended. This includes users of nodes that the new
-    /// resolution found to be up to date and that pass the results on.
+    /// Registers, for each result in memory, the nodes that may need it and have not ended. If a node that the new
+    /// resolution found to be up to date passes the result on, the nodes that use its outputs are registered, too.
     fn pass_on_results(&mut self) {
         if self.memory_results.is_empty() {
             return;
@@ -152,11 +153,12 @@ impl Scheduler {
         self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
-    /// Records an object that a node needed and did not find. Returns `false` if resolving the graph again cannot help:
-    /// the object was just created, or the node has lost it too often.
+    /// Records the object that a node needed and did not find, if `error` reports one. Returns whether resolving the graph
+    /// again may help. It cannot help if no object is lost, if the object was created since the last resolution, or if the
+    /// node has lost it too often.
     ///
-    /// A node may lose an object several times. For example, if the tier fails while the graph is resolved, a node may
-    /// start although a later resolution finds that an earlier node has to run first.
+    /// A node may lose an object several times. For example, if the tier does not answer while the graph is resolved, the
+    /// node may start too early: a later resolution finds that another node has to run first.
     fn handle_lost(&mut self, id: NodeId, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
@@ -169,7 +171,7 @@ impl Scheduler {
         may_help
     }
 
-    /// Records which objects of a node's outputs the node has created, instead of receiving them from its inputs.
+    /// Records the objects of a node's outputs that the node has created and not received from its inputs.
     fn record_created(
         &mut self,
         id: NodeId,
@@ -293,7 +295,7 @@ impl Scheduler {
             }
         }
         if ready.len() > 1 {
-            // The last node of the list starts first.
+            // Nodes become ready in this order, and the last node that becomes ready starts first.
             ready.sort_by_cached_key(|user| self.input_bytes(*user));
         }
         ready
@@ -301,7 +303,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps results in memory for the users of a node, even if the node only passes them on.
+    /// Keeps the results `held` in memory for the nodes that use outputs of the node. Also registers these nodes for results
+    /// in memory that the node only passes on.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;
@@ -311,7 +314,7 @@ impl Scheduler {
         self.memory_results.add(held, &objects, &users);
     }
 
-    /// Returns the users of a node that have not ended.
+    /// Returns the nodes that use outputs of a node and have not ended.
     fn unfinished_users(&self, id: NodeId) -> HashSet<NodeId> {
         let users = self.shared.graph.users(id).into_iter();
         users
@@ -386,7 +389,7 @@ impl Scheduler {
         format!("{}/{}", node.competition, node.name)
     }
 
-    /// Ends the nodes that never started: cancelled, or skipped after a failure.
+    /// Records the outcome of the nodes that never started: cancelled, or skipped after a failure.
     pub fn close(&mut self) {
         let open = self.queue.all();
         let open: Vec<NodeId> = open
@@ -406,8 +409,8 @@ impl Scheduler {
     }
 }
 
-/// Results in memory, each with the nodes that may need it and have not ended. A result is dropped when no such node is
-/// left.
+/// Results that are only in memory, each with the nodes that may need it and have not ended. A result is dropped when no
+/// such node is left.
 #[derive(Default)]
 pub(super) struct MemoryResults(Vec<(Arc<MemoryResult>, HashSet<NodeId>)>);
 
@@ -442,7 +445,8 @@ impl MemoryResults {
     }
 }
 
-/// Stores, for each step that is now up to date, its key record and why it last ran.
+/// Writes the history of each competition in which a step ran or a check failed. It contains, for each step that is now up
+/// to date, its key record and why it last ran.
 pub(super) fn record(
     shared: &RunShared,
     scheduler: &Scheduler,
@@ -467,8 +471,8 @@ pub(super) fn record(
         {
             continue;
         }
-        // A publication loads the history before it changes the directory, because it compares its key with the last
-        // one. So this is the history of the directory as it was before the run.
+        // If this run published, it loaded the history before it changed the target directory, because it compared its key
+        // with that of the last publication. So this is the history of the directory before the run.
         let history = History::clone(&*shared.last.history(competition)?);
         let old = &history.steps;
         let mut failed = history.failed.clone();
@@ -523,8 +527,8 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Returns the record of a failed check. Only failed checks are recorded, because the result of a check depends only on
-/// its key record. Other failures may not occur again.
+/// Returns the record of a failed check, or `None` if the node is not a check that failed. Other failures are not recorded,
+/// because they may not occur again. A check would fail again, because its result depends only on its key record.
 fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

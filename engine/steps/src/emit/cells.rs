@@ -28,8 +28,8 @@ pub(crate) enum Cell<'a> {
     Single(f32),
     Bool(bool),
     Text(&'a str),
-    /// Copied text, including quotes, and the type of its column. For an inferred column, this is the type that pandas
-    /// infers.
+    /// Text that is copied from a stored table, including quotes, and the type of its column. For an inferred column, this
+    /// is the type that pandas infers.
     Slice(&'a [u8], ColumnType),
 }
 
@@ -58,7 +58,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The columns of a result, and the sources of their cells.
+/// The columns of a query's result, and for each column the source of its cells.
 pub(crate) struct ResultLayout {
     sources: Vec<CellSource>,
     pub columns: Vec<ColumnSchema>,
@@ -69,7 +69,7 @@ pub(crate) struct ResultLayout {
     read_volume: ReadVolume,
 }
 
-/// Rows and bytes read from stored tables since the tables were last notified.
+/// Rows and bytes that were read from stored tables since a table was last notified of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct ReadVolume {
     rows: u64,
@@ -145,7 +145,7 @@ impl ResultLayout {
         Ok(layout)
     }
 
-    /// Returns the table and the indices of the columns in it if all columns are copied from a single table.
+    /// If all columns are copied from a single table, returns this table and the index of each column in it.
     pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
         let mut single: Option<&Arc<StoredText>> = None;
         let mut indices = Vec::new();
@@ -206,7 +206,8 @@ impl ResultLayout {
         Ok(())
     }
 
-    /// Returns the number of columns up to the last one whose value differs between rows of the batch.
+    /// Returns the number of columns up to and including the last column that may have different values in the rows of the
+    /// batch. Each later column has the same value in all rows.
     fn varying_column_count(&self, arrays: &[ArrayRef]) -> usize {
         let last = self.sources.iter().zip(arrays).rev();
         let same = last.take_while(|(source, array)| {
@@ -219,21 +220,22 @@ impl ResultLayout {
 /// A row of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct ResultRow<'a> {
-    /// From left to right.
+    /// The cells from left to right.
     pub cells: &'a [Cell<'a>],
     /// The cells from this index on are the same in all rows of the batch.
     varying: usize,
 }
 
 impl<'a> ResultRow<'a> {
-    /// The cells that may differ between rows, and the cells that all rows of the batch share.
+    /// Returns the first cells, which may differ between the rows of the batch, and the remaining cells, which are the same
+    /// in all of them.
     pub fn varying_and_shared(self) -> (&'a [Cell<'a>], &'a [Cell<'a>]) {
         self.cells.split_at(self.varying)
     }
 }
 
-/// Returns, for each copied column, the table to copy from and the column's index in it. All cells of a row come from
-/// the same table, so that each row is parsed once.
+/// Returns, for each copied column, the table to copy from and the column's index in it. Columns of the same stored text
+/// are copied from the same table, so that each row is parsed only once.
 fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut requested: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {
@@ -264,18 +266,19 @@ fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>
     Ok(each.collect())
 }
 
-/// After this number of rows or bytes, a table is notified, so that it can release memory.
+/// After this number of rows or bytes were read, a table is notified, so that it can release memory.
 const NOTIFY_AFTER: ReadVolume = ReadVolume {
     rows: 1 << 10,
     bytes: 32 << 20,
 };
 
-/// The cells of the row that was parsed last. Neighbouring cells of a result usually come from the same row.
+/// The cells of the stored row that was parsed last. Neighbouring cells of a result usually come from the same stored row.
 #[derive(Default)]
 struct RowCells<'a> {
     row: Option<(*const TextTable, u64)>,
-    /// All cells up to the last one that was requested.
+    /// All cells of the row up to the last one that was requested.
     cells: Vec<&'a [u8]>,
+    /// The cells that have not been parsed yet.
     rest: Option<Cells<'a>>,
     read_volume: ReadVolume,
 }
@@ -328,7 +331,7 @@ fn plain_arrays(batch: &RecordBatch, sources: &[CellSource]) -> Result<Vec<Array
     arrays.collect()
 }
 
-/// A typed array. The type is determined once for all rows.
+/// An array whose type has been determined, so that it is not determined again for each row.
 pub(crate) enum TypedArray<'a> {
     Int64(&'a Int64Array),
     UInt64(&'a UInt64Array),
@@ -340,7 +343,7 @@ pub(crate) enum TypedArray<'a> {
 }
 
 impl<'a> TypedArray<'a> {
-    /// All integers must have 64 bits, and all strings the type `Utf8`.
+    /// Determines the type of an array. Integers must have 64 bits, and strings the type `Utf8`.
     pub(crate) fn new(array: &'a ArrayRef) -> Result<TypedArray<'a>, StepError> {
         Ok(match array.data_type() {
             DataType::Int64 => TypedArray::Int64(array.as_primitive()),
@@ -398,8 +401,8 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value. Arrow compares doubles by their bits, as they are printed: 0.0 differs
-/// from -0.0.
+/// Returns whether all rows have the same value. Arrow compares doubles by their bits, so 0.0 differs from -0.0. This is
+/// required because the two are printed differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)

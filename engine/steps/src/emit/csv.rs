@@ -1,4 +1,4 @@
-//! Writes the rows of a query like pandas' `to_csv(index=False)`.
+//! Writes the rows of a query as CSV, as pandas' `to_csv(index=False)` does.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -24,8 +24,8 @@ pub(crate) fn write_csv(run: QueryRun<'_>, dialect: CsvDialect) -> Result<Value,
     Ok(FileValue::table(stored, count, columns.collect()).into_value())
 }
 
-/// Stores header and rows as an object. Returns the object and the number of rows. If the result is identical to an
-/// input table, returns that table's object, which may be in memory.
+/// Stores a header and the rows of a query as an object. Returns the object and the number of rows. If the text would be
+/// identical to that of an input table, returns the object of that table, which may be only in memory.
 pub(super) fn store_rows(
     context: &Context,
     mut rows: RunningQuery<'_>,
@@ -70,7 +70,7 @@ pub(super) fn store_rows(
     write_batches(context, layout, dialect, &mut || rows.next())
 }
 
-/// Starts a file with its header.
+/// Starts a CSV file: writes the header.
 fn start<W: Write>(
     out: W,
     layout: &ResultLayout,
@@ -82,7 +82,7 @@ fn start<W: Write>(
     Ok(writer)
 }
 
-/// Stores header and rows cell by cell. `next` returns the next batch, or `None` at the end.
+/// Stores a header and rows, which are written cell by cell. `next` returns the next batch of rows, or `None` at the end.
 pub(super) fn write_batches(
     context: &Context,
     layout: &mut ResultLayout,
@@ -114,8 +114,8 @@ pub(super) fn write_batches(
     Ok((out.commit()?, count))
 }
 
-/// Claims memory to copy the rows of a large text in random order. Without this memory, copying needs two passes and
-/// takes twice as long.
+/// Claims the memory that is needed to copy the rows of a large text in random order in one pass. Without this memory,
+/// copying needs two passes and takes twice as long.
 fn claim_for_text(
     context: &Context,
     table: &TextTable,
@@ -133,13 +133,14 @@ fn claim_for_text(
     Some(claim)
 }
 
-/// The common start of a result and a table. If the result has all rows of the table in order and no others, the
-/// table's object is the result.
+/// The rows at the start of a result that are also the first rows of a table, in the same order. If the result consists of
+/// exactly the rows of the table, the table's object can be used as the result.
 struct CommonRows {
     /// Number of rows at the start of the result that are also the first rows of the table.
     rows: u64,
-    /// The origin of the first row of the result that differs from the table.
+    /// The origin of the first row of the result that differs from the table. `None` if the result has no such row.
     next: Option<u64>,
+    /// Whether the result consists of exactly the rows of the table.
     is_all: bool,
 }
 
@@ -166,7 +167,7 @@ impl CommonRows {
     }
 }
 
-/// The origins of a result's rows. Ends early on an error and stores it in `failed`.
+/// Iterates over the origins of a result's rows. If an error occurs, ends early and stores the error in `failed`.
 struct Origins<'a, 'r> {
     rows: &'a mut RunningQuery<'r>,
     batch: std::vec::IntoIter<u64>,
@@ -197,7 +198,8 @@ impl Iterator for Origins<'_, '_> {
     }
 }
 
-/// Stores rows that are not those of a query. `next` returns a batch with these columns, or `None` at the end.
+/// Stores rows that do not come from a query as canonical text. `next` returns a batch with these columns, or `None` at the
+/// end.
 pub(crate) fn store_values(
     context: &Context,
     columns: &[ResultColumn],
@@ -208,7 +210,8 @@ pub(crate) fn store_values(
     Ok(table(layout, stored))
 }
 
-/// Stores the rows of a query as canonical text. As in any CSV file, an empty text becomes a missing cell.
+/// Stores the rows of a query as canonical text. Like in every CSV file, an empty text cannot be distinguished from a
+/// missing cell, so it becomes one.
 pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
     let stored = store_rows(run.context, rows, &mut layout, CsvDialect::PLAIN)?;

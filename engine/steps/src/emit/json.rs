@@ -22,7 +22,7 @@ const BATCH_BYTES: usize = 1 << 18;
 /// Larger batches, which consist of a single record, are processed one at a time to limit memory.
 const LARGE_BATCH_BYTES: usize = 32 * BATCH_BYTES;
 
-/// Assumed size in bytes of an object of cells.
+/// Assumed size in bytes of the text of an object whose members are the cells of a row.
 const ASSUMED_OBJECT_BYTES: usize = 256;
 
 /// The library whose JSON format is written.
@@ -65,7 +65,7 @@ impl JsonFormat {
         }
     }
 
-    /// Appends the text of a row. A record is usually converted without building a value.
+    /// Appends the text of a row. A record is usually converted from text to text, without parsing it into a value.
     fn push_row(self, row: JsonRow<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
         let printing = match (self.writer, self.indent) {
             (JsonLibrary::Ujson, _) => Some(JsonStyle::Pandas),
@@ -127,8 +127,8 @@ impl JsonRow<'_> {
     }
 }
 
-/// Calls `act` for each row of a query. The row is a record if the only column is `record`, and an object otherwise.
-/// Returns the number of rows and, for objects, the names of their members.
+/// Calls `act` for each row of a query. If the only column is `record`, the row is a record. Otherwise it is an object with
+/// a member for each cell. Returns the number of rows and, for objects, the names of their members.
 fn for_each_row(
     run: QueryRun<'_>,
     mut act: impl FnMut(JsonRow<'_>) -> Result<(), StepError>,
@@ -168,7 +168,7 @@ pub(crate) fn for_each_record(
     for_each_row(run, |row| act(&row.value()?))
 }
 
-/// Writes the rows of a query as a list.
+/// Writes the rows of a query as a JSON list.
 pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value, StepError> {
     let mut list = JsonListWriter::new(run.context.store.writer()?, dialect, 0);
     let (count, columns) = for_each_record(run, |value| list.push(value))?;
@@ -176,7 +176,7 @@ pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value
     Ok(FileValue::table(out.commit()?, count, columns).into_value())
 }
 
-/// Writes the rows of a query as lines, each ending with LF.
+/// Writes the rows of a query as JSON lines. Each line ends with LF.
 pub(crate) fn write_json_lines(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value, StepError> {
     let mut out = run.context.store.writer()?;
     // Buffers to reuse for later batches.
@@ -254,14 +254,15 @@ fn member(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
             Some(text) => match kind {
                 ColumnType::Bool => JsonValue::Bool(text.first() == Some(&b'T')),
                 ColumnType::Float64 | ColumnType::Float32 => JsonValue::Float(float(&text)?),
-                // Integers have the same text in both formats.
+                // In tables and in JSON, integers have the same text.
                 _ => parse(&text).map_err(StepError::internal)?,
             },
         },
     })
 }
 
-/// Parses a double from a table. The names of infinities differ from those in JSON.
+/// Parses a double in a cell of a table. Tables and JSON have different names for infinity, so the JSON parser cannot be
+/// used.
 fn float(text: &[u8]) -> Result<f64, StepError> {
     let text = std::str::from_utf8(text).map_err(StepError::internal)?;
     text.parse().map_err(StepError::internal)
@@ -287,7 +288,7 @@ impl<W: Write> ContainerWriter<W> {
         }
     }
 
-    /// Writes everything before the next element.
+    /// Writes the opening bracket or the comma, and the line break, before the next element.
     fn start_element(&mut self) -> io::Result<()> {
         match std::mem::take(&mut self.is_empty) {
             true => self.out.write_all(&self.brackets[..1])?,
@@ -296,7 +297,8 @@ impl<W: Write> ContainerWriter<W> {
         self.new_line(self.level + 1)
     }
 
-    /// Writes the text of a value. Line feeds inside strings are escaped, so each line feed starts a line to indent.
+    /// Writes the text of a value. Each line feed in the text starts a line that must be indented, because line feeds
+    /// inside strings are escaped.
     fn value(&mut self, value: &JsonValue) -> Result<(), StepError> {
         let text = self.dialect.text(value)?;
         let mut write = || -> io::Result<()> {

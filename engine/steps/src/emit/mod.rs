@@ -1,7 +1,7 @@
 //! Writes the rows of a query as a file.
 //!
-//! A column that the query only passed on arrives as origins, and its cells are copied as text. Computed columns are
-//! printed like pandas prints their type.
+//! If a query passes a column of a table on unchanged, the query returns *origins*, the numbers of the stored rows, and the
+//! cells are copied from the stored table as text. Values of computed columns are formatted as pandas formats their type.
 
 mod cells;
 mod csv;
@@ -29,8 +29,8 @@ pub(crate) use json::{
 /// Approximate size in bytes of a write to the cache.
 const WRITE_BYTES: usize = 1 << 18;
 
-/// Writes the rows of a query as lines. Each line ends with LF unless the second column is false. A missing text is an
-/// empty line.
+/// Writes the texts in the first column of a query as lines. Each line ends with LF, unless the second column is false. A
+/// missing text is written as an empty line.
 pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<Value, StepError> {
     let (mut rows, mut layout) = ResultLayout::start(run)?;
     let mut out = run.context.store.writer()?;
@@ -89,7 +89,7 @@ fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), S
     Ok(())
 }
 
-/// Writes the entries that a query copies, in its order.
+/// Writes a NumPy array of the entries that a query copies from an array, in the order of the query's rows.
 pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<Value, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Cells)?;
@@ -123,7 +123,7 @@ pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<Value, StepError> {
     Ok(FileValue::table(stored, count, Vec::new()).into_value())
 }
 
-/// The two supported writers.
+/// A writer of parquet files: that of `prep`, or one that reproduces fastparquet.
 enum AnyWriter<W: Write + Send> {
     Own(Box<ParquetWriter<W>>),
     Fastparquet(FastparquetWriter<W>),
@@ -145,7 +145,8 @@ impl<W: Write + Send> AnyWriter<W> {
     }
 }
 
-/// Writes the values of a query's rows in order. If `versions` is given, writes like these versions of fastparquet.
+/// Writes the rows of a query as a parquet file. If `versions` is given, reproduces the output of these versions of
+/// fastparquet and pandas.
 pub(crate) fn write_parquet(
     run: QueryRun<'_>,
     versions: Option<&WriterVersions>,
@@ -181,7 +182,8 @@ pub(crate) fn write_parquet(
     Ok(FileValue::table(stored, count, columns).into_value())
 }
 
-/// Errors about columns concern the pipeline, and all others the system.
+/// Converts an error of a parquet writer. Errors about the type or size of values are errors of the pipeline, and all
+/// others are errors of the system.
 fn writer_error(error: ParquetError) -> StepError {
     match error {
         ParquetError::UnsupportedType { .. } | ParquetError::PageTooLarge(_) => {

@@ -22,19 +22,22 @@ struct ChecksumError {
     expected: String,
 }
 
+/// A step that compares an output, or a file in an output directory, with its published MD5.
 pub(crate) struct Checksum {
-    /// The competition.
+    /// Id of the competition.
     pub id: String,
-    /// For messages, such as `public/train.csv`.
+    /// Path of the file for messages, such as `public/train.csv`.
     pub path: String,
     /// Path of the file within the input, if the input is a directory.
     pub inside: Option<String>,
+    /// The published MD5.
     pub md5: String,
-    /// Whether the MD5 depends on the library that wrote the file. Then the run reports a difference and continues.
+    /// Whether the MD5 depends on the library that wrote the file. If so, the run only reports a difference and continues.
     pub is_writer_dependent: bool,
 }
 
-/// Returns whether a checksum step found a different MD5 that may be due to the library that wrote the file.
+/// Returns whether the result of a checksum step is that the MD5 differs, but may differ only because of the library that
+/// wrote the file. `result` is the digest of the step's result.
 pub fn is_writer_dependent(result: &Digest) -> bool {
     *result == outcome(DEPENDS_ON_WRITER).digest()
 }
@@ -88,7 +91,8 @@ impl Checksum {
     }
 }
 
-/// Returns the content of an output. If it is a directory, of the file `inside`, if there is one.
+/// Returns the content of an output that is a file, or the content of the file `inside` of an output that is a directory.
+/// `None` if the directory does not contain this file.
 pub(super) fn content(
     context: &Context,
     output: &Value,
@@ -118,7 +122,7 @@ fn md5_of(context: &Context, opener: &Opener, content: &ContentRef) -> Result<St
     Ok(prep_cache::hex(&hasher.finalize()))
 }
 
-/// Maximum number of rows in the message.
+/// Maximum number of rows that the message of a failed check shows.
 const MAX_ROWS: usize = 3;
 
 #[derive(Debug, Error)]

@@ -1,8 +1,8 @@
-//! `expand`: unpacks archives of an output, for users who would otherwise unpack them by hand.
+//! `expand`: unpacks the archives of an output, for users who would otherwise unpack them by hand.
 //!
-//! `train.zip` becomes the directory `train`. If all members of an archive are already in a directory of that name, no
-//! further directory is added. Archives inside archives are not unpacked. Unpacking only changes the published files.
-//! It does not change outputs, their checksums or their digests.
+//! `train.zip` becomes the directory `train`. If all members of the archive are already in a directory `train`, no further
+//! directory is added. Archives inside archives are not unpacked. Unpacking changes only the files that are published. The
+//! outputs themselves and their checksums stay the same.
 
 use prep_core::{Context, Remedy, StepError, WithRemedy};
 use thiserror::Error;
@@ -41,7 +41,8 @@ struct ExpandCollision {
     path: String,
 }
 
-/// Unpacks the archive with this name, or the archives among the files of a directory (`None`).
+/// Creates the step that unpacks an output. If the output is an archive, `archive` is its name. If it is a directory,
+/// `archive` is `None`, and the step unpacks the archives among its files.
 pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> FunctionStep {
     let params = serde_json::json!({ "archive": archive, "what": mode });
     let function = FunctionStep::new("expand", 4, params, move |context, inputs| {
@@ -76,8 +77,8 @@ pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> Function
     function.memory(|inputs| (32 << 20) + 2 * memory_of_trees(inputs))
 }
 
-/// Returns the members of an archive, and the directory in which they are published. Their paths begin with the path of
-/// the archive.
+/// Returns the members of an archive, and the directory in which they are published. The paths of the members begin with
+/// the path of the archive.
 fn unpacked(
     context: &Context,
     opener: &Opener,
@@ -97,7 +98,7 @@ fn unpacked(
     Ok((inside, target.to_owned()))
 }
 
-/// The path of a member within its archive.
+/// Returns the path of a member within its archive, given its full path and the path of the archive.
 fn path_within<'a>(path: &'a str, archive: &str) -> &'a str {
     path.get(archive.len() + 1..).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Steps that are a function of their inputs and of fixed parameters.
+//! Steps that call a Rust function with their inputs.
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError, Value};
 use prep_formats::pandas::ColumnSchema;
@@ -22,7 +22,7 @@ pub(crate) struct FunctionStep {
 }
 
 impl FunctionStep {
-    /// A step with a single output.
+    /// Creates a step with a single output, which `run` returns.
     pub fn new(
         kind: &'static str,
         version: u32,
@@ -51,8 +51,8 @@ impl FunctionStep {
         }
     }
 
-    /// A step that builds a table from files. `visit` writes the rows of a file. It can use a state that persists from
-    /// one file to the next.
+    /// Creates a step that builds a table from the files that its input `files` names. `visit` writes the rows of one file.
+    /// Its first argument is a state that persists from one file to the next, for example a buffer.
     pub fn of_files<S: Default>(
         kind: &'static str,
         version: u32,
@@ -75,7 +75,7 @@ impl FunctionStep {
         })
     }
 
-    /// A step that runs a query. `params` are its parameters other than the query.
+    /// Creates a step that runs a query. `params` are the parameters of the step other than the query.
     pub fn of_query(
         kind: &'static str,
         query: &Query,
@@ -102,7 +102,7 @@ impl FunctionStep {
         FunctionStep { version, ..self }
     }
 
-    /// Makes the step run on every machine.
+    /// Makes the step run on every machine, because results of other machines are not used.
     pub fn unshared(self) -> FunctionStep {
         let is_shared = false;
         FunctionStep { is_shared, ..self }
@@ -135,7 +135,7 @@ impl Step for FunctionStep {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        // Some functions are too short to check this themselves.
+        // Short functions do not check for cancellation themselves.
         context.check()?;
         (self.run)(context, inputs)
     }

@@ -1,5 +1,5 @@
-//! The keys and the setup that all kinds with a seeded generator share: `seed`, or `after` to continue the generator of
-//! an earlier table.
+//! The seeded random generators of tables. All kinds that draw random numbers share the keys `seed`, and `after` to continue
+//! the generator of an earlier table.
 
 use prep_core::{Failure, Inputs, StepError, Value};
 use prep_spec::Diagnostic;
@@ -12,8 +12,8 @@ use thiserror::Error;
 use crate::located::{Subject, error_at};
 use crate::value::TableValue;
 
-/// Name of the input with a generator to continue, and of the output with the generator's final state. A table cannot
-/// have this name.
+/// Name of the input with the generator that a step continues, and of the output with the state of the generator after the
+/// last draw. A table cannot have this name.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: SectionKey = SectionKey::optional(
@@ -74,7 +74,7 @@ impl SeededGenerator {
         Some(SeededGenerator { generator, seed })
     }
 
-    /// Returns the generator before the first draw.
+    /// Returns the generator in the state before the step's first draw.
     pub fn start(&self, inputs: &Inputs) -> Result<Rng, StepError> {
         let Some(before) = inputs.get(GENERATOR_PORT) else {
             let seed = self.seed.unwrap_or(0);
@@ -93,13 +93,13 @@ impl SeededGenerator {
     }
 }
 
-/// Returns the number of rows of a table, for generators that draw 32-bit numbers.
+/// Returns the number of rows of a table. It must fit into 32 bits, because generators draw positions of 32 bits.
 pub(super) fn rows_of(table: &TableValue) -> Result<u32, StepError> {
     let rows = table.len();
     u32::try_from(rows).map_err(|_| StepError::input(GeneratorError::TooLong(rows)))
 }
 
-/// Returns the number of rows of a step's input. 0 if it is not a table.
+/// Returns the number of rows of a step's input. 0 if the input does not exist or is not a table.
 pub(super) fn rows_of_input(inputs: &Inputs, name: &str) -> u64 {
     let table = inputs.get(name).map(TableValue::decode);
     table.and_then(Result::ok).map_or(0, |table| table.len())
@@ -135,7 +135,7 @@ struct GeneratorValue {
     state: Rng,
 }
 
-/// Stores the state of a generator, with which another step can continue.
+/// Converts the state of a generator to a value. Another step can continue with this state.
 pub(crate) fn into_value(generator: &Rng) -> Value {
     let state = GeneratorValue {
         state: generator.clone(),
@@ -143,7 +143,7 @@ pub(crate) fn into_value(generator: &Rng) -> Value {
     Value::new(serde_json::json!(state), Vec::new())
 }
 
-/// Loads the state of a generator that another step stored.
+/// Returns the generator whose state another step stored as a value.
 pub(crate) fn load(value: &Value) -> Result<Rng, StepError> {
     let value: GeneratorValue = value.decode()?;
     Ok(value.state)

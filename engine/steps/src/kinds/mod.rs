@@ -1,7 +1,7 @@
-//! The kinds of steps, each with the name that it has in plans, keys and events. Similar kinds are in one file.
+//! The kinds of steps. Each kind has a name, which plans, keys and events contain. Similar kinds are in one file.
 //!
-//! A pipeline declares steps of a [`StepKind`], which combines the keys in the language with a function that builds the
-//! step. Both are defined in one place. A new kind also needs a line in `ALL` of its directory.
+//! A kind of table or output that a pipeline can declare is a [`StepKind`]: the keys of its declaration, and a function that
+//! builds the step. Both are defined in one place. A new kind also needs a line in the constant `ALL` of its directory.
 
 mod check;
 mod content_parts;

@@ -9,7 +9,7 @@ use crate::kinds::generator::{self, AFTER};
 /// A method and its keys.
 pub(super) struct SplitMethod {
     pub section: Section,
-    /// Converts a declaration. Takes the size of the second table.
+    /// Converts a declaration to a method of `prep-splits`. The second parameter is the size of the second table.
     pub method: fn(&Declaration, Option<SplitSize>) -> Option<SplitAlgorithm>,
 }
 
@@ -130,7 +130,7 @@ const PYTHON_SAMPLE: SplitMethod = SplitMethod {
     method: |declaration, test_size| {
         Some(SplitAlgorithm::PythonSample {
             test_size: test_size?,
-            // Ignored if another generator is continued.
+            // The seed is ignored if the declaration has `after`, which continues another generator.
             seed: declaration.seed("seed").unwrap_or(0),
             order: order(declaration),
         })
@@ -209,7 +209,7 @@ const CUT: SplitMethod = SplitMethod {
     },
 };
 
-/// The value of `ties` for pandas' default order, in which equal values have no stable order.
+/// The value of `ties` for the order of pandas' `sort_values` by default, which is not stable for equal values.
 pub(crate) const QUICKSORT: &str = "quicksort";
 
 const TIES: &[Word] = &[

@@ -1,6 +1,6 @@
 //! `trial`: grades the sample submission before anything is published.
 //!
-//! This crate does not know how to grade, so its caller passes a function.
+//! This crate does not contain the grading code, so its caller passes a function that grades.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -14,23 +14,24 @@ use super::function_step::FunctionStep;
 use crate::located::{Subject, error_at_with_help};
 use crate::value::{ContentRef, Opener, input};
 
-/// Maximum bytes of the answers and the sample submission together. Larger ones are not graded, so that a run does not
-/// take noticeably longer.
+/// Maximum total bytes of the answers and the sample submission. If they are larger, the sample submission is not graded,
+/// so that a run does not take noticeably longer.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Memory per byte of the answers and the sample submission.
+/// Estimated memory in bytes of grading, per byte of the answers and the sample submission.
 const MEMORY_PER_BYTE: u64 = 24;
 
-/// How to grade the submissions that every competition has.
+/// The grading of a competition's sample submission.
 #[derive(Clone)]
 pub struct Trial {
-    /// All values that the function depends on.
+    /// All values on which the result of `grade` depends, besides the two files.
     pub params: serde_json::Value,
     /// Path of the answers, such as `private/answers.csv`.
     pub answers: String,
     /// Path of the sample submission.
     pub sample: String,
-    /// Grades, given the contents of the answers and of the sample submission. Returns a result for people and programs.
+    /// The function that grades. Its arguments are the contents of the answers and of the sample submission. It returns a
+    /// result for people and programs.
     pub grade: Arc<GradeFunction>,
 }
 
@@ -50,7 +51,8 @@ pub struct TrialError {
     pub span: Span,
 }
 
-/// Returns the step. `inside` has the paths of both files within their inputs, if these are directories.
+/// Returns the step. If the answers or the sample submission are in an output directory, `inside` contains their paths
+/// within this directory.
 pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
     let params = trial.params.clone();
     let function = FunctionStep::new("trial", 1, params, move |context, inputs| {
@@ -93,7 +95,7 @@ fn read(context: &Context, content: &ContentRef) -> Result<Vec<u8>, StepError> {
     Ok(bytes)
 }
 
-/// Returns what the function of a trial returned, given the trial's result.
+/// Returns the value that the function of a trial returned. `value` is the result of the trial step.
 pub fn trial_result(value: &Value) -> &serde_json::Value {
     &value.body["value"]
 }

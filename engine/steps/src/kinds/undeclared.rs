@@ -1,4 +1,5 @@
-//! Steps without keys of their own: a list or a query as a table, and the files of a further source as a tree.
+//! Steps that a pipeline does not declare with keys: a list or a query as a table, and the files of a further source as a
+//! tree.
 
 use prep_core::{DirectoryValue, FileValue, StepError};
 use prep_formats::pandas::ColumnType;
@@ -30,7 +31,8 @@ pub(crate) fn query_table(query: &Query, session: &Session) -> FunctionStep {
     })
 }
 
-/// Builds the tree of the source `name`. `file` is the name of its only file. `None` for a directory.
+/// Creates the step that builds the tree of the source `name`. `file` is the name of the source's only file, or `None` if
+/// the source is a directory.
 pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "name": name, "file": file });
     FunctionStep::new("source", 2, params, move |context, inputs| {

@@ -18,12 +18,14 @@ use crate::value::{
     FILES_INPUT, OpenContent, Opener, RowPositions, Tree, TreeFile, column, holder, input, trees,
 };
 
-/// The schema of a table of `rows` files that match a pattern.
+/// Returns the schema of a table of `rows` files that match a pattern. It has these columns:
 ///
-/// `file` is the path, `path` the part of it below the pattern's directories without wildcards, `dir` the path without
-/// the name, and `folder` the last part of `dir`. `stem` is the name without the last extension, and `ext` that
-/// extension without its dot. `size` is in bytes. The last columns are the named parts of the
-/// pattern.
+/// - `file`: the path of the file;
+/// - `path`: the part of the path below the leading directories of the pattern that have no wildcards;
+/// - `dir` and `folder`: the path without the name, and the last part of `dir`;
+/// - `name`, `stem` and `ext`: the name, the name without its last extension, and this extension without its dot;
+/// - `size`: the length of the file in bytes;
+/// - one column for each named part of the pattern.
 pub(crate) fn listing_schema(pattern: &FilePattern, rows: u64) -> Schema {
     let columns = names(pattern).map(|name| column(name, column_type(name), false));
     Schema {
@@ -101,7 +103,7 @@ impl ListingRelation {
     }
 }
 
-/// Returns an array with a part of each file's path.
+/// Returns an array with a part of each file's path, which `part` returns.
 fn texts(entries: &[TreeFile<'_>], part: impl Fn(&str) -> &str) -> ArrayRef {
     let texts = entries.iter().map(|entry| part(entry.path()));
     Arc::new(StringArray::from_iter_values(texts))
@@ -144,7 +146,7 @@ impl Relation for ListingRelation {
     }
 }
 
-/// Returns the part of a path that the column shows.
+/// Returns the part of a path that the column with the name `column` contains.
 pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     let (dir, name) = path
         .rsplit_once('/')
@@ -167,7 +169,8 @@ pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     }
 }
 
-/// Opens the file in column `file` of every row of the input `files`, in order, and calls `visit`.
+/// Opens the file that each row of the input `files` names in its column `file`, in the order of the rows, and calls
+/// `visit`.
 pub(crate) fn for_each_file(
     context: &Context,
     inputs: &Inputs,
@@ -198,12 +201,13 @@ pub(crate) fn for_each_file(
     Ok(())
 }
 
-/// Finds the named parts of paths.
+/// Finds the parts of a path that match the named parts of a pattern.
 #[derive(Debug)]
 pub(super) struct NamedParts(Option<Regex>);
 
 impl NamedParts {
-    /// Each name and wildcard matches the shortest possible text, from left to right. A name matches no `/`.
+    /// Compiles a pattern. Each name and wildcard matches the shortest possible text, from left to right. A name does not
+    /// match `/`.
     pub(super) fn new(pattern: &FilePattern) -> Result<NamedParts, StepError> {
         if pattern.names.is_empty() {
             return Ok(NamedParts(None));
@@ -229,7 +233,8 @@ impl NamedParts {
         Ok(NamedParts(Some(regex)))
     }
 
-    /// Returns the part of a matching path for the name with this number. Empty if the name matches no text.
+    /// Returns the part of a matching path that the name with this number (from 0) matches. Empty if the path does not
+    /// match.
     pub(super) fn part<'p>(&self, path: &'p str, number: usize) -> &'p str {
         let (_, inner) = split_source(path);
         let found = self

@@ -32,7 +32,7 @@ use listing::ListingRelation;
 use parquet::ParquetRelation;
 use text::TextRelation;
 
-/// An opened table, for queries and for writers that copy its cells.
+/// An opened table, which queries read, and from which writers copy cells.
 #[derive(Clone)]
 pub(crate) struct OpenTable {
     pub relation: Arc<dyn Relation>,
@@ -49,13 +49,14 @@ impl OpenTable {
     }
 }
 
-/// The source of copied cells.
+/// The place from which the cells of a table are copied.
 #[derive(Clone)]
 pub(crate) enum CopiedCells {
-    /// No cells can be copied. All columns are read as values.
+    /// Cells cannot be copied. All columns are read as values.
     None,
+    /// Cells are copied from canonical text.
     Text(Arc<StoredText>),
-    /// The column `record` is copied from one array to another.
+    /// Entries of the array, which are in the column `record`, are copied to another array.
     Array(Arc<NpyArray<Arc<File>>>),
 }
 

@@ -1,7 +1,7 @@
 //! Reads a parquet file as a relation, batch by batch.
 //!
-//! If the selected rows are in a different order than in the file, they are collected in blocks. Each block needs one
-//! pass over the row groups that contain its rows.
+//! If the selected rows are not in the order of the file, they are read in blocks, which are reordered in memory. Reading a
+//! block needs one pass over the row groups that contain its rows.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::value::RowPositions;
 /// Size in bytes of a block of rows that is reordered in memory.
 const BLOCK_BYTES: u64 = 64 << 20;
 
-/// Consecutive rows of a selection.
+/// Consecutive rows of a selection that is not in the order of the file.
 struct RowBlock {
     /// The rows in the order of the file.
     rows: RecordBatch,
@@ -62,7 +62,7 @@ impl ParquetRelation {
         })
     }
 
-    /// Reads batches of some columns, from the row group `group` or from all row groups if it is `None`.
+    /// Reads batches of some columns from the row group `group`, or from all row groups if `group` is `None`.
     fn batches(
         &self,
         columns: &[usize],
@@ -83,8 +83,8 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Reads rows in any order, in one pass over the row groups that contain them. The caller limits their size to
-    /// [`BLOCK_BYTES`].
+    /// Reads rows whose numbers may be in any order, in one pass over the row groups that contain them. The caller limits
+    /// the total size of the rows to [`BLOCK_BYTES`].
     fn read_block(
         &self,
         columns: &[usize],
@@ -189,7 +189,7 @@ impl ParquetRelation {
     }
 }
 
-/// Queries read strings of any encoding as `Utf8`.
+/// Returns the type as which queries read a column. Strings in any Arrow encoding are read as `Utf8`.
 fn plain(data_type: &DataType) -> DataType {
     match data_type {
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,

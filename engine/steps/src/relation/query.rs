@@ -1,4 +1,4 @@
-//! Runs queries for their values.
+//! Runs queries and returns their values, instead of writing their rows.
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
@@ -8,10 +8,11 @@ use prep_core::{Context, StepError, Value};
 
 use super::{QueryRun, RowForm, open_table};
 
-/// Called with the texts of two columns of each row.
+/// A function that is called for each row, with the cells of two columns as strings.
 type RowVisitor<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
 
-/// Runs a query without order and calls `visit` with the texts of two columns, row by row.
+/// Runs a query whose rows may be returned in any order. Calls `visit` for each row, with the cells of two columns as
+/// strings.
 pub(crate) fn query_values(
     run: QueryRun<'_>,
     columns: [&str; 2],
@@ -52,7 +53,7 @@ pub(crate) struct FormattedRows {
     pub first_rows: Vec<String>,
 }
 
-/// Runs a query without order, counts its rows and formats the first `limit`.
+/// Runs a query whose rows may be returned in any order, counts the rows, and formats the first `limit` of them.
 pub(crate) fn query_rows_as_text(
     run: QueryRun<'_>,
     limit: usize,

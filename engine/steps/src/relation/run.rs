@@ -94,8 +94,8 @@ impl RunningQuery<'_> {
         self.rows.columns()
     }
 
-    /// Returns true if each row comes from one row of a single table that is scanned once. All origins of a row are
-    /// then equal.
+    /// Returns whether each row of the query comes from one row of a single table that is scanned only once. All columns
+    /// of a row that are copied then have the same origin.
     pub(crate) fn has_single_origin(&self) -> bool {
         self.rows.has_single_origin()
     }
@@ -108,11 +108,12 @@ impl RunningQuery<'_> {
     }
 }
 
-/// Number of rows from which a second thread makes a query faster.
+/// Minimum number of rows for which a second thread makes a query faster.
 const MIN_ROWS_FOR_HELPER: u64 = 1 << 17;
 
-/// The threads of a query: the step's own thread and, if possible, a helper that sorts batches while others are merged.
-/// The helper requires a query that sorts many rows, an available thread, and a system that can start it.
+/// Returns the runtime of a query. It uses the step's own thread and, if possible, a helper thread that sorts batches while
+/// other batches are merged. There is a helper only if the query sorts many rows, the budget has a free thread, and the
+/// system can start it.
 fn runtime(
     query: &Query,
     context: &Context,
@@ -149,8 +150,8 @@ pub(crate) fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> 
     columns.collect()
 }
 
-/// Converts an error of a query to an error of the step, with its location in the query. If a column does not exist, the
-/// help lists those of `tables`.
+/// Converts an error of a query to an error of the step, with its location in the query. If the query names a column that
+/// does not exist, the help lists the columns of `tables`.
 fn failed(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepError {
     let failure = error.failure();
     if failure == Failure::Cancelled {
@@ -168,9 +169,9 @@ const STREAM_BYTES: u64 = 64 << 20;
 const MIN_WORK_BYTES: u64 = 256 << 20;
 /// Bytes per row that an open table needs for row offsets and for the selection of rows.
 const INDEX_BYTES_PER_ROW: u64 = 9;
-/// Bytes of a number, of the origin of a row, and of its position.
+/// Size in bytes of a number. The origin of a row and its position have the same size.
 const NUMBER_BYTES: u64 = 8;
-/// Assumed length of the text of a number.
+/// Assumed length in bytes of the text of a number.
 const NUMBER_TEXT_BYTES: u64 = 12;
 /// Number of rows of average size that are in memory at once while a table is processed row by row.
 const STREAM_ROWS: u64 = 16;
@@ -188,8 +189,8 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
         };
         index += INDEX_BYTES_PER_ROW * table.schema.rows.max(table.len());
         let numbers = table.len() * NUMBER_BYTES;
-        // The position of a row, its origin, which all columns that are passed on share, and its entry in a sort or in a
-        // hash table.
+        // Three numbers per row: its position, its origin (which all columns that are passed on share), and its entry in a
+        // sort or in a hash table.
         bytes += 3 * numbers;
         let (texts, others): (Vec<_>, Vec<_>) = table
             .schema
@@ -211,7 +212,7 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
     }
     let work = match query.is_stream() {
         true => STREAM_BYTES + STREAM_ROWS * largest_row,
-        // Operators copy their data when they merge, concatenate or emit it.
+        // Operators of the query copy their data when they merge, concatenate or emit it.
         false => (4 * bytes).max(MIN_WORK_BYTES),
     };
     index + work
@@ -225,7 +226,8 @@ mod tests {
     use super::*;
     use crate::value::{TableStorage, column};
 
-    /// Returns the claim in MB for a query over a table of an integer and a text.
+    /// Returns the estimated memory in MB of a query over a table with an integer column and a text column. `bytes` is the
+    /// size of the table.
     fn claimed(sql: &str, rows: u64, bytes: u64) -> u64 {
         let columns = vec![
             column("id", ColumnType::Int64, false),

@@ -1,4 +1,4 @@
-//! The rows of a relation: all stored rows, or a selection of them in some order.
+//! The rows of a relation: all stored rows of a table, or a selection of these rows in any order.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use prep_formats::pandas::RowSelection;
 
 use crate::value::RowPositions;
 
-/// The selected rows in their order.
+/// The selected rows, in the order of the selection.
 #[derive(Debug, Clone)]
 pub(super) struct SelectedRows {
     stored: u64,
@@ -29,7 +29,7 @@ impl SelectedRows {
             .map_or(self.stored, |positions| positions.len())
     }
 
-    /// Returns the stored rows of `len` selected rows, starting at index `first`.
+    /// Returns the numbers of the stored rows that are at the indices `first..first + len` of the selection.
     pub fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         match &self.positions {
             None => (first..first + len as u64).collect(),
@@ -37,8 +37,8 @@ impl SelectedRows {
         }
     }
 
-    /// Splits the selected rows into ranges of at most `batch` rows. Each range is given as its first row and its
-    /// length.
+    /// Splits the selection into ranges of at most `batch` rows. Each range is given as the index of its first row in the
+    /// selection, and its length.
     pub fn ranges(&self, batch: usize) -> impl Iterator<Item = (u64, usize)> + Send + use<> {
         let rows = self.len();
         (0..rows).step_by(batch.max(1)).map(move |first| {
@@ -48,7 +48,7 @@ impl SelectedRows {
     }
 }
 
-/// The selected rows in ascending order, as a bitmap with one bit for each stored row.
+/// The selected rows in the order in which they are stored, as a bitmap with one bit for each stored row.
 #[derive(Debug)]
 pub(super) struct StoredRows {
     chosen: Vec<u64>,
@@ -59,8 +59,8 @@ pub(super) struct StoredRows {
 }
 
 impl SelectedRows {
-    /// Returns the selected rows in the order in which they are stored. `None` if they already are in this order, or if
-    /// a row is selected twice.
+    /// Returns the selected rows in the order in which they are stored. `None` if the selection already is in this order,
+    /// or if it contains a row twice.
     pub fn stored_rows(&self) -> Option<StoredRows> {
         let positions = self.positions.as_ref()?;
         if positions.is_ascending() {
@@ -85,7 +85,7 @@ impl SelectedRows {
 }
 
 impl StoredRows {
-    /// Returns up to `count` rows, as a range if they are consecutive. `None` at the end.
+    /// Returns up to `count` further rows, as a range if they are consecutive. `None` at the end.
     pub fn next(&mut self, count: usize) -> Option<RowSelection> {
         let mut rows = Vec::with_capacity(count);
         let mut at = self.at;
@@ -113,7 +113,8 @@ impl StoredRows {
         })
     }
 
-    /// Continues after the first `count` of the rows that were returned last.
+    /// Records that the caller has read the first `count` of the rows that were returned last. The next call of
+    /// [`next`](Self::next) continues after them.
     pub fn read(&mut self, count: usize) {
         let read = count.checked_sub(1).and_then(|index| self.last.get(index));
         self.at = read.or(self.last.last()).map_or(self.at, |row| row + 1);

@@ -1,4 +1,4 @@
-//! Reads canonical text as a relation.
+//! Reads a table that is stored as canonical text as a relation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl TextRelation {
             };
             let values = self.values(&columns, rows, batch);
             let count = values.as_ref().map_or(batch, |values| values.rows);
-            // Rows with long texts are returned in shorter batches.
+            // If the rows are long, the batch has fewer rows than requested.
             first += count as u64;
             if let ReadOrder::Stored(stored) = &mut pass {
                 stored.read(count);
@@ -81,7 +81,7 @@ impl TextRelation {
         })
     }
 
-    /// Reads a batch from the start of `rows`, and converts it to the relation's types.
+    /// Reads a batch of the first rows of `rows`, and converts its columns to the relation's types.
     fn values(
         &self,
         columns: &[usize],
@@ -114,7 +114,7 @@ impl TextRelation {
     }
 }
 
-/// Returns the number of selected rows and their values.
+/// Selects rows of the columns `values`. Returns the number of selected rows, and their values.
 fn select(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayRef>), ScanError> {
     let all = values.first().map_or(0, |values| values.len());
     let range = match rows {

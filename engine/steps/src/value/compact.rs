@@ -1,17 +1,17 @@
-//! Compact encoding of numbers and texts, for listings of millions of files.
+//! Compact encoding of numbers and strings, for listings of millions of files.
 //!
 //! A number is a variable-length integer of seven bits per byte, lowest bits first. It can be stored as the difference
-//! to another number. A text is stored as the length of the prefix that it shares with the previous one, and its rest.
-//! Sorted paths and offsets become short this way.
+//! to another number. A string is stored as the length of the prefix that it shares with the previous string, and the rest
+//! of the string. Therefore sorted paths and offsets need few bytes.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use super::positions::partition_point;
 
-/// Maximum length in bytes of a text. No file system supports longer paths.
+/// Maximum length in bytes of a string. No file system supports longer paths.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// Texts stored one after another in a single buffer.
+/// Strings that are stored one after another in a single buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TextList {
     text: String,
@@ -31,7 +31,7 @@ impl TextList {
         self.ends.push(self.text.len() as u64);
     }
 
-    /// Appends the concatenation of two texts.
+    /// Appends the concatenation of two strings as one string.
     pub fn push_joined(&mut self, first: &str, second: &str) {
         self.text.push_str(first);
         self.push(second);
@@ -50,12 +50,12 @@ impl TextList {
         self.ends.len()
     }
 
-    /// Total bytes of all texts.
+    /// Returns the total length of all strings in bytes.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// For sorted texts: the index of the first one that is not less than `text`.
+    /// Returns the index of the first string that is not less than `text`. The strings must be sorted.
     pub fn lower_bound(&self, text: &str) -> usize {
         partition_point(self.len(), |index| self.get(index) < text)
     }
@@ -81,12 +81,13 @@ pub(crate) fn write_number(out: &mut impl Write, mut value: u64) -> io::Result<(
     out.write_all(bytes.get(..count).unwrap_or_default())
 }
 
-/// Writes the difference of a number to another one. Small differences of both signs are short.
+/// Writes the difference between `value` and `from`. Small differences, positive or negative, take few bytes.
 pub(crate) fn write_difference(out: &mut impl Write, value: u64, from: u64) -> io::Result<()> {
     write_number(out, difference(value, from))
 }
 
-/// Encodes a difference so that small ones of both signs are small numbers.
+/// Encodes the difference between `value` and `from` as an unsigned number. If the difference is small, positive or
+/// negative, the number is small (zigzag encoding).
 pub(crate) fn difference(value: u64, from: u64) -> u64 {
     let distance = value.wrapping_sub(from).cast_signed();
     ((distance << 1) ^ (distance >> 63)).cast_unsigned()
@@ -97,7 +98,8 @@ pub(crate) fn value_from(difference: u64, from: u64) -> u64 {
     from.wrapping_add((difference >> 1) ^ (difference & 1).wrapping_neg())
 }
 
-/// Writes a text as the length of the prefix shared with the previous text, and the rest.
+/// Writes the string `now` as the length of the prefix that it shares with the previous string, and the rest. `before`
+/// contains the previous string, and afterwards `now`.
 pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8]) -> io::Result<()> {
     let shared = shared_start(before, now);
     let rest = now.get(shared..).unwrap_or_default();
@@ -108,8 +110,8 @@ pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8])
     out.write_all(rest)
 }
 
-/// Returns the length of the common prefix. Compares eight bytes at a time, because this has fewer mispredicted
-/// branches.
+/// Returns the length of the common prefix of two byte strings. Compares eight bytes at a time, because the processor then
+/// mispredicts fewer branches.
 pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((first, after)), Some((other, after_other))) =
@@ -125,7 +127,7 @@ pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     shared + a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Reads numbers and texts in the compact encoding.
+/// Reads numbers and strings in the compact encoding.
 pub(crate) struct CompactReader<R>(BufReader<R>);
 
 impl<R: Read> CompactReader<R> {
@@ -159,7 +161,7 @@ impl<R: Read> CompactReader<R> {
         Ok(value_from(self.number()?, from))
     }
 
-    /// Replaces `before`, the previous text, with the next one.
+    /// Reads the next string. `before` contains the previous string, which is replaced with the next one.
     pub fn text(&mut self, before: &mut Vec<u8>) -> io::Result<()> {
         let shared = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let more = usize::try_from(self.number()?).unwrap_or(usize::MAX);
@@ -170,7 +172,8 @@ impl<R: Read> CompactReader<R> {
         self.append(more, before)
     }
 
-    /// Appends the next `count` bytes while they are read, so that a wrong length allocates no memory.
+    /// Appends the next `count` bytes of the input to `bytes`. Memory is allocated only while bytes arrive, so that a wrong
+    /// length does not allocate memory.
     pub fn append(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let input = Read::by_ref(&mut self.0).take(count as u64);
         match { input }.read_to_end(bytes)? == count {

@@ -23,8 +23,9 @@ use super::read_ahead::{CHUNK_BYTES, ReadAhead};
 
 /// The bytes of one file.
 ///
-/// A part of another file has a base, which is a bundle or an object of the cache. If the archive is nested in another
-/// compressed archive (`layered`), the base is the object that describes how to read it.
+/// If the bytes are a part of another file, that file is the *base*: a bundle or an object of the cache. If they are in an
+/// archive that is nested in another compressed archive (`layered`), the base is the object that describes how to read the
+/// inner archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentRef {
     /// An entire object of the cache.
@@ -34,7 +35,7 @@ pub enum ContentRef {
         /// Length in bytes.
         bytes: u64,
     },
-    /// A range of the base: a file in an archive.
+    /// A range of the base, for example a file in an uncompressed tar archive.
     Slice {
         /// Digest of the base, or of the object that describes its layers.
         base: Digest,
@@ -94,7 +95,7 @@ impl From<FileValue> for ContentRef {
 }
 
 impl ContentRef {
-    /// Length in bytes.
+    /// Length in bytes, after decompression.
     pub fn bytes(&self) -> u64 {
         match self {
             ContentRef::Object { bytes, .. } | ContentRef::Slice { bytes, .. } => *bytes,
@@ -102,7 +103,7 @@ impl ContentRef {
         }
     }
 
-    /// Range of the bytes in the base. For a zip member, it includes the header.
+    /// Range of the bytes in the base. For a zip member, this is the range of its compressed bytes and its header.
     pub fn range(&self) -> Range<u64> {
         match self {
             ContentRef::Object { bytes, .. } => 0..*bytes,
@@ -111,7 +112,7 @@ impl ContentRef {
         }
     }
 
-    /// Whether the base describes an archive that is nested in another compressed archive.
+    /// Whether the bytes are in an archive that is nested in another compressed archive.
     pub fn is_layered(&self) -> bool {
         match self {
             ContentRef::Object { .. } => false,
@@ -119,7 +120,7 @@ impl ContentRef {
         }
     }
 
-    /// Digest of the object or file that holds the bytes, or of the object that describes its layers.
+    /// Digest of the object or file that contains the bytes, or of the object that describes the layers around it.
     pub fn base(&self) -> &Digest {
         match self {
             ContentRef::Object { digest, .. } => digest,
@@ -128,7 +129,7 @@ impl ContentRef {
     }
 }
 
-/// Contents up to this length in bytes are verified in one call, which is faster.
+/// Contents up to this length in bytes are decompressed into memory to verify them, which is faster than streaming them.
 const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 
 /// Opens contents and keeps their base files open. All threads of a step share one opener.
@@ -144,7 +145,8 @@ pub struct Opener {
 /// than it saves.
 const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
-/// Reads an object that may have another hard link outside the cache, and reports at its end if the file was modified.
+/// Reads an object that may have another hard link outside the cache. At the end of the file, returns an error if the file
+/// was modified while it was read.
 struct ModificationCheck<R> {
     inner: R,
     file: BaseFile,
@@ -198,7 +200,8 @@ impl Opener {
     /// # Errors
     /// If the base of the content is missing or was modified.
     pub fn open<'a>(&self, content: &'a ContentRef) -> Result<OpenContent<'a>, ContentError> {
-        // A published file may be a hard link to an object, but only if its content is the entire object.
+        // A content that is an entire object may also be published as a hard link, so it is not opened as a private copy.
+        // Then `ModificationCheck` finds changes. All other contents are parts of private objects.
         let is_object = matches!(content, ContentRef::Object { .. });
         let file = self.open_base(content, !is_object)?;
         Ok(OpenContent {
@@ -209,7 +212,7 @@ impl Opener {
         })
     }
 
-    /// Opens the file that holds a content: a verified private object, a file outside the cache, or a decompressed
+    /// Opens the file that contains a content: a verified private object, a file outside the cache, or a decompressed
     /// layer.
     ///
     /// # Errors
@@ -218,10 +221,10 @@ impl Opener {
         self.open_base(content, true)
     }
 
-    /// Opens a cached object.
+    /// Opens a cached object as a private file.
     ///
     /// # Errors
-    /// If the object is not on this machine.
+    /// If the object is not in the cache of this machine.
     pub fn open_stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
         match self.open_file(object, true)? {
             BaseFile::Local(file) => Ok(file),
@@ -232,7 +235,7 @@ impl Opener {
         }
     }
 
-    /// Returns whether the contents of this base are on another machine.
+    /// Returns whether this base is a file on another machine.
     pub fn is_remote(&self, base: &Digest) -> bool {
         let location = self.context.outside.location(base);
         matches!(location, Some(Location::Ranges(_)))
@@ -302,7 +305,7 @@ impl Opener {
         };
         let open = match outside {
             Some(open) => open,
-            // A known file that no longer exists is requested again from its source.
+            // If a file outside the cache no longer exists, this returns a `Missing` error, and its source runs again.
             None => {
                 let store = &self.context.store;
                 // A read-only cache cannot create a private copy. The bytes are only read here, not mapped.
@@ -344,8 +347,8 @@ impl Opener {
 }
 
 impl OpenContent<'_> {
-    /// Returns a sequential reader. It reports damaged data as an error and never returns wrong bytes as valid ones. It
-    /// also returns an error when the run is cancelled.
+    /// Returns a sequential reader of the content. If the data are damaged, the reader returns an error, at the latest at
+    /// the end of the content. It also returns an error when the run is cancelled.
     ///
     /// # Errors
     /// If the header of a zip member cannot be read.
@@ -379,8 +382,8 @@ impl OpenContent<'_> {
         })
     }
 
-    /// Like [`reader`](OpenContent::reader), for callers that process the bytes. A long content is read on another
-    /// thread, if one is available.
+    /// Same as [`reader`](OpenContent::reader), but a long content is read on another thread, if one is available. Use this
+    /// if processing the bytes takes time.
     ///
     /// # Errors
     /// Same as for [`OpenContent::reader`].
@@ -430,7 +433,7 @@ impl OpenContent<'_> {
         }
     }
 
-    /// Reads the content to verify it and discards the bytes. `buffer` is used for short contents.
+    /// Reads the entire content to verify it, and discards the bytes. `buffer` is a buffer for short contents.
     ///
     /// # Errors
     /// If the data are damaged or cannot be read.
@@ -449,7 +452,8 @@ impl OpenContent<'_> {
         })
     }
 
-    /// For a zip member, returns the base file and the zip entry. Callers use them to copy the compressed bytes.
+    /// If the content is a zip member, returns the base file and the zip entry. Callers use them to copy the compressed
+    /// bytes.
     pub(crate) fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             ContentRef::Member { entry, .. } => Some((&self.file, entry)),

@@ -1,4 +1,4 @@
-//! The inputs and outputs of a step, by name, and the errors of files that do not exist.
+//! The names of a step's inputs and outputs, access to inputs, and errors for files that do not exist.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::located::{Subject, error_at_with_help};
 /// Name of the only output of most kinds.
 pub(crate) const VALUE_OUTPUT: &str = "value";
 
-/// Name of the input with the table of files, for kinds that read the files that a table names.
+/// Name of the input with a table of files. Kinds whose steps read the files that a table names have this input.
 pub(crate) const FILES_INPUT: &str = "files";
 
 /// Prefix of the names of inputs that are trees. Names of tables cannot contain it.
@@ -37,7 +37,7 @@ pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>
     trees.map(|(_, value)| Tree::load(context, value)).collect()
 }
 
-/// Loads the tree of a step that reads one path.
+/// Loads the only tree among the inputs, for a step that reads one path.
 ///
 /// # Errors
 /// If the step has no tree as input, which is a defect of the graph.
@@ -46,7 +46,7 @@ pub(crate) fn only_tree(context: &Context, inputs: &Inputs) -> Result<Arc<Tree>,
     first.ok_or_else(|| StepError::internal("a step lacks its tree"))
 }
 
-/// Returns the content of an output that is a single file: an object, or a tree with one file.
+/// Returns the content of an output that is a single file. Its value is a file, or a tree with one file.
 pub(crate) fn single_file(context: &Context, value: &Value) -> Result<ContentRef, StepError> {
     if let Ok(file) = FileValue::from_value(value) {
         return Ok(file.into());
@@ -66,8 +66,8 @@ const MAX_COMPARED: usize = 20_000;
 /// Maximum number of files that the help lists if no path is similar.
 const MAX_LISTED: usize = 5;
 
-/// Returns the error of a path that does not exist in its tree. The help suggests a similar path. `key` is the key of the
-/// declaration that names the path. `None` for a step without a declaration.
+/// Returns the error for a path that does not exist in its tree. The help suggests a similar path. `key` is the key of the
+/// declaration that names the path, or `None` for a step without a declaration.
 pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -> StepError {
     let error = MissingFile(path.to_owned());
     let help = similar_path(tree, path);
@@ -77,8 +77,8 @@ pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -
     }
 }
 
-/// Returns the help for a path that does not exist: a path that differs only in the directory or in case, or a similar
-/// one, or else some paths of the tree. A path that ends in `/` is compared with directories.
+/// Returns the help for a path that does not exist. It suggests a path whose name differs at most in case, or else a
+/// similar path, or else some paths of the tree. A path that ends in `/` is compared with directories.
 fn similar_path(tree: &Tree, path: &str) -> Option<String> {
     let files = tree.files().map(|file| file.path()).take(MAX_COMPARED);
     let candidates: BTreeSet<&str> = match path.ends_with('/') {
@@ -96,12 +96,12 @@ fn similar_path(tree: &Tree, path: &str) -> Option<String> {
     }
 }
 
-/// Returns the directories that contain a file, each with a `/` at its end.
+/// Returns the directories that contain the file at `path`, each with a `/` at its end.
 fn directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..=at])
 }
 
-/// Returns the last part of a path, with its `/` if it is a directory.
+/// Returns the last part of a path, including the `/` at its end if the path is a directory.
 fn name(path: &str) -> &str {
     let inner = path.strip_suffix('/').unwrap_or(path);
     &path[inner.rfind('/').map_or(0, |at| at + 1)..]
@@ -117,7 +117,7 @@ pub(crate) fn file_content(
         .ok_or_else(|| missing_file(tree, path, Some(key)))
 }
 
-/// Returns the source of a path as messages name it, and the path in that source.
+/// Returns the text with which messages name the source of a path (`the bundle`), and the path in that source.
 pub(crate) fn holder(path: &str) -> (String, &str) {
     match split_source(path) {
         (Some(source), inner) => (format!("the source `{source}`"), inner),

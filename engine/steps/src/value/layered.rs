@@ -1,14 +1,15 @@
 //! The file from which the bytes of a content are read: a local file, a bundle on another machine, or compressed data
 //! inside a file.
 //!
-//! Compressed data are decompressed in place. Sequential reads are cheap. Each random read decompresses several megabytes
-//! again. After a few of those, all data are decompressed into an unlinked temporary file, which the system removes when
-//! it is closed.
+//! Compressed data are decompressed while they are read. Sequential reads are cheap, but each random read decompresses
+//! several megabytes again. After a few random reads, all data are decompressed into an unlinked temporary file, which the
+//! system removes when it is closed.
 //!
-//! An archive may be nested in other compressed archives. Each compression around it is a layer: two layers of deflate
-//! around a gzipped tar in a zip, usually one around a zip in a zip, and one layer of LZMA around the members of a 7z
-//! archive. To read it at random positions, a reader needs the range of each layer in its outer one, and the positions
-//! where decompression can start. All of this is one object:
+//! An archive may be nested in other compressed archives. Each compression around the archive is a *layer*. For example, a
+//! gzipped tar in a zip has two layers of deflate, a zip in a zip usually has one, and the members of a 7z archive have one
+//! layer of LZMA. To read the archive at random positions, a reader needs the range of each layer in the next outer layer,
+//! and the positions where decompression can start. To start in the middle of deflated data, it also needs the *window*:
+//! the bytes before this position. All of this is stored as one object:
 //!
 //! ```text
 //! windows of all layers, one after another
@@ -75,7 +76,7 @@ const MAX_PART_BYTES: u64 = 128 << 20;
 /// Bytes per chunk of a long part.
 const PART_CHUNK_BYTES: u64 = 8 << 20;
 
-/// If more bytes than this have been decompressed repeatedly, the data are copied to a temporary file.
+/// If more bytes than this have been decompressed a second time, all data are decompressed into a temporary file.
 const MAX_REPEATED_BYTES: u64 = 32 << 20;
 
 /// Bytes per write to the copy.
@@ -84,7 +85,9 @@ const COPY_BYTES: usize = 1 << 18;
 /// Compressed data inside another file.
 pub struct LayeredFile {
     spans: SpanReader<Box<dyn Spans + Send + Sync>>,
+    /// The temporary file with the decompressed data.
     copy: OnceLock<File>,
+    /// Locked while `copy` is created, so that only one thread creates it.
     copying: Mutex<()>,
     context: Context,
     /// The claim for the memory of the cached spans.
@@ -136,7 +139,7 @@ impl LayeredFile {
         }
     }
 
-    /// Returns the decompressed copy. The first call creates it.
+    /// Returns the temporary file with the decompressed data. The first call creates it.
     fn copied(&self) -> io::Result<&File> {
         let _alone = self.copying.lock();
         if let Some(copy) = self.copy.get() {
@@ -170,7 +173,7 @@ impl ReadAt for LayeredFile {
     }
 }
 
-/// The layers around an archive.
+/// The layers around an archive that is nested in other compressed archives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layers {
     /// Digest of the bundle.
@@ -179,7 +182,7 @@ pub(crate) struct Layers {
     pub layers: Vec<Layer>,
 }
 
-/// A range of compressed bytes in the outer layer.
+/// A range of compressed bytes in the next outer layer, or in the base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layer {
     pub offset: u64,
@@ -194,8 +197,8 @@ pub(crate) enum LayerCompression {
     SevenZip(Vec<SevenZPart>),
 }
 
-/// Writes the object that describes layers, including the windows of their indexes. If the writer is dropped before
-/// `finish`, nothing is stored.
+/// Writes the object that describes layers, including their windows. If the writer is dropped before `finish` is called,
+/// nothing is stored.
 pub(crate) struct LayersWriter(RefCell<CountedObject>);
 
 struct CountedObject {
@@ -235,7 +238,7 @@ impl WindowStore for LayersWriter {
 }
 
 impl Layers {
-    /// Reads an object.
+    /// Reads the object that describes layers.
     pub fn read(object: &Arc<File>) -> io::Result<Layers> {
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a stored index is damaged");
         let end = object.metadata()?.len().checked_sub(8);

@@ -1,8 +1,8 @@
 //! Checks that the outputs in one directory or archive do not collide.
 //!
 //! The files of an output are often unknown until the output is built, for example if a directory is copied or a query
-//! returns paths. Therefore collisions of paths are found here and not when the pipeline is loaded. If the file system
-//! ignores case, paths that differ only in case collide, too.
+//! returns paths. Therefore collisions of paths are found when the outputs are combined, and not when the pipeline is
+//! loaded. If the file system ignores case, paths that differ only in case collide, too.
 
 use std::collections::HashMap;
 
@@ -64,10 +64,11 @@ impl OutputLayout {
         Ok(())
     }
 
-    /// Returns all files as one tree.
+    /// Returns all files as one tree. `case_folds` is true if the file system ignores case.
     ///
     /// # Errors
-    /// If files collide (the first collision by path), there are too many files, or the run is cancelled.
+    /// If files collide, there are too many files, or the run is cancelled. The error for a collision describes the first
+    /// one in the order of paths.
     pub(crate) fn into_tree(self, case_folds: bool, cancel: &Cancel) -> Result<Tree, LayoutError> {
         let mut order = self.files.sorted(cancel)?;
         let files = &self.files;
@@ -140,7 +141,8 @@ pub(crate) enum LayoutError {
     Tree(#[from] TreeError),
 }
 
-/// Finds a file and a path below that file. Returns them as indices in a sorted list of `count` paths.
+/// Finds a file, and another path that is below the path of this file, in a sorted list of `count` paths. Returns their
+/// indices.
 pub(crate) fn below_a_file<'a>(
     count: usize,
     path: impl Fn(usize) -> &'a str,
@@ -243,7 +245,7 @@ mod tests {
         );
     }
 
-    /// A simple model of a directory: every path, and whether it is a file. Fails if paths collide.
+    /// A simple model of [`OutputLayout`]. Returns every path, and whether it is a file. Fails if paths collide.
     fn model(outputs: &[Vec<(String, bool)>], folds: bool) -> Result<BTreeMap<String, bool>, ()> {
         let mut taken: BTreeMap<String, bool> = BTreeMap::new();
         for (path, is_file) in outputs.iter().flatten() {
@@ -296,8 +298,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// Random outputs with collisions of every kind. They are rejected if and only if they collide. Otherwise no
-        /// file is lost.
+        /// Random outputs, which may collide in every possible way, are rejected if and only if they collide. If they are
+        /// accepted, no file is lost.
         #[test]
         fn collisions_are_rejected_and_no_file_is_lost(outputs in outputs(), folds: bool) {
             let result = layout(&outputs).into_tree(folds, &Cancel::default());

@@ -1,4 +1,5 @@
-//! Values that steps exchange: files, trees and tables. Each type is a view of a [`prep_core::Value`].
+//! Values that steps exchange: files, trees and tables. Each of these types can be converted to and from a
+//! [`prep_core::Value`].
 
 mod compact;
 mod content;

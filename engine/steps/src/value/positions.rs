@@ -1,4 +1,5 @@
-//! Row selections: the rows of a stored table that form another table, in their order.
+//! Row selections: the positions of the stored rows of which a table consists, in the order of the table. Also a sort that
+//! can be cancelled.
 
 use std::cmp::Ordering;
 
@@ -6,32 +7,35 @@ use prep_cache::Digest;
 use prep_core::{Cancel, Context, StepError};
 use serde::{Deserialize, Serialize};
 
-/// Selected rows of a stored table. If many selected rows are consecutive, `Runs` needs less memory than `Rows`.
+/// Positions of the selected rows of a stored table. If many selected rows are consecutive, `Runs` (a run-length encoding)
+/// needs less memory than `Rows`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowPositions {
     /// The number of each row.
     Rows(Vec<u32>),
-    /// Consecutive rows.
+    /// Runs of consecutive rows.
     Runs {
         /// First row and length of each run.
         runs: Vec<(u64, u64)>,
-        /// Position of the first row of each run.
+        /// Index of the first row of each run in the selection.
         starts: Vec<u64>,
         /// Total number of rows.
         rows: u64,
     },
 }
 
-/// A reference to positions in the cache.
+/// A reference to positions that are stored in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredPositions {
     pub object: Digest,
+    /// Number of selected rows.
     pub rows: u64,
+    /// Whether the object contains runs.
     runs: bool,
 }
 
 impl RowPositions {
-    /// Stores rows in the shorter of the two representations.
+    /// Represents a selection as runs if the rows have few runs, and otherwise row by row.
     pub fn new(rows: Vec<u32>) -> RowPositions {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for &row in &rows {
@@ -59,7 +63,7 @@ impl RowPositions {
         RowPositions::Runs { runs, starts, rows }
     }
 
-    /// Number of rows.
+    /// Number of selected rows.
     pub fn len(&self) -> u64 {
         match self {
             RowPositions::Rows(rows) => rows.len() as u64,
@@ -67,7 +71,7 @@ impl RowPositions {
         }
     }
 
-    /// Returns the stored row at position `index`.
+    /// Returns the position of the stored row that has the index `index` in the selection.
     pub fn get(&self, index: u64) -> Option<u64> {
         match self {
             RowPositions::Rows(rows) => rows
@@ -81,7 +85,7 @@ impl RowPositions {
         }
     }
 
-    /// Returns the stored rows at `len` positions, starting at `first`.
+    /// Returns the positions of the stored rows that have the indices `first..first + len` in the selection.
     pub fn range(&self, first: u64, len: usize) -> Vec<u64> {
         match self {
             RowPositions::Rows(rows) => {
@@ -95,7 +99,7 @@ impl RowPositions {
         }
     }
 
-    /// All stored rows, in order.
+    /// Iterates over the positions of the stored rows, in the order of the selection.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u64> + Send + '_> {
         match self {
             RowPositions::Rows(rows) => Box::new(rows.iter().map(|row| u64::from(*row))),
@@ -105,7 +109,7 @@ impl RowPositions {
         }
     }
 
-    /// Whether the stored rows are in ascending order.
+    /// Whether the selection is in the order in which the rows are stored.
     pub fn is_ascending(&self) -> bool {
         match self {
             RowPositions::Rows(rows) => rows.is_sorted(),
@@ -165,8 +169,8 @@ impl RowPositions {
 /// Number of items that are sorted or merged between two checks for cancellation.
 const RUN_LENGTH: usize = 1 << 16;
 
-/// Returns the first number below `count` for which `is_before` is false, or `count`. `is_before` must be true for all
-/// smaller numbers and false for all larger ones.
+/// Returns the smallest number below `count` for which `is_before` is false, or `count` if it is true for all. `is_before`
+/// must be true for all smaller numbers and false for all larger numbers.
 pub(crate) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -179,8 +183,8 @@ pub(crate) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -
     low
 }
 
-/// Returns the numbers below `count` in the order of `compare`. The sort is stable, and fast for items that are already
-/// in order.
+/// Returns the numbers below `count`, sorted by `compare`. The sort is stable, and fast if the numbers already are in the
+/// order of `compare`.
 ///
 /// # Errors
 /// If the run is cancelled.
@@ -209,7 +213,7 @@ pub(crate) fn sorted(
     Ok(order)
 }
 
-/// Appends two sorted lists as one.
+/// Merges two sorted lists and appends the result to `out`.
 fn merge(
     mut left: &[u32],
     mut right: &[u32],

@@ -1,10 +1,10 @@
 //! Reads ahead on a separate thread.
 //!
-//! Inflating a member and parsing its content take about the same time. On one thread, the total is the sum of both; on
-//! two threads, it is the longer of the two. The cache also writes the objects of a step on a separate thread.
+//! Inflating a member and parsing its content take about the same time. On one thread, the total time is the sum of both;
+//! on two threads, it is the longer of the two. The cache also writes the objects of a step on a separate thread.
 //!
-//! Bytes are passed in chunks through a bounded channel, and their buffers are returned for reuse. A read error arrives
-//! after the bytes that were read before it, as it would without a thread.
+//! The bytes are passed to the caller in chunks through a bounded channel, and the buffers of the chunks are returned for
+//! reuse. A read error is returned after the bytes that were read before it, as it would be without a separate thread.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;
@@ -34,7 +34,7 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Starts the thread. Returns the reader if there is no permit, or if the system cannot start another thread.
+    /// Starts the thread. Returns the reader back if `permit` is `None`, or if the system cannot start another thread.
     pub(super) fn start<R: Read + Send + 'static>(
         reader: R,
         permit: Option<Permit>,
@@ -111,8 +111,8 @@ impl<R: Read + Send + 'static> Chunks<R> {
 
     /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
     ///
-    /// A read error replaces the bytes that were read before it since the last chunk, because they may be damaged: the
-    /// caller must report the read error, and not an error in these bytes.
+    /// If a read error occurs, the bytes that were read since the last complete chunk are not returned. They may be damaged,
+    /// and the caller must report the read error, not an error that it finds in damaged bytes.
     pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Chunks::Ahead(ahead) => {
@@ -135,7 +135,8 @@ impl<R: Read + Send + 'static> Chunks<R> {
     }
 }
 
-/// Reads to the end, or until the receiver is dropped.
+/// Reads chunks and passes them to `send`, until the input ends, an error occurs, or the receiver is dropped. `empty`
+/// returns a buffer to reuse.
 fn read(
     mut reader: impl Read,
     empty: impl Fn() -> Vec<u8>,
@@ -196,7 +197,7 @@ impl Read for ReadAhead {
 
 impl Drop for ReadAhead {
     fn drop(&mut self) {
-        // A reader that is dropped early does not need the result.
+        // If the reader is dropped before its end, the result is not needed.
         let _ = self.join();
     }
 }

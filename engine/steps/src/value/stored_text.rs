@@ -1,9 +1,9 @@
-//! The text of a table as steps read it. The text itself is mapped only when a step needs it.
+//! The canonical text of a table, as steps read it. The text is mapped into memory only when a step needs it.
 //!
-//! The writer of a text knows the offsets of its rows, and may keep a few of its columns in memory. This is sufficient
-//! for most queries, and for an output that is the unchanged table. In these cases the text is never mapped, and
-//! publishing it only adds a hard link. Later steps of the run share an opened text. A text may also exist only in
-//! memory (`text_writer`).
+//! The step that writes a text knows the offsets of the rows, and may keep some columns in memory for later steps of the
+//! run. This is sufficient for most queries, and for an output that is the unchanged table. In these cases the text is
+//! never mapped, and publishing it only adds a hard link. All later steps of the run share an opened text. A text may also
+//! exist only in memory ([`TextWriter`](super::TextWriter)).
 
 use std::io::Write;
 use std::ops::Range;
@@ -37,7 +37,7 @@ fn map(object: &PrivateObject) -> Result<ObjectText, StepError> {
     object.map().map(ObjectText).map_err(StepError::machine)
 }
 
-/// Maximum number of bytes of a text that stay mapped after random reads: half of the run's memory.
+/// Returns the maximum number of bytes of a text that stay mapped after random reads: half of the run's memory.
 pub(crate) fn max_mapped_bytes(context: &Context) -> u64 {
     context.limits.memory / 2
 }
@@ -45,9 +45,9 @@ pub(crate) fn max_mapped_bytes(context: &Context) -> u64 {
 /// Facts about a text that its writer records.
 #[derive(Default)]
 pub(crate) struct TextMetadata {
-    /// Offsets of the rows. Empty if the text must be scanned for them.
+    /// Offsets of the rows. Empty if the text must be scanned to find them.
     pub index: RowIndex,
-    /// Columns in memory.
+    /// Columns that stay in memory.
     pub projection: Option<Projection>,
 }
 
@@ -57,9 +57,12 @@ pub(crate) struct StoredText {
     store: Store,
     object: Stored,
     max_mapped_bytes: u64,
-    /// Offsets of the rows, until the text is mapped. The lock is held during mapping, so that the text is mapped once.
+    /// Offsets of the rows, until the text is mapped. A thread that maps the text holds the lock, so that the text is mapped
+    /// only once.
     index: Mutex<RowIndex>,
+    /// The table with all columns, after the text has been mapped.
     full_table: OnceLock<TextTable>,
+    /// Columns that are in memory.
     cached: Option<CachedColumns>,
 }
 
@@ -139,7 +142,8 @@ impl StoredText {
         Ok(())
     }
 
-    /// Opens an object as a table with a schema. Maps the object unless an earlier step shares it.
+    /// Opens an object as the text of a table with a schema. Maps the object into memory, unless an earlier step of the run
+    /// has opened it.
     pub fn open(
         context: &Context,
         object: &Digest,
@@ -226,7 +230,7 @@ impl StoredText {
         Ok(self.full_table.get_or_init(|| full_table))
     }
 
-    /// Returns the columns in memory and the indices of `columns` among them. `None` unless all of `columns` are in
+    /// Returns the columns in memory, and the indices of `columns` among them. `None` if some of `columns` are not in
     /// memory.
     fn cached_columns(&self, columns: &[usize]) -> Option<(&CachedColumns, Vec<usize>)> {
         let cached = self.cached.as_ref()?;
@@ -235,7 +239,7 @@ impl StoredText {
         Some((cached, indices))
     }
 
-    /// Returns all values of these columns, if they are in memory.
+    /// Returns all values of these columns, or `None` if some of the columns are not in memory.
     pub fn values(&self, columns: &[usize]) -> Result<Option<Vec<ArrayRef>>, CsvError> {
         let Some((cached, indices)) = self.cached_columns(columns).filter(|_| !columns.is_empty())
         else {
@@ -245,8 +249,8 @@ impl StoredText {
         values.collect::<Result<_, _>>().map(Some)
     }
 
-    /// Returns a table that has these columns, and their indices in it. This is the table in memory if it has all of
-    /// them, and the entire table otherwise.
+    /// Returns a table that contains these columns, and the indices of the columns in it. If all of them are in memory, this
+    /// is the table of the columns in memory. Otherwise it is the entire table, which is mapped if necessary.
     pub fn table_with(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
         match self.cached_columns(columns) {
             Some((cached, indices)) => Ok((&cached.table, indices)),
@@ -279,7 +283,7 @@ impl CachedColumns {
         Ok(CachedColumns::new(self.columns.clone(), table))
     }
 
-    /// Bytes of memory, including the values.
+    /// Returns the memory in bytes, including the memory of the typed values.
     fn memory(&self) -> u64 {
         2 * (self.table.text().len() as u64 + self.table.index_bytes())
     }

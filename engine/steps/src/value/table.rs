@@ -1,4 +1,5 @@
-//! A table: stored rows, and optionally a selection of them. Stores tables row by row, and texts of tables.
+//! The value of a table: stored rows, and optionally a selection of these rows. Also writers for tables: row by row, or as
+//! canonical text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::positions::{RowPositions, StoredPositions};
 use super::{StoredText, TextMetadata};
 
-/// A column of a table that a step writes.
+/// Creates the schema of a column of a table that a step writes.
 pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSchema {
     ColumnSchema {
         name: name.to_owned(),
@@ -21,7 +22,7 @@ pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSche
     }
 }
 
-/// How the rows are stored.
+/// The storage of a table's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "storage", rename_all = "snake_case")]
 pub(crate) enum TableStorage {
@@ -49,17 +50,19 @@ pub(crate) enum TableStorage {
     },
 }
 
-/// A table as a value. The schema contains the number of stored rows, before the selection.
+/// The body of a value that is a table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "table")]
 pub(crate) struct TableValue {
-    /// Columns, and number of stored rows.
+    /// Columns, and number of stored rows. A selection does not change this number.
     pub schema: Schema,
     /// The storage of the rows.
     pub storage: TableStorage,
     /// Size of the cells of all stored rows, in bytes, as text or as decoded values.
     #[serde(default)]
     bytes: u64,
+    /// The selection: positions of the table's rows among the stored rows. `None` if the table consists of all stored
+    /// rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows: Option<StoredPositions>,
     /// The types that pandas infers for columns that queries read as text.
@@ -74,7 +77,7 @@ pub(crate) struct TableValue {
 }
 
 impl TableValue {
-    /// Creates a table of all stored rows, whose cells have `bytes` bytes.
+    /// Creates a table of all stored rows. `bytes` is the size of their cells.
     pub fn new(schema: Schema, storage: TableStorage, bytes: u64) -> TableValue {
         TableValue {
             schema,
@@ -95,20 +98,20 @@ impl TableValue {
         value.decode()
     }
 
-    /// Number of rows after the selection.
+    /// Returns the number of selected rows.
     pub fn len(&self) -> u64 {
         self.rows
             .as_ref()
             .map_or(self.schema.rows, |rows| rows.rows)
     }
 
-    /// Returns the size of the cells after the selection, in bytes. If rows differ in size, it is an estimate.
+    /// Returns the size in bytes of the cells of the selected rows. It is an estimate, because rows may differ in size.
     pub fn cell_bytes(&self) -> u64 {
         let bytes = u128::from(self.bytes) * u128::from(self.len());
         u64::try_from(bytes / u128::from(self.schema.rows.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Loads the selected rows. `None` if all are selected.
+    /// Loads the positions of the selected rows. `None` if all stored rows are selected.
     ///
     /// # Errors
     /// If the positions cannot be read.
@@ -119,7 +122,7 @@ impl TableValue {
             .transpose()
     }
 
-    /// Returns a table with the rows of this table at the indices `chosen`, in that order.
+    /// Returns a table that consists of the rows of this table at the indices `chosen`, in the order of `chosen`.
     ///
     /// # Errors
     /// If a row does not exist, or the positions cannot be stored.
@@ -219,15 +222,16 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// Texts with fewer bytes are always written to the cache. Reading them again would cost more than their disk space.
+/// The text of a file with fewer bytes is always written to the cache. A text in memory would save little disk space, but
+/// a later run may have to read the file again.
 const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
 
-/// Extra bytes that a text may need, because the text adds quotes to cells of its file: this constant plus the file's
-/// size divided by [`EXTRA_DIVISOR`].
+/// Additional bytes that are reserved for a text, because it may contain quotes that its file does not contain. The number
+/// is this constant plus the file's size divided by [`EXTRA_DIVISOR`].
 const EXTRA_BYTES: u64 = 1 << 16;
 const EXTRA_DIVISOR: u64 = 64;
 
-/// A writer for a text, which stays in memory or is written to the cache.
+/// A writer for the canonical text of a table, which stays in memory or is written to the cache.
 pub(crate) struct TextWriter {
     out: ObjectWriter,
     claim: Option<Claim>,
@@ -242,7 +246,7 @@ pub(crate) struct InMemoryText {
 impl TextWriter {
     /// Creates a writer for the text of a file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
-        // A published text becomes a file anyway.
+        // If SHA-256 is computed, the text is published unchanged, so it has to be written to a file anyway.
         let in_memory = match bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256() {
             true => InMemoryText::new(context, bytes),
             false => None,
@@ -259,13 +263,13 @@ impl TextWriter {
         })
     }
 
-    /// Appends a chunk. Returns a chunk for reuse, if there is one.
+    /// Appends a chunk. Returns a buffer that the caller can reuse, if one is available.
     pub fn push(&mut self, chunk: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         self.out.push(chunk)
     }
 
-    /// Returns a reader over the text written so far, for callers that need no table after all, and the claim for its
-    /// memory.
+    /// Returns a reader over the text written so far, for callers that do not need this text as a table after all, and the
+    /// claim for the memory of the text.
     pub fn read_back(self) -> Result<(impl Read, Option<Claim>), StepError> {
         Ok((self.out.read_back()?, self.claim))
     }
@@ -290,7 +294,7 @@ impl Write for TextWriter {
 }
 
 impl InMemoryText {
-    /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough.
+    /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough free memory.
     fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
         let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
         let claim = context.objects.try_claim_for_result(bytes)?;

@@ -1,8 +1,9 @@
-//! Reads parts of files in the bundle, mostly in ascending order.
+//! Reads parts of files in the bundle, mostly in ascending order of their offsets.
 //!
-//! Steps that write documents read the binary values in them mostly in the order of the source file. Therefore a
-//! compressed member is read once, sequentially, and [together](shared_member) with other steps that read it. The first
-//! read before the current position extracts the member into the cache, which allows random access.
+//! A step that writes BSON documents copies their binary values from the source file, mostly in the order of this file.
+//! Therefore a compressed member is read only once, sequentially, and [shared](shared_member) with other steps that read
+//! it. If a step reads a part before the current position for the first time, the member is extracted into the cache, which
+//! allows random access.
 
 mod shared_member;
 
@@ -17,7 +18,7 @@ use self::shared_member::{SequentialReader, SharedMember, SharedReader};
 use super::unpack::extract;
 use crate::value::{BaseFile, ContentRef, Opener, Tree, trees};
 
-/// Reads parts of files. Files that have been used stay open.
+/// Reads parts of files. Files stay open after their first use.
 pub(crate) struct ContentParts<'c> {
     context: &'c Context,
     opener: Opener,
@@ -38,7 +39,7 @@ enum PartSource {
 }
 
 impl<'c> ContentParts<'c> {
-    /// Prepares to read the files of the trees among `inputs`.
+    /// Creates a reader of the files of the trees among `inputs`.
     pub fn new(context: &'c Context, inputs: &Inputs) -> Result<ContentParts<'c>, StepError> {
         Ok(ContentParts {
             context,

@@ -1,11 +1,11 @@
-//! A compressed member that several steps read sequentially at the same time, and that is inflated only once for all of
-//! them.
+//! A compressed member that several steps read sequentially at the same time. It is inflated only once for all these steps.
 //!
 //! The inflated bytes are kept in a *window* until every reader has passed them. The reader that first reaches the end
 //! of the window inflates the next chunk, and the others copy from the window at the same time. If the window is full,
-//! the reader that is furthest ahead waits for the slowest one. A reader that makes no progress during that time is
-//! excluded and inflates the member by itself from then on. Therefore no reader depends on the progress of another, and
-//! memory is bounded. A reader that starts late also inflates by itself, until it has caught up with the window.
+//! the reader that is furthest ahead waits for the slowest reader, but at most [`MAX_WAIT`]. A reader that makes no
+//! progress during this time is excluded and inflates the member by itself from then on. Therefore no reader waits forever
+//! for another, and memory is bounded. A reader that starts late also inflates by itself, until it has caught up with the
+//! window.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
@@ -26,11 +26,12 @@ const WINDOW_CHUNKS: usize = 32;
 /// Maximum number of buffers that are reserved for reuse.
 const MAX_SPARE_CHUNKS: usize = 4;
 
-/// How long a reader waits for another one that makes no progress. An excluded reader inflates the member from its
-/// beginning, which is far slower than waiting. On a busy machine, a thread may not run for some tenths of a second.
+/// Time for which a reader waits for another reader that makes no progress. It is long because an excluded reader inflates
+/// the member from its beginning, which is far slower than waiting. On a busy machine, a thread may not run for some tenths
+/// of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// A reader that starts when the window is beyond this offset in bytes reads by itself.
+/// If the window begins after this offset in bytes when a reader starts, the reader inflates the member by itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 /// A reader over a member from its beginning.
@@ -45,25 +46,28 @@ pub(super) struct SharedMember {
 
 struct SharedState {
     source: ChunkSource,
-    /// The inflated chunks. The first one begins at offset `start`.
+    /// The inflated chunks, from offset `start` to offset `end` of the member.
     window: VecDeque<Vec<u8>>,
     start: u64,
     end: u64,
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
-    /// For each reader, by number: the offset from which it still needs bytes.
+    /// For each reader that uses the window, by its number: the offset from which it still needs bytes.
     offsets: BTreeMap<u64, u64>,
+    /// The number of the last reader.
     numbers: u64,
     /// Number of readers that wait for `moved`.
     waiting: usize,
 }
 
-/// The source of chunks.
+/// The decoder that inflates the member's chunks.
 enum ChunkSource {
+    /// No reader uses the decoder.
     Available(SequentialReader),
     /// A reader is inflating a chunk.
     Taken,
-    /// The member ended, or decoding failed. Each reader then reads the rest with its own decoder, with the same
-    /// result.
+    /// The member ended, or decoding failed. A reader that needs more bytes then reads with a separate decoder, which ends
+    /// or fails in the same way.
     Ended,
 }
 
@@ -131,7 +135,8 @@ impl SharedMember {
     }
 }
 
-/// The right to inflate a chunk. When it is dropped, even by a panic of the decoder, waiting readers are woken.
+/// Held by the reader that inflates a chunk. When the guard is dropped, even by a panic of the decoder, the other readers
+/// are woken.
 struct InflateGuard<'t> {
     shared: &'t SharedMember,
     source: ChunkSource,
@@ -162,7 +167,7 @@ impl SharedState {
         }
     }
 
-    /// Appends bytes from the window.
+    /// Appends the `bytes` bytes at offset `at` of the member, which must be in the window, to `out`.
     fn copy(&self, at: u64, bytes: u64, out: &mut Vec<u8>) {
         let mut begin = self.start;
         for chunk in &self.window {
@@ -210,8 +215,8 @@ impl SharedReader {
         }
     }
 
-    /// Appends `bytes` bytes at offset `at`, which is not before `reached`. `open` opens the member again if this
-    /// reader has to inflate by itself.
+    /// Appends the `bytes` bytes at offset `at` of the member to `out`. `at` must not be before `reached`. `open` opens the
+    /// member again, if this reader has to inflate it by itself.
     ///
     /// # Errors
     /// If the member cannot be read or ends before these bytes.
@@ -244,7 +249,8 @@ impl SharedReader {
         Ok(())
     }
 
-    /// Reads from the window and advances it if necessary. Returns false if this reader must read by itself.
+    /// Reads from the window, and inflates further chunks if necessary. Returns `false` if this reader must inflate the
+    /// member by itself.
     fn read_from_window(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
         let mut state = self.shared.state();
         loop {
@@ -295,7 +301,7 @@ impl SharedReader {
         }
     }
 
-    /// Declares that no bytes before `offset` are needed.
+    /// Declares that this reader needs no bytes before `offset`.
     fn release_before(&self, offset: u64) {
         let mut state = self.shared.state();
         if let Some(own_offset) = state.offsets.get_mut(&self.number) {
@@ -325,7 +331,8 @@ mod tests {
         (0..40_u32 << 20).map(|offset| (offset / 7) as u8).collect()
     }
 
-    /// Reads a part of a member in every `step` bytes. Returns whether it inflated the member by itself.
+    /// Reads a part of the member after every `step` bytes. If `pause` is the offset of a part, sleeps before reading it.
+    /// Returns whether the reader inflated the member by itself.
     fn read(content: &[u8], shared: &Arc<SharedMember>, step: usize, pause: Option<u64>) -> bool {
         let mut reader = SharedReader::new(Arc::clone(shared));
         let (mut out, mut alone) = (Vec::new(), false);

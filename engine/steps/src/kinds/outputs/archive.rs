@@ -1,7 +1,7 @@
-//! `pack`: outputs as an archive. The same members always give the same bytes.
+//! `pack`: writes outputs into an archive. The same members always give the same bytes.
 //!
-//! A member that is deflated in a zip archive and goes into another zip archive keeps its compressed bytes. It is
-//! inflated once for verification, but not deflated again.
+//! If a member comes from a zip archive in which it is deflated, its compressed bytes are copied into the new zip archive.
+//! They are inflated once for verification, but not deflated again.
 
 mod gaps;
 
@@ -86,13 +86,13 @@ const fn kind(
     }
 }
 
-/// A step that stores the outputs of the key `kind` as an archive with `store`.
+/// Creates a step that packs the members that the key `kind` declares. `store` stores their tree as an archive.
 fn pack(
     kind: &'static str,
     declaration: &Declaration,
     store: fn(&Context, &Tree) -> Result<Stored, StepError>,
 ) -> Option<Box<dyn Step>> {
-    // Inputs, each named by its path in the archive. A directory ends in `/`, and `./` is the root.
+    // Each input is named by its path in the archive. The path of a directory ends in `/`, and `./` is the root.
     let members = declaration.outputs(kind).iter();
     let members: Vec<String> = members.map(|member| member.path.value.clone()).collect();
     let params = serde_json::json!({ "kind": kind, "members": members });
@@ -115,8 +115,8 @@ fn pack(
         .step()
 }
 
-/// Adds the files of an output at `path`: a single file, or a tree. If `path` ends in `./`, the tree is added to the
-/// parent directory.
+/// Adds the files of an output, a single file or a tree, to `files` at the path `path`. If `path` ends in `./`, the files of
+/// the tree are added directly to the directory that contains `./`.
 pub(crate) fn add_output(
     context: &Context,
     value: &prep_core::Value,
@@ -149,12 +149,12 @@ pub(crate) fn add_output(
 trait ArchiveWriter<W> {
     fn directory(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
-    /// Whether gaps are filled with compressed or uncompressed bytes, for archives that can have gaps.
+    /// Returns whether gaps are filled with compressed or uncompressed bytes, for archives that can have gaps.
     fn bytes(&self) -> GapBytes {
         GapBytes::Plain
     }
-    /// Adds a file whose bytes are written later. If the number of these bytes is unknown, adds nothing and returns
-    /// false.
+    /// Adds a file whose bytes are written later, and leaves a gap for them. If the number of these bytes is unknown, adds
+    /// nothing and returns `false`.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
@@ -180,7 +180,8 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     out.commit(context, &opener, tree, bytes)
 }
 
-/// Stores a tree as a 7z archive. Its header is written last, but an object in progress cannot be overwritten.
+/// Stores a tree as a 7z archive. The writer overwrites the beginning of the archive at the end. This is impossible in an
+/// object that is being written, so the archive is first written to a temporary file.
 fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     let file = context.temp_file().map_err(StepError::machine)?;
     let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
@@ -191,7 +192,7 @@ fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     Ok(out.commit()?)
 }
 
-/// Writes a tree to an archive. Leaves gaps for the files that are written later.
+/// Writes a tree to an archive. If `gaps` is given, leaves gaps for files that come from compressed archives.
 fn write<W>(
     context: &Context,
     opener: &Opener,

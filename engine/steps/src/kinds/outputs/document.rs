@@ -1,7 +1,7 @@
 //! `document`: a JSON object from the bundle in which rows of queries replace some members.
 //!
-//! The object is read and written member by member. Replaced members are skipped, and rows are written as they arrive.
-//! Memory use depends on the largest copied member.
+//! The object is read and written member by member. Members that are replaced are skipped, and the rows that replace them
+//! are written one by one. Therefore memory use depends only on the largest member that is copied.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
@@ -170,7 +170,7 @@ impl Document {
         })
     }
 
-    /// The members of the output, in order.
+    /// Returns the names of the output's members, in the order in which they are written.
     fn keys(&self, mut file: JsonElements<impl Read>) -> Result<Vec<JsonString>, StepError> {
         let mut found: Vec<JsonString> = Vec::new();
         while let Some((key, _)) = file

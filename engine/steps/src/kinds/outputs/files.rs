@@ -1,8 +1,9 @@
 //! Directories of files: `files`, `copy` and `empty`.
 //!
-//! `files` is given by a query with the columns `file` (a path in the bundle) and `path` (relative to the directory). The
-//! step only moves references. Two rows with the same path are an error, because they are usually the result of a join
-//! that multiplies rows. `DISTINCT` allows equal rows.
+//! `files` places files at the paths that a query returns: the column `file` is a path in the bundle, and `path` is the path
+//! in the directory. The step does not read the files, but only copies references to their content. Two rows with the same
+//! path are an error, because they are usually the result of a join that multiplies rows. With `DISTINCT`, a query can
+//! remove repeated rows.
 
 use std::sync::Arc;
 
@@ -98,7 +99,8 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     rows.save(context, &trees, query)
 }
 
-/// Returns the help for a query that places a file several times. The query multiplies rows, or one of its tables does.
+/// Returns the help for a query that places a file several times. If the query reads several tables, its join may multiply
+/// rows. Otherwise a join in its table may.
 fn repeated_help(query: &Query) -> String {
     let tables = query.tables.iter().map(|table| format!("`{table}`"));
     match query.tables.len() {
@@ -116,7 +118,7 @@ fn repeated_help(query: &Query) -> String {
 /// Maximum number of tables in a help text.
 const MAX_TABLES: usize = 5;
 
-/// Rows of the query: paths, and the files for them.
+/// The rows of the query: the new paths, and the files that get these paths.
 #[derive(Default)]
 struct PlacedFiles {
     paths: TextList,

@@ -1,5 +1,5 @@
-//! `redact_matlab`: a file of the bundle without some variables of the MATLAB files in it. Archives inside archives are
-//! processed at any depth.
+//! `redact_matlab`: copies a file of the bundle, but removes some variables from the MATLAB files in it. The file may be an
+//! archive, and archives inside archives are processed at any depth.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -47,11 +47,11 @@ pub(crate) const KIND: StepKind = StepKind {
         let from = declaration.text("redact_matlab")?.to_owned();
         let variables = declaration.texts("variables").to_vec();
         let params = serde_json::json!({ "from": from, "variables": variables });
-        // An earlier version had this name. Keys of cached results contain it.
+        // Keys of cached results contain this name, which an earlier version used.
         let function = FunctionStep::new("redact", 1, params, move |context, inputs| {
             redact(context, inputs, &from, &variables)
         });
-        // Memory for a MATLAB file in three versions: stored, inflated and rewritten.
+        // Memory for a MATLAB file in three forms: stored, inflated and rewritten.
         function
             .memory(|inputs| (512 << 20) + 2 * memory_of_trees(inputs))
             .step()
@@ -88,12 +88,12 @@ fn redact(
     Ok(FileValue::stored(out.0.commit()?).into_value())
 }
 
-/// Returns the error of a file, which may be inside archives.
+/// Returns an error for the file at `path`, which may be inside archives.
 fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
     io::Error::other(FileError::new(path, cause))
 }
 
-/// A file that this step writes. Write errors are errors of the system and not of the input.
+/// A file that this step writes. Errors of writing are reported as errors of the system, and not of the input.
 struct StepFile<F>(F);
 
 fn machine(error: io::Error) -> io::Error {
@@ -161,7 +161,7 @@ impl MatlabContainer {
 }
 
 impl Redaction<'_> {
-    /// Writes a file that is inside `depth` archives.
+    /// Writes the redacted content of the file at `path`, which is inside `depth` archives.
     fn write(
         &self,
         path: &str,
@@ -191,7 +191,7 @@ impl Redaction<'_> {
             Some(MatlabContainer::Zip) => self.zip(path, depth, input, out),
             Some(MatlabContainer::Tar) => self.tar(path, depth, input, out).map(drop),
             Some(MatlabContainer::GzippedTar) => {
-                // Most of its content is already compressed.
+                // Fast compression, because most of the content is already compressed.
                 let packed = GzEncoder::new(out, Compression::fast());
                 self.tar(path, depth, input, packed)?.finish().map(drop)
             }
@@ -263,7 +263,7 @@ impl Redaction<'_> {
         archive.finish().map_err(io::Error::other).map(drop)
     }
 
-    /// Writes to an unlinked temporary file.
+    /// Creates an unlinked temporary file, and calls `fill` to write it. Returns the file.
     fn in_temp_file(
         &self,
         fill: impl FnOnce(&mut StepFile<File>) -> io::Result<()>,
@@ -308,7 +308,7 @@ mod tests {
         StepError::input(ended.expect_err("a failure"))
     }
 
-    /// Cancels the run after some reads.
+    /// A reader that cancels the run after `left` reads.
     struct Stopping<'a> {
         inner: &'a [u8],
         left: usize,
@@ -326,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Archives of members with names that end in `end`. The members are not MATLAB files of version 5.
+    /// Returns archives whose members have names that end in `end`. The members are not valid MATLAB files.
     fn archives(end: &str) -> [(&'static str, Vec<u8>); 2] {
         let mut zip = ZipWriter::new(Vec::new());
         let mut tar = TarWriter::new(Vec::new());

@@ -106,7 +106,7 @@ const LINE_ENDINGS: &[Word] = &[
     },
 ];
 
-/// The delimiter that is declared, or that the file name implies.
+/// Returns the declared delimiter, or else the delimiter that the file name implies.
 fn delimiter(declaration: &Declaration) -> u8 {
     let by_name = match Declaration::extension(&declaration.name.value).as_str() {
         "tsv" => b'\t',
@@ -208,7 +208,7 @@ const DIALECTS: &[Word] = &[
     },
 ];
 
-/// The declared dialect. Only considers keys that the kind has.
+/// Returns the declared dialect. Considers only keys that the kind of output has.
 pub(super) fn dialect(declaration: &Declaration) -> JsonFormat {
     let has = |key: &str| declaration.has(key);
     let indent = has("indent")
@@ -330,7 +330,7 @@ pub(crate) const PARQUET: StepKind = StepKind {
     },
 };
 
-/// The declared versions of the libraries whose output is reproduced.
+/// Returns the declared versions of the libraries whose output is reproduced.
 fn versions(declaration: &Declaration) -> Option<WriterVersions> {
     let (fastparquet, pandas) = (
         declaration.text("fastparquet")?,

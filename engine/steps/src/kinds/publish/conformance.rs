@@ -1,4 +1,4 @@
-//! Tests that publishing gives the guarantees of a sink.
+//! Runs the conformance tests of sinks on `publish`.
 
 use std::error::Error;
 use std::fs;

@@ -8,7 +8,7 @@ use crate::kinds::outputs::archive::add_output;
 use crate::value::{Opener, OutputLayout, Tree, TreeBuilder, TreeFile};
 
 impl Publish {
-    /// Returns all files, by their path below `prepared`.
+    /// Returns the tree of all files to publish. Paths are relative to `prepared`.
     pub(super) fn desired(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
         let tree = self.layout(context, inputs)?;
         match self.expanded.is_empty() {
@@ -17,7 +17,7 @@ impl Publish {
         }
     }
 
-    /// Returns the tree with the files of unpacked archives added, except for those that it already has.
+    /// Adds the files of unpacked archives to the tree, except for files that the tree already contains.
     fn with_expanded(
         &self,
         context: &Context,
@@ -46,7 +46,7 @@ impl Publish {
                     context.check()?;
                     match tree.find(file.path()) {
                         Some(existing) if has_same_bytes(context, &opener, existing, file)? => {}
-                        // `into_tree` reports two different files with the same path.
+                        // If two different files have the same path, `into_tree` returns an error.
                         _ => files.push_file(file.path(), file),
                     }
                 }

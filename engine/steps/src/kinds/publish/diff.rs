@@ -1,10 +1,10 @@
 //! Second stage of a publication: compares the prepared directory with the new tree, to find the files to write, the
 //! files to remove, and the files of other programs, which stay in place.
 //!
-//! A publication replaces and removes only what an earlier one wrote: a path of the listing, or a directory of the
-//! manifest. Everything else in the directory belongs to another program, for example files that an agent unpacked. It
-//! stays unless the caller requests its removal. If such a file has the path of a file of the new tree, it is adopted if
-//! it has the same bytes; otherwise it is in the way, which is an error.
+//! A publication replaces and removes only files in the listing and directories in the manifest, because earlier
+//! publications wrote these. Everything else in `prepared` belongs to another program, for example files that an agent
+//! unpacked. It stays unless the caller requests its removal. If such a file has the path of a file of the new tree, the
+//! publication adopts it if it has the same bytes. Otherwise the file is in the way, which is an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,9 +21,9 @@ use crate::value::{BETWEEN_CHECKS, Opener, Tree};
 /// The difference between the new tree and a prepared directory.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// For each file of the new tree, the stamp of the file on disk if that file is already correct.
+    /// For each file of the new tree, the metadata of the file on disk, if that file already has the correct content.
     pub kept: Vec<Option<WrittenFile>>,
-    /// Indices of the files of the new tree that have to be written, in order.
+    /// Indices of the files of the new tree that have to be written, in ascending order.
     pub write: Vec<u32>,
     /// Directories that must exist, parents first.
     pub directories: BTreeSet<String>,
@@ -31,7 +31,7 @@ pub(super) struct Changes {
     pub remove: Vec<PathBuf>,
     /// Directories to remove, innermost first.
     pub remove_directories: Vec<PathBuf>,
-    /// Files and directories of other programs in the place of files and directories of the new tree.
+    /// Files and directories of other programs that have the path of a file or directory of the new tree.
     in_the_way: PathSummary,
     /// Files and directories of other programs, which stay.
     pub unpublished: PathSummary,
@@ -53,7 +53,7 @@ impl Changes {
 /// Files and directories that earlier publications wrote into a prepared directory.
 struct Published<'a> {
     listing: &'a PublishedListing,
-    /// Paths of directories. The parents of listed files may be missing.
+    /// Paths of the directories in the manifest. Directories that contain a listed file may be missing here.
     directories: BTreeSet<&'a str>,
 }
 
@@ -144,7 +144,7 @@ fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// The comparison of a prepared directory that exists.
+/// The comparison of the new tree with a prepared directory that exists.
 struct Comparison<'a> {
     context: &'a Context,
     prepared: &'a Path,
@@ -154,8 +154,8 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Decides about files of the new tree, by index, that no publication wrote: those that exist with the same bytes are
-    /// kept, and those that do not exist are written.
+    /// Decides about files of the new tree whose paths are not in the listing. If a file with the same bytes exists at the
+    /// path, it is kept. Otherwise the file is written.
     fn adopt(&self, indices: &[u32], changes: &mut Changes) -> Result<(), StepError> {
         let opener = Opener::new(self.context);
         let adopted = self
@@ -174,7 +174,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Returns the metadata of the existing file with the path of a file of the new tree, if it has the same bytes.
+    /// Returns the metadata of the existing file at the path of a file of the new tree, if both have the same bytes.
     fn adopted(&self, opener: &Opener, index: u32) -> Result<Option<WrittenFile>, StepError> {
         let Some(file) = self.desired.file(index as usize) else {
             return Ok(None);
@@ -192,8 +192,8 @@ impl Comparison<'_> {
         Ok(is_same.then(|| WrittenFile::new(&metadata, found)))
     }
 
-    /// Searches the directory `inner` below `prepared`. Returns whether something in it stays. A name that is not UTF-8 is
-    /// never in the new tree.
+    /// Searches the directory `inner` below `prepared`, and adds its files and directories to `changes`. Returns whether
+    /// something in the directory stays. The new tree never contains a name that is not UTF-8.
     fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
         let path = self.prepared.join(inner);
         let failed = PublishError::io("inspect", &path);
@@ -212,7 +212,8 @@ impl Comparison<'_> {
         Ok(stays)
     }
 
-    /// Adds a directory to `changes` if it must be removed, or if `prep` did not publish it. Returns whether it stays.
+    /// Adds a directory to `changes` if it must be removed, or if `prep` did not publish it. Also searches the directory,
+    /// unless it belongs to another program. Returns whether the directory stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;
@@ -239,7 +240,7 @@ impl Comparison<'_> {
     }
 
     /// Adds a file, or anything else that is not a directory, to `changes` if it must be removed, or if `prep` did not
-    /// publish it. Returns whether it stays.
+    /// publish it. Returns whether the file stays, or is replaced by a file of the new tree.
     fn visit_file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         let is_ours = self.remove_others || self.published.has_file(&inner);
         if let Some(index) = self.desired_file(&inner) {

@@ -1,9 +1,9 @@
 //! Compares the files of a prepared directory with the record of their publication.
 //!
-//! Size, time and inode of an unchanged file equal the recorded ones. After a copy, an unpacked archive or `touch` they
-//! differ, although the bytes are the same, so the content decides: a file whose metadata differ is read once and
-//! compared with its recorded SHA-256. If the directory is writable, the new metadata are then recorded, so that the
-//! file is not read again. Nothing else depends on this record.
+//! If size, time and inode of a file equal the recorded values, the file is unchanged. If they differ, the bytes may still
+//! be the same, for example after the directory was copied or `touch` was called. Therefore a file whose metadata differ is
+//! read once and compared with its recorded SHA-256. If the bytes are the same and the directory is writable, the new
+//! metadata are recorded, so that the file is not read again. The recorded metadata have no other purpose.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -38,33 +38,34 @@ pub struct TreeState {
     pub missing_directories: PathSummary,
     /// Files and directories that no publication wrote.
     pub unpublished: PathSummary,
-    /// Whether the list of published files is missing or damaged, so that some files could not be compared.
+    /// Whether the listing of published files is missing or damaged, so that some files could not be compared.
     pub is_list_damaged: bool,
 }
 
 impl TreeState {
-    /// Returns whether all published files except the description are there and have their published content.
+    /// Returns whether all published files, except for the description, exist and have their published content.
     pub fn has_published_content(&self) -> bool {
         self.public.is_empty() && self.private.is_empty() && !self.is_list_damaged
     }
 
-    /// Returns whether the recorded digests of the tree are those of its files.
+    /// Returns whether the recorded digests of the tree are those of its current files. In contrast to
+    /// [`has_published_content`](Self::has_published_content), the description must be unchanged, too.
     pub fn has_recorded_digests(&self) -> bool {
         self.has_published_content() && !self.is_description_replaced
     }
 
-    /// Returns whether a publication would change nothing, except that it may remove files of other programs.
+    /// Returns whether publishing the same tree again would change nothing. It might still remove files of other programs.
     pub(super) fn is_as_published(&self) -> bool {
         self.has_recorded_digests() && self.missing_directories.is_empty()
     }
 }
 
-/// Whether to trust the recorded metadata of a file.
+/// Whether recorded metadata are sufficient to treat a file as unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// A file with the recorded metadata is unchanged.
+    /// A file with the recorded metadata is treated as unchanged.
     Metadata,
-    /// Every file is read, because the system may have lost its content.
+    /// Every file is read, because the system may have lost its content in a restart.
     Nothing,
 }
 
@@ -76,7 +77,7 @@ pub struct TreeExamination<'a> {
     pub manifest: &'a Manifest,
     /// Identifier of the system's current boot, if available.
     pub boot: Option<&'a str>,
-    /// Reads files.
+    /// The function that reads files and returns their SHA-256.
     pub hash: &'a HashFiles<'a>,
 }
 
@@ -116,7 +117,7 @@ impl TreeExamination<'_> {
             true => Trust::Metadata,
             false => Trust::Nothing,
         };
-        // The metadata of directories are read first, so that a later change is noticed.
+        // The times of directories are read before the files. If a file changes in between, the next quick check fails.
         let stamped = self.manifest.clone().stamped(&prepared, began);
         let listing = PublishedListing::read(&self.home());
         let verified = verified(&listing, &prepared, trust, self.hash)?;
@@ -148,7 +149,7 @@ impl TreeExamination<'_> {
         };
         search.add(Path::new(""), &mut state.unpublished);
         let mut manifest = match verified == listing {
-            // All files have the metadata of an earlier boot, so their content came from the disk.
+            // All files have the same metadata as before the restart, and were just read from the disk.
             true if trust == Trust::Nothing => stamped.into_durable(),
             true => stamped,
             false => stamped.written_in(self.boot, &self.home()),
@@ -163,7 +164,7 @@ impl TreeExamination<'_> {
         Ok(state)
     }
 
-    /// Records the results. Errors are ignored, because the record only saves time.
+    /// Records the results of the examination. Errors are ignored, because the records only save time.
     fn remember(&self, record: &Examined<'_>, remember: Remember) {
         let home = self.home();
         let _lock = match remember {
@@ -175,7 +176,7 @@ impl TreeExamination<'_> {
             },
         };
         let now = Manifest::read(self.data_dir, &self.manifest.competition);
-        // If another process published in between, it has written a newer record.
+        // If another process has published since the manifest was read, its records are newer and must not be replaced.
         if matches!(now, Ok(Some(now)) if now == *self.manifest) {
             let _ = record.write(&home);
         }
@@ -210,7 +211,7 @@ impl Examined<'_> {
     }
 }
 
-/// Returns the listing with the current metadata of the files that have their recorded content. All other files are
+/// Returns the listing with the current metadata of all files that still have their recorded content. All other files are
 /// marked as changed.
 pub(super) fn verified(
     listing: &PublishedListing,
@@ -225,7 +226,7 @@ pub(super) fn verified(
             continue;
         };
         let path = prepared.join(path);
-        // Tools that store data by content replace files by links.
+        // Links are followed, because tools for content-addressed storage, such as git-annex, replace files by links.
         let Ok(metadata) = fs::metadata(&path) else {
             continue;
         };
@@ -260,8 +261,8 @@ struct UnpublishedSearch<'a> {
 }
 
 impl UnpublishedSearch<'_> {
-    /// Adds those in the directory `inner` below `prepared`. The files of a directory that cannot be read are found to
-    /// be missing, so its error is ignored.
+    /// Adds the unpublished files and directories in the directory `inner` below `prepared` to `found`. If a directory
+    /// cannot be read, the error is ignored, because the published files in it are reported as missing anyway.
     fn add(&self, inner: &Path, found: &mut PathSummary) {
         let entries = fs::read_dir(self.prepared.join(inner));
         for entry in entries.into_iter().flatten().flatten() {
@@ -281,7 +282,7 @@ impl UnpublishedSearch<'_> {
     }
 }
 
-/// The paths that a publication wrote, for copies of them.
+/// The paths of the files and directories that a publication wrote, for code that copies only these.
 pub struct PublishedPaths {
     listing: PublishedListing,
     manifest: Manifest,

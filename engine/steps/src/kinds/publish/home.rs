@@ -1,5 +1,5 @@
-//! Definitions that all stages of a publication share: names, permissions and times of its files, atomic replacement, and
-//! summaries of paths for messages.
+//! Definitions that all stages of a publication share: names, permissions and times of published files, atomic replacement
+//! of files, and summaries of paths for messages.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,23 +13,25 @@ use thiserror::Error;
 use crate::limits::FileError;
 use crate::value::ContentError;
 
-/// Prefix of temporary files and directories. The next publication removes those of an interrupted one, so no other
-/// program may use this prefix.
+/// Prefix of the names of temporary files and directories. A publication first removes everything with this prefix, which
+/// interrupted publications left, so no other program may use it.
 pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
 
-/// The file that users may modify. It is not a hard link, and it has the mode that the umask allows.
+/// The only published file that users may modify. Therefore it is never a hard link to the cache, and it is writable as far
+/// as the umask allows.
 pub(super) const USER_FILE: &str = "public/description.md";
 
-/// A modification time that no file has. It marks a file that belongs to a publication, but whose content must be read.
+/// A modification time that no file has. It marks a file that belongs to a publication, but whose recorded metadata is not
+/// trusted, so its content must be read.
 pub(super) const NEVER: i64 = i64::MIN;
 
-/// Returns the lock file of a competition. Every process that publishes into this directory locks it, regardless of its
-/// cache and machine.
+/// Returns the lock file of a competition. Every process that publishes into `home` locks this file, regardless of the
+/// cache that the process uses and the machine on which it runs.
 pub(super) fn lock_file(home: &Path) -> PathBuf {
     home.join("prepared.lock")
 }
 
-/// Permissions of a published file, before the umask.
+/// Returns the permissions of a published file. The umask may remove some of them.
 pub(super) fn mode_of(name: &str) -> u32 {
     match name == USER_FILE {
         true => 0o666,
@@ -41,9 +43,9 @@ pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
     StepError::input(FileError::new(path, cause))
 }
 
-/// Returns the time to record for a file or directory whose metadata were read after `began`, or [`NEVER`] if a change
-/// after `began` may have left this time unchanged. The caller waits for one [`prep_cache::CLOCK_TICK`] before it writes
-/// the record, so only the times of coarser clocks matter here.
+/// Returns the time to record for a file or directory whose metadata were read after `began` and that has the modification
+/// time `time`. This is `time`, or [`NEVER`] if a change after `began` may leave the modification time unchanged. The caller
+/// waits for one [`prep_cache::CLOCK_TICK`] before it writes the record, so this can only happen with coarser clocks.
 pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
     let is_trusted =
         !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();
@@ -80,7 +82,8 @@ impl ManifestError {
     }
 }
 
-/// Replaces a file of `home` atomically by the output of `write`, and sets its time, if one is given.
+/// Replaces the file `name` of `home` atomically. `write` writes its content. If `time` is given, it becomes the
+/// modification time of the file.
 pub(super) fn replace_with(
     home: &Path,
     name: &str,
@@ -105,23 +108,23 @@ pub(super) fn replace_with(
     prep_cache::persist(file, &target).map_err(failed)
 }
 
-/// Maximum number of recorded paths, which messages show.
+/// Maximum number of paths that a summary contains.
 const MAX_RECORDED_PATHS: usize = 20;
 
-/// Maximum number of paths in a message.
+/// Maximum number of paths that a message shows.
 const MAX_SHOWN_PATHS: usize = 3;
 
-/// The number of files and directories in a set, and the first of their paths.
+/// A summary of a set of files and directories: their number, and the first of their paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathSummary {
     /// Number of files and directories. A directory is counted once, regardless of its content.
     pub count: u64,
-    /// The first paths in order, at most 20. Paths of directories end in `/`.
+    /// The first paths in lexicographic order, at most 20. Paths of directories end in `/`.
     pub paths: BTreeSet<String>,
 }
 
 impl PathSummary {
-    /// Whether there are no such files or directories.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

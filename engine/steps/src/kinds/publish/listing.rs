@@ -4,14 +4,15 @@
 //! DATA/ID/prepared.files
 //!   "prep files 4\n"
 //!   number of bases, bases (32 bytes each)
-//!   number of files, then for each, sorted by path:
+//!   number of files, then for each file, sorted by path:
 //!     path, as the length of the prefix shared with the previous path, and the rest
-//!     bytes, time, inode (time and inode as differences to the previous file)
+//!     bytes, time, inode (time and inode as differences to those of the previous file)
 //!     SHA-256 of the content
-//!     origin: 0 an entire base, 1 a part of one, 2 a member of an archive; then the base, and for 1 and 2 the offset
+//!     origin: 0 an entire base, 1 a part of a base, 2 a member of an archive in a base; then the index of the base, and
+//!     for 1 and 2 the offset
 //! ```
 //!
-//! Numbers and texts have the same encoding as in trees, so that a file from an archive takes about 55 bytes.
+//! Numbers and strings are encoded as in the module `compact`. A file from an archive takes about 55 bytes.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -35,12 +36,13 @@ const MAGIC: [u8; 13] = *b"prep files 4\n";
 /// Placeholder for a SHA-256 that has not been computed yet.
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
-/// Metadata of a published file. There may be millions, so its size is stored elsewhere.
+/// Metadata of a published file. There may be millions of files, so this type does not repeat the size, which the tree or
+/// the [`ListedFile`] contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     /// Modification time in nanoseconds since 1970.
     time: i64,
-    /// Distinguishes two files of the same size that were written within one tick of the clock.
+    /// The inode. It distinguishes two files of the same size that were written within one tick of the clock.
     inode: NonZeroU64,
     /// SHA-256 of the content, or [`UNKNOWN_SHA256`].
     sha256: Sha256,
@@ -85,7 +87,7 @@ impl WrittenFile {
 }
 
 impl ListedFile {
-    /// Returns the entry of a file that is about to be written.
+    /// Returns the entry of a file that will be written. The entry only records that the path belongs to a publication.
     fn claim() -> ListedFile {
         ListedFile {
             bytes: 0,
@@ -102,19 +104,20 @@ impl ListedFile {
         }
     }
 
-    /// Returns the entry to write to disk.
+    /// Returns the entry to write to disk: its time is removed if it cannot be trusted, see [`trusted_time`].
     fn settled(mut self, began: SystemTime) -> ListedFile {
         self.written.time = trusted_time(self.written.time, began);
         self
     }
 
-    /// Returns whether the file had its recorded content when its metadata were recorded.
+    /// Returns whether the file had its recorded content when its metadata were recorded. False for files that are marked
+    /// as changed.
     pub(super) fn is_trusted(&self) -> bool {
         self.written.time != NEVER
     }
 }
 
-/// No file has the inode 0.
+/// Converts an inode number. No file has the inode 0.
 fn inode(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
 }
@@ -179,8 +182,8 @@ fn write<'a>(
 }
 
 impl PublishedListing {
-    /// Returns the listing with new metadata. Files for whose index `metadata` returns `None` are marked as changed. They
-    /// stay listed, because they belong to a publication.
+    /// Returns the listing with new metadata, which `metadata` returns for the index of each file. If it returns `None`, the
+    /// file is marked as changed. Such a file stays in the listing, because it belongs to a publication.
     pub(super) fn with_metadata(
         &self,
         metadata: impl Fn(usize) -> Option<WrittenFile>,
@@ -217,9 +220,9 @@ impl PublishedListing {
         })
     }
 
-    /// Returns the listing with the paths of the files of `desired` at these indices, which are sorted. It is stored
-    /// before the files are written. Therefore partially written files are known to belong to this publication if it is
-    /// interrupted.
+    /// Returns the listing with the additional paths of the files of `desired` at these indices, which must be sorted. This
+    /// listing is stored before the files are written. Therefore, if the publication is interrupted, the files that it has
+    /// written are known to belong to it.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),
@@ -257,7 +260,7 @@ impl PublishedListing {
         self.files.iter().filter(|file| file.is_trusted()).count()
     }
 
-    /// Whether the listing was read to its end. Otherwise files of the publication are missing in it.
+    /// Whether the listing was read to its end. If not, some files of the publication are missing in it.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
@@ -286,7 +289,8 @@ impl PublishedListing {
         (found == path).then_some(listed)
     }
 
-    /// Returns the file with the path of `desired_file`, if it has the same origin.
+    /// Returns the listed file with the path of `desired_file`, if it is not marked as changed and its content has the same
+    /// origin.
     pub(super) fn with_same_origin(&self, desired_file: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(desired_file.path())?;
         let (origin, desired) = (listed.origin, desired_file.origin()?);
@@ -297,7 +301,8 @@ impl PublishedListing {
         is_same.then_some(listed)
     }
 
-    /// Reads the last listing. Invalid parts are omitted, so that these files are written again.
+    /// Reads the listing in `home`. If it is damaged, the files from the damage on are omitted, so that they are written
+    /// again.
     pub(super) fn read(home: &Path) -> PublishedListing {
         let mut listing = PublishedListing::default();
         if let Ok(file) = File::open(home.join(LISTING_FILE)) {

@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! DATA/ID/prepared.json    Manifest: key, variant, outputs, and modification times of the directories
-//! DATA/ID/prepared.files   the files with size, time, inode, SHA-256 and origin of the content (see `listing`)
+//! DATA/ID/prepared.files   the list of files with size, time, inode, SHA-256 and origin of the content (see `listing`)
 //! DATA/ID/prepared.lock    locked while a process publishes
 //! ```
 //!
 //! A quick check of the manifest needs one `stat` per directory and per output that is a single file, regardless of the
-//! number of files. Adding, removing or replacing a file changes the time of its directory. If a time differs, all files
-//! are compared with the listing (see `examine`). The quick check does not notice a file in a directory of many files
-//! that is modified in place. An audit, which compares digests, finds it.
+//! number of files in directories. Adding, removing or replacing a file changes the time of its directory. If a time
+//! differs, all files are compared with the listing (see `examine`). If a file in an output directory is modified in place,
+//! the quick check does not notice this. An audit, which compares digests, does.
 //!
-//! The time of `prepared.json` is the time of the last run that found the data complete and current, for programs such as
-//! Make. Only a run renews it. The record of an incomplete publication keeps the time of the earlier record, or has the
-//! time 1970-01-01.
+//! The modification time of `prepared.json` is the time of the last run that found the data complete and up to date.
+//! Programs such as Make use it. Only a run renews this time. If a publication is interrupted, its manifest keeps the time
+//! of the earlier manifest, or has the time 1970-01-01 if there was no earlier manifest.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,21 +68,23 @@ pub struct Manifest {
     pub preparation: Option<PreparationRecord>,
     /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
-    /// The extent to which published files share disk space with the cache.
+    /// The cheapest way in which published files may share disk space with the cache.
     #[serde(default, skip_serializing_if = "is_hard_link")]
     pub(super) link_mode: LinkMode,
     /// Files and directories of other programs in the tree.
     #[serde(default, skip_serializing_if = "PathSummary::is_empty")]
     pub unpublished: PathSummary,
+    /// The directories of the tree, including `prepared` itself.
     #[serde(alias = "folders")]
     directories: Vec<PathStamp>,
+    /// The outputs that are single files.
     singles: Vec<PathStamp>,
 }
 
-/// An entry of `public` or `private`.
+/// A published output of `public` or `private`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedOutput {
-    /// Path, with the section.
+    /// Path, including the section, for example `public/train.csv`.
     pub path: String,
     /// Number of files.
     pub files: u64,
@@ -99,7 +101,7 @@ pub struct PublishedOutput {
     pub columns: Vec<String>,
 }
 
-/// Size and modification time of a file. For directories, only the time.
+/// Size and modification time of a file or directory. The size of a directory is recorded as 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct PathStamp {
     path: String,
@@ -129,8 +131,8 @@ impl Manifest {
         }
     }
 
-    /// Returns whether the tree at `prepared` is complete, and unchanged according to times and sizes. If not, its files
-    /// may nevertheless have their published content.
+    /// Returns whether the tree at `prepared` is complete, and unchanged as far as the recorded times and sizes show. If the
+    /// result is false, the files may nevertheless have their published content.
     pub fn is_intact(&self, prepared: &Path) -> bool {
         let same = |stamp: &PathStamp, is_directory: bool| {
             let now = PathStamp::of(prepared, &stamp.path, is_directory);
@@ -141,8 +143,10 @@ impl Manifest {
             && self.singles.iter().all(|stamp| same(stamp, false))
     }
 
-    /// Returns false if the system may have restarted before the files reached the disk. `boot` is the current boot.
-    /// Returns true if boots cannot be identified, or if another machine wrote the files, which must check this itself.
+    /// Returns false if the system has restarted since it wrote the files, because some of them may not have reached the
+    /// disk before the restart. `boot` identifies the current boot. Returns true if the files are known to be on disk, or
+    /// if boots cannot be identified. Also returns true if another machine wrote the files, because only that machine can
+    /// check whether it has restarted.
     pub fn is_durable(&self, boot: Option<&str>) -> bool {
         let other = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {
@@ -166,7 +170,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the manifest of files that were written in `boot`, as far as it is known.
+    /// Returns the manifest of files that were written in the boot `boot`, which is `None` if boots cannot be identified.
     pub(super) fn written_in(self, boot: Option<&str>, home: &Path) -> Manifest {
         let boot = boot.map(str::to_owned);
         Manifest {
@@ -176,7 +180,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the manifest with the current times of its files and directories. For `began`, see [`trusted_time`].
+    /// Returns the manifest with the current times of its directories and single files. For `began`, see [`trusted_time`].
     pub(super) fn stamped(mut self, prepared: &Path, began: SystemTime) -> Manifest {
         let stamps = self.directories.iter_mut().map(|stamp| (stamp, true));
         for (stamp, is_directory) in
@@ -188,7 +192,8 @@ impl Manifest {
         self
     }
 
-    /// Returns the manifest that fails the quick check, so that the next check compares all files with the listing.
+    /// Returns the manifest without the times of directories. The quick check of such a manifest fails, so the next check
+    /// compares all files with the listing.
     pub(super) fn distrusted(mut self) -> Manifest {
         for stamp in &mut self.directories {
             stamp.time = NEVER;
@@ -256,9 +261,9 @@ impl Manifest {
         }
     }
 
-    /// Marks the tree incomplete until a complete manifest is written, and claims directories, which therefore belong to
-    /// a publication if it is interrupted. Files written from now on are written in the current boot. `before` is the
-    /// manifest of the earlier publication.
+    /// Marks the tree incomplete until a complete manifest is written. Also records `directories`, so that they belong to
+    /// this publication if it is interrupted, and the current boot, because files are written in this boot from now on.
+    /// `before` is the manifest of the earlier publication.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,
@@ -284,7 +289,8 @@ impl Manifest {
         self.write_with_time(home, SystemTime::now())
     }
 
-    /// Replaces the manifest. The file keeps its time, because this does not make the data more recent.
+    /// Replaces the manifest. The file keeps its modification time, because a change of the manifest alone does not make the
+    /// data more recent.
     pub(super) fn write_with_old_time(&self, home: &Path) -> Result<(), ManifestError> {
         let before = fs::metadata(home.join(MANIFEST_FILE)).and_then(|found| found.modified());
         self.write_with_time(home, before.unwrap_or(UNIX_EPOCH))
@@ -297,16 +303,17 @@ impl Manifest {
     }
 }
 
-/// Renews the time of the record of a competition, because a run found its data complete and current. Does nothing if
-/// the record does not exist or the directory is not writable.
+/// Renews the modification time of a competition's manifest, because a run found its data complete and up to date. Does
+/// nothing if the manifest does not exist or is not writable.
 pub fn renew_record(data_dir: &Path, competition: &str) {
     let path = data_dir.join(competition).join(MANIFEST_FILE);
     let _ = fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 impl PathStamp {
-    /// Returns the stamp of `path` below `prepared`. `None` if it is missing or of the other kind. Links are followed,
-    /// because tools that store data by content replace files by links.
+    /// Returns the stamp of the directory (if `is_directory` is true) or file `path` below `prepared`. `None` if it is
+    /// missing, or if it is a file instead of a directory or vice versa. Symbolic links are followed, because tools for
+    /// content-addressed storage, such as git-annex, replace files by links.
     fn of(prepared: &Path, path: &str, is_directory: bool) -> Option<PathStamp> {
         let metadata = fs::metadata(prepared.join(path)).ok()?;
         let bytes = if is_directory { 0 } else { metadata.len() };
@@ -318,7 +325,7 @@ impl PathStamp {
         })
     }
 
-    /// Returns stamps without times, of `prepared` and of directories in it.
+    /// Returns stamps without times for `prepared` itself and for directories in it.
     fn unknown(directories: &BTreeSet<String>) -> Vec<PathStamp> {
         let paths = std::iter::once("").chain(directories.iter().map(String::as_str));
         let mut stamps: Vec<PathStamp> = paths
@@ -333,7 +340,7 @@ impl PathStamp {
     }
 }
 
-/// Returns the machine to record together with its boot.
+/// Returns the host name to record together with the boot, if several machines share the file system of `directory`.
 fn writer(directory: &Path, boot: Option<&String>) -> Option<String> {
     (boot.is_some() && prep_cache::is_shared(directory))
         .then(prep_cache::host)
@@ -353,7 +360,7 @@ pub(super) struct PublishedTree<'a> {
     /// The prepared directory.
     pub prepared: &'a Path,
     pub outputs: Vec<PublishedOutput>,
-    /// Directories, below `prepared`.
+    /// Paths of the directories below `prepared`.
     pub directories: BTreeSet<String>,
     pub unpublished: PathSummary,
     /// See [`Manifest::boot`].
@@ -362,6 +369,6 @@ pub(super) struct PublishedTree<'a> {
     pub origin: Option<DataOrigin>,
     pub preparation: Option<PreparationRecord>,
     pub link_mode: LinkMode,
-    /// The time at which the publication began to read metadata.
+    /// The time at which the publication began. All metadata were read later.
     pub began: SystemTime,
 }

@@ -1,25 +1,25 @@
 //! `publish`: writes the outputs into `DATA/ID/prepared`.
 //!
 //! The first publication of a competition is written into a temporary directory next to `prepared`, which is then
-//! renamed. Later publications only apply the differences: a file is written again only if its content changed, first
-//! under a temporary name.
+//! renamed. Later publications only apply the differences: a file is written again only if its content changed. It is
+//! written under a temporary name and then renamed.
 //!
 //! A publication has four stages, each with a struct for its result:
 //!
 //! ```text
-//! observe   Observed       the earlier publication, and its files that still have their content
-//! diff      Changes        the files to write and to remove; files of other programs that are in the way are an error
+//! observe   Observed       reads the earlier publication, and finds its files that still have their published content
+//! diff      Changes        finds the files to write and to remove; files of other programs that are in the way are an error
 //! write     WrittenFiles   applies the changes
-//! record    Manifest       digests, listing, manifest
+//! record    Manifest       writes digests, listing and manifest
 //! ```
 //!
-//! The record in the home of the competition lists the files that publications own. A publication replaces and removes
-//! only files and directories of the record. Therefore it records all paths of the new tree before the first of them appears
-//! in `prepared`, so that an interrupted publication leaves no file without an owner. Files of other programs stay, and
-//! the manifest counts them. If such a file has the path and the bytes of an output, the publication adopts it.
+//! The records in `DATA/ID` (manifest and listing) contain the files and directories that publications own. A publication
+//! replaces and removes only these. Therefore it records all paths of the new tree before the first of them appears in
+//! `prepared`, so that an interrupted publication does not leave files that are not recorded. Files of other programs stay,
+//! and the manifest counts them. If such a file has the path and the bytes of an output, the publication adopts it.
 //!
-//! The [`Manifest`] records that a tree is complete. It is marked incomplete before the first change and written after
-//! the last, so an interrupted publication is never treated as complete. After a loss of power,
+//! The [`Manifest`] records that a tree is complete. It is marked incomplete before the first change and written again after
+//! the last change, so an interrupted publication is never treated as complete. After a loss of power,
 //! [`verify_after_restart`] finds files that were only partially written.
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ impl PublishError {
     }
 }
 
-/// Files and directories of other programs in the place of outputs.
+/// Files and directories of other programs that have the path of an output.
 #[derive(Debug)]
 pub(crate) struct InTheWay {
     prepared: PathBuf,
@@ -131,21 +131,21 @@ pub(crate) struct Publish {
     pub data_dir: PathBuf,
     /// Identifier of the system's current boot, if available.
     pub boot: Option<String>,
-    /// Inputs that are outputs: the name of the input, and the path below `prepared` (`public/train.csv`,
-    /// `public/images/`).
+    /// The outputs: the name of the input, and the path below `prepared` (`public/train.csv`, `public/images/`).
     pub outputs: Vec<(String, String)>,
-    /// Inputs that are unpacked archives, in the same form. If a file is also part of an output, it is published once.
+    /// The unpacked archives, in the same form. If a file of an archive is also part of an output, it is published once.
     pub expanded: Vec<(String, String)>,
-    /// Digests that the tree must have. A different tree is not published.
+    /// Digests that the tree must have. A different tree is not published. `None` allows every tree.
     pub locked: Option<Trees>,
-    /// Whether files of other programs in the tree are removed.
+    /// Whether files of other programs in `prepared` are removed.
     pub remove_unpublished: bool,
     /// The cheapest way in which files may share bytes with the cache.
     pub link_mode: LinkMode,
 }
 
 impl Publish {
-    /// Returns whether files of a publication share more disk space with the cache than this one allows.
+    /// Returns whether files of the publication with this manifest may share more disk space with the cache than the new
+    /// publication allows.
     fn is_too_shared(&self, manifest: &Manifest) -> bool {
         manifest.link_mode < self.link_mode
     }
@@ -155,7 +155,7 @@ impl Publish {
     }
 }
 
-/// Returns an error if the trees differ from the locked ones.
+/// Returns an error if the digests of the trees differ from those in the lockfile.
 fn check_locked(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     let locked = LockedDataset::default().with_trees(locked);
     let found = LockedDataset::default().with_trees(found);

@@ -1,5 +1,5 @@
-//! First stage of a publication: reads the record of the earlier publication, and finds its files that still have their
-//! content.
+//! First stage of a publication: reads the records of the earlier publication, and finds its files that still have their
+//! published content.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,9 +18,9 @@ pub(super) struct Observed {
     pub began: SystemTime,
     /// The directory `prepared`.
     pub prepared: PathBuf,
-    /// Whether the directory does not exist.
+    /// Whether the directory `prepared` does not exist yet.
     pub is_fresh: bool,
-    /// The record of the earlier publication.
+    /// The manifest of the earlier publication.
     pub manifest: Option<Manifest>,
     /// The files of the earlier publication. Files that must be written again are marked as changed.
     pub listing: PublishedListing,
@@ -56,7 +56,8 @@ impl Observed {
             }
         };
         if !is_fresh && !is_durable && listing.len() > 0 {
-            // Written before the manifest contains this boot. Otherwise a second attempt would trust the old listing.
+            // The verified listing is stored before the manifest contains the current boot. Otherwise, if this publication
+            // were interrupted, the next one would trust the metadata in the old listing.
             listing.write(&home, began).map_err(StepError::machine)?;
         }
         Ok(Observed {
@@ -78,7 +79,7 @@ impl Observed {
 /// Returns whether `prepared` does not exist.
 ///
 /// # Errors
-/// If it is not a directory, or a link that leads nowhere.
+/// If `prepared` is not a directory, for example a file or a dangling symbolic link.
 fn is_missing(prepared: &Path) -> Result<bool, StepError> {
     match fs::symlink_metadata(prepared) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),

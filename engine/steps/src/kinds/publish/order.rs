@@ -1,13 +1,13 @@
 //! Determines the order in which files are written, and hides this order from their metadata.
 //!
-//! Files from a compressed archive, or from a bundle on another machine, are written in the order of their source. That
-//! order can depend on the answers: in an archive that is sorted by class, test files of one class are neighbours.
-//! Metadata of a published file would show it: inode number, birth time and change time. So these files are created
-//! empty, in the order of their paths, before any of them is written. After the last one is written, they are touched
-//! in the order of their paths, which sets their change times. All other files are written in the order of their paths.
+//! Files from a compressed archive, or from a bundle on another machine, are written in the order of their source. This
+//! order can reveal answers: in an archive that is sorted by class, test files of one class are neighbours. The inode
+//! number, birth time and change time of a published file would show the order. Therefore these files are first created
+//! empty, in the order of their paths. After the last of them is written, they are touched in the order of their paths,
+//! which sets their change times. All other files are written in the order of their paths.
 //!
-//! All files that a run writes have the same modification time. A hard link to a cached object has the object's times.
-//! Objects are entire tables and archives, never files of single items.
+//! All files that a run writes have the same modification time. A hard link to a cached object has the object's times,
+//! which reveal nothing: an object is an entire table or archive, and never the file of a single item.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -36,8 +36,8 @@ pub(super) struct SourceOrder<'a> {
 }
 
 impl<'a> SourceOrder<'a> {
-    /// Orders files by their position in compressed archives and in bundles on another machine, and announces the reads
-    /// from the latter.
+    /// Orders the files with the indices `changed` by their positions in compressed archives and in bundles on another
+    /// machine. Also announces the reads from these bundles, so that adjacent ranges are fetched together.
     pub(super) fn of(
         context: &'a Context,
         desired: &'a Tree,
@@ -114,8 +114,8 @@ impl<'a> SourceOrder<'a> {
         Ok(())
     }
 
-    /// Sets the change times of the files that were written in the order of their source, and the modification times of
-    /// their directories to `time`, in the order of their paths.
+    /// Touches the files that were written in the order of their source, and then their directories, each in the order of
+    /// their paths. This sets the change times of the files. The modification time of the directories becomes `time`.
     pub(super) fn touch_files(&self, root: &Path, time: SystemTime) -> Result<(), StepError> {
         let accessed = FileTimes::new().set_accessed(SystemTime::now());
         let modified = FileTimes::new().set_modified(time);

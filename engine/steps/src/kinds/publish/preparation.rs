@@ -1,7 +1,7 @@
-//! How a published tree was prepared: from which contents, and with which options.
+//! The record of how a published tree was prepared: from which contents, and with which options.
 //!
-//! The record is part of the tree's manifest, so it describes this tree and no other. A cache may be shared by several
-//! data directories, and what it saw last may belong to a different one.
+//! The record is part of the tree's manifest, and not of the cache. Several data directories may share a cache, so the
+//! contents that the cache has seen last may belong to a different directory.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ use crate::kinds::expand::Expand;
 pub struct PreparationRecord {
     /// The end of the last run that changed the tree or this record, in seconds since 1970.
     pub at: u64,
-    /// The time of the run that compared the tree with the published checksums, in seconds since 1970. `None` if they
-    /// were not compared, or differ.
+    /// The time of the run that compared the tree with the published checksums, in seconds since 1970. `None` if the
+    /// checksums were not compared, or if some of them differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared_at: Option<u64>,
     /// The bundle.
@@ -26,7 +26,7 @@ pub struct PreparationRecord {
     /// The files of further sources, by the name of the source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, RecordedSource>,
-    /// The options, as far as they are not the defaults.
+    /// The options that differ from the defaults.
     #[serde(default)]
     pub options: RememberedOptions,
 }
@@ -37,7 +37,7 @@ pub struct RecordedSource {
     /// The file's digests and length.
     #[serde(flatten)]
     pub content: Content,
-    /// Whether the file has only some members of the bundle.
+    /// Whether the file contains only some members of the bundle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_part: bool,
     /// The URL of the file, for a further source.
@@ -45,8 +45,8 @@ pub struct RecordedSource {
     pub url: Option<String>,
 }
 
-/// The options of a run that a later run into the same directory uses if it does not set them. They determine whether the
-/// run succeeds, and what it publishes. `None` if an option is not set.
+/// Options that determine whether a run succeeds, and what it publishes. A later run into the same directory uses the
+/// remembered value of each option that it does not set itself. An option that is not set is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RememberedOptions {
@@ -78,14 +78,14 @@ pub enum Verify {
     /// Bundles and outputs.
     #[default]
     All,
-    /// Outputs. A bundle may have any checksum.
+    /// Only outputs. A bundle may have any checksum.
     Outputs,
     /// Neither bundles nor outputs.
     Nothing,
 }
 
 impl RememberedOptions {
-    /// Returns these options, and those of `others` that are not set here.
+    /// Returns these options. An option that is not set gets its value from `others`.
     #[must_use]
     pub fn or(self, others: RememberedOptions) -> RememberedOptions {
         RememberedOptions {

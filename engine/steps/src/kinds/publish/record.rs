@@ -1,5 +1,5 @@
-//! Last stage of a publication: records the files, their digests, and that the tree is complete. Facts that are known only
-//! later, its origin and how it was prepared, are added to the record.
+//! Last stage of a publication: records the files, their digests, and that the tree is complete. The origin of the tree and
+//! how it was prepared are known only when the run has ended. They are then added to the manifest.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::sums;
 use super::write::Publication;
 
 impl Publication<'_> {
-    /// Writes the records of the tree. `files` has the metadata of its files.
+    /// Writes the listing and the manifest of the tree. `files` contains the metadata of its files.
     pub(super) fn record(
         &self,
         mut files: Vec<Option<WrittenFile>>,
@@ -41,7 +41,8 @@ impl Publication<'_> {
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
         let preparation = same.and_then(|earlier| earlier.preparation.clone());
-        // Later changes then have a later time, unless the clock of the file system is coarse.
+        // After this pause, changes by other programs get a later time than the recorded times, unless the clock of the file
+        // system is coarse.
         std::thread::sleep(CLOCK_TICK);
         let tree = PublishedTree {
             prepared: &observed.prepared,
@@ -71,7 +72,7 @@ impl Publication<'_> {
         }
     }
 
-    /// Returns how the files share disk space with the cache.
+    /// Returns the cheapest way in which any file of the new tree may share disk space with the cache.
     fn sharing(&self) -> LinkMode {
         let new = self.publish.link_mode;
         match &self.observed.manifest {
@@ -82,9 +83,9 @@ impl Publication<'_> {
     }
 }
 
-/// Records the origin of the tree that was published under `key`. Keeps facts that were recorded earlier for the same
-/// tree. If another process is publishing, or has published another tree, nothing is recorded, because that process
-/// records its own origin.
+/// Records the origin of the tree that was published under `key`. If an origin of the same tree is recorded already, the two
+/// are merged ([`DataOrigin::or`]), so that the result of an earlier verification is not lost. If another process is
+/// publishing, or has published another tree, nothing is recorded, because that process records the origin of its own tree.
 ///
 /// # Errors
 /// If the manifest cannot be read or written.
@@ -103,8 +104,9 @@ pub fn record_origin(
     })
 }
 
-/// Records how a complete tree was prepared. `change` returns the record, given the earlier record of the same tree. If
-/// `key` is given, nothing is recorded for a tree with a different key, as by [`record_origin`].
+/// Records how a complete tree was prepared. `change` returns the new record, given the earlier record of the same tree. If
+/// `key` is given and the tree has a different key, nothing is recorded. As in [`record_origin`], nothing is recorded while
+/// another process is publishing.
 ///
 /// # Errors
 /// If the manifest cannot be read or written.

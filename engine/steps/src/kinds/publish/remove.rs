@@ -1,4 +1,4 @@
-//! Removes a publication, with the lock of publications.
+//! Removes a publication, while holding the lock that publications take.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,8 +16,8 @@ pub struct RemovedFiles {
     pub bytes: u64,
 }
 
-/// Removes the prepared directory of a competition and its records. Returns `None` if another process is publishing.
-/// With `dry_run`, only counts the files.
+/// Removes the prepared directory of a competition, its manifest and its listing. Returns `None` if another process is
+/// publishing. With `dry_run`, only counts the files.
 ///
 /// # Errors
 /// If a file cannot be examined or removed.

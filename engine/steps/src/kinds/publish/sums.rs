@@ -1,7 +1,8 @@
-//! Computes the SHA-256 of published files, for digests that anyone can reproduce.
+//! Computes the SHA-256 of published files. The digest of a tree is computed from these, so that anyone can reproduce it
+//! with common tools.
 //!
-//! Files from archives are hashed while they are written, and outputs by the step that produces them. Other cached
-//! objects are linked without being read. They are read once here, after the files are in place.
+//! Files from archives are hashed while they are written, and outputs by the step that produces them. Other cached objects
+//! are published as links without being read. This module reads them once, after all files are in place.
 
 use std::path::Path;
 
@@ -16,8 +17,8 @@ use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
 /// Memory in bytes of a thread: a buffer, and a reader of a content.
 pub(super) const THREAD_BYTES: u64 = 4 << 20;
 
-/// Adds missing checksums. Some were recorded when the object was written. For the others, the published files are
-/// read.
+/// Adds the missing checksums of files. Some were computed when the object was written. For the others, the published files
+/// are read.
 pub(super) fn complete(
     context: &Context,
     prepared: &Path,
@@ -51,7 +52,7 @@ pub(super) fn complete(
 }
 
 /// Computes the digests of the trees before anything is written, by reading the contents at their current location. `write`
-/// has the indices of the files that will be written, and `kept` the other files.
+/// contains the indices of the files that will be written, and `kept` the metadata of the other files.
 pub(super) fn desired_trees(
     context: &Context,
     prepared: &Path,
@@ -79,7 +80,7 @@ pub(super) fn desired_trees(
     section_trees(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
 }
 
-/// Returns the checksum of a file, read at its current location. `None` for a directory.
+/// Returns the SHA-256 of a file of a tree. Reads its content at its current location. `None` for a directory.
 pub(super) fn file_sha256(
     context: &Context,
     opener: &Opener,
@@ -130,7 +131,7 @@ fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> 
     })
 }
 
-/// Returns the paths of the files with these indices, which are sorted.
+/// Returns the paths of the files with these indices, which must be sorted.
 fn paths<'t>(desired: &'t Tree, indices: &[usize]) -> Vec<&'t str> {
     let mut requested = indices.iter().peekable();
     desired

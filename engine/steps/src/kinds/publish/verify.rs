@@ -20,7 +20,7 @@ use super::manifest::Manifest;
 /// Memory in bytes of a thread that reads a file.
 const READER_BYTES: u64 = 1 << 20;
 
-/// The result of verifying a tree.
+/// The result of verifying a published tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VerifiedTree {
     /// All files are intact. The manifest now records this.
@@ -47,7 +47,7 @@ pub fn verify_after_restart(
 ) -> Result<VerifiedTree, StepError> {
     let home = data_dir.join(competition);
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
-        // Another process is publishing, so the tree is not in the state before the restart.
+        // Another process is publishing, so the tree may no longer be in the state that it had before the restart.
         return Ok(VerifiedTree::Busy);
     };
     let read = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
@@ -64,7 +64,8 @@ pub fn verify_after_restart(
     if state.has_published_content() {
         return Ok(VerifiedTree::Intact);
     }
-    // The examination has recorded the damaged files, and the others have just been read.
+    // The examination has marked the damaged files in the listing. All other files have just been read from the disk, so
+    // the manifest no longer needs the boot.
     let written = manifest
         .into_durable()
         .distrusted()
@@ -76,7 +77,7 @@ pub fn verify_after_restart(
     })
 }
 
-/// Marks the file `path` (`private/test.csv`) of the listing as changed, so that the next publication reads it even if
+/// Marks the file `path` (`private/test.csv`) as changed in the listing, so that the next publication reads the file even if
 /// its size and time are unchanged.
 ///
 /// # Errors
@@ -84,7 +85,7 @@ pub fn verify_after_restart(
 pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let (home, now) = (data_dir.join(competition), SystemTime::now());
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
-        // Another process is publishing. If it keeps the file, the next check finds the damage again.
+        // Another process is publishing. If its publication keeps the damaged file, the next check finds the damage again.
         return Ok(());
     };
     let listing = PublishedListing::read(&home);

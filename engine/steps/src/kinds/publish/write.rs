@@ -1,8 +1,8 @@
 //! Third stage of a publication: writes the files.
 //!
-//! Cached objects are hard-linked, and members of archives are inflated directly into the published file. Files are
-//! read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not modify
-//! the cache. Metadata of the files does not show the order in which they were written (see `order`).
+//! Cached objects are linked or copied, and members of archives are inflated directly into the published file. Published
+//! files are read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not
+//! modify the cache. Metadata of the files does not show the order in which they were written (see `order`).
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, Write};
@@ -24,10 +24,11 @@ use super::order::SourceOrder;
 use super::{Publish, PublishError};
 use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 
-/// Contents with more bytes are streamed instead of being read into memory.
+/// Contents with more bytes than this are streamed instead of being read into memory.
 const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 
-/// Memory in bytes of a thread: a content, its compressed bytes, which may be slightly longer, and the decoder.
+/// Memory in bytes of a thread that writes files: a content, its compressed bytes, which may be slightly longer, and the
+/// decoder.
 pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
 /// Returns whether the file system of `home` ignores the case of names.
@@ -45,8 +46,8 @@ pub(super) fn folds_case(home: &Path) -> bool {
     })
 }
 
-/// The metadata of the published files by their index in the desired tree. All threads store their results here,
-/// because there may be millions.
+/// The metadata of the published files, by their index in the desired tree. All threads store their results in this one
+/// list, because there may be millions of files.
 pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 
 /// A publication whose changes are known but not yet written.
@@ -70,13 +71,14 @@ impl Publication<'_> {
             false => self.apply_changes(&files),
         };
         if applied.is_err() {
-            // The disk may be full. If the removal also fails, or the run is cancelled, the next run removes the files.
+            // Free the disk space of the temporary files, because the disk may be full. If the removal also fails, or the
+            // run is cancelled, the next run removes them.
             let _ = remove_leftovers(self.context, self.home);
         }
         applied.map(|()| files.into_inner())
     }
 
-    /// Writes a first publication into a temporary directory, which is renamed when it is complete.
+    /// Writes the first publication into a temporary directory, which is renamed to `prepared` when it is complete.
     fn write_all(&self, files: &WrittenFiles) -> Result<(), StepError> {
         let staging = staging(self.home)?;
         make_directories(&staging, self.changes)?;
@@ -153,7 +155,7 @@ impl Publication<'_> {
                     written.set_sha256(read.map_err(PublishError::io("read", &temporary))?.0);
                 }
                 if listed.written.sha256() == written.sha256() {
-                    // The origin differs, but the bytes are equal, so the file is kept.
+                    // Only the origin of the content differs, but the bytes are equal, so the existing file is kept.
                     remove(&temporary, |path| fs::remove_file(path))?;
                     return Ok(listed.written);
                 }
@@ -164,8 +166,8 @@ impl Publication<'_> {
             Ok(written)
         })?;
         order.touch_files(prepared, self.observed.began)?;
-        // Renaming a file has no effect if the target is a hard link to the same file. In this case, the temporary file
-        // still exists.
+        // If the temporary file and the target are hard links to the same file, renaming has no effect. In this case, the
+        // temporary name still exists.
         remove_all(context, &staging)
     }
 
@@ -294,7 +296,8 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes a file. Its digest is unknown if it is a cached object, which is linked without being read.
+    /// Writes a file. Returns its metadata. They do not contain the SHA-256 if the content is a cached object, because an
+    /// object is linked without being read.
     fn write_new(
         &mut self,
         publication: &Publication<'_>,

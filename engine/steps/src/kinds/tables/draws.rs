@@ -68,7 +68,7 @@ pub(crate) const KIND: StepKind = StepKind {
             seeded: SeededGenerator::declared(declaration)?,
             values: items.map(DrawnValue::declared).collect::<Option<_>>()?,
         };
-        // An earlier version had the key `restart`. Keys of cached results contain it.
+        // Keys of cached results contain the key `restart`, which an earlier version had.
         let params =
             serde_json::json!({ "seeded": draws.seeded, "restart": false, "values": draws.values });
         let run = move |context: &Context, inputs: &Inputs| draws.run(context, inputs);
@@ -144,7 +144,7 @@ const SHUFFLE: Section = Section {
     ],
 };
 
-/// Maximum number of items that are shuffled for a row. All of them become one text.
+/// Maximum number of items that are shuffled for a row. It limits the length of the text that contains all of them.
 const MAX_SHUFFLED: u32 = 1 << 24;
 
 #[derive(Debug, Error)]
@@ -311,7 +311,7 @@ impl Draws {
         ]))
     }
 
-    /// The columns of the table that the values refer to, with their indices.
+    /// Returns the columns of the input table that the drawn values refer to, with their indices.
     fn read_columns(&self, table: &dyn Relation) -> Result<Vec<(String, usize)>, StepError> {
         let mut columns: Vec<(String, usize)> = Vec::new();
         for (index, value) in self.values.iter().enumerate() {
@@ -368,7 +368,7 @@ impl NumericInput {
     }
 }
 
-/// The number as an integer. `None` if it has a fraction or exceeds 64 bits.
+/// Converts a number to an integer. `None` if it has a fraction or does not fit into 64 bits.
 fn integer_of(number: f64) -> Option<i64> {
     // Both bounds are exact doubles. The upper one is the largest integer plus one.
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
@@ -383,7 +383,7 @@ enum DrawnCell {
     Text(String),
 }
 
-/// Returns drawn integers, counted from `low`, as one text.
+/// Returns drawn integers as one text. `low` is added to each of them.
 fn spaced(drawn: &[u32], low: i64) -> DrawnCell {
     let drawn = drawn.iter();
     let texts = drawn.map(|index| (low + i64::from(*index)).to_string());

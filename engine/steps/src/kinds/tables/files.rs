@@ -123,7 +123,7 @@ const MAX_COMPARED: usize = 50_000;
 /// Maximum number of patterns that the help chooses from.
 const MAX_PATTERNS: usize = 200;
 
-/// Returns the error of a pattern that no file matches. The help suggests a similar pattern.
+/// Returns the error for a pattern that no file matches. The help suggests a similar pattern.
 fn no_match(tree: &Tree, pattern: &str) -> StepError {
     let mut similar: BTreeMap<String, usize> = BTreeMap::new();
     let files = tree.files().filter(|file| !file.is_directory());
@@ -152,8 +152,8 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
     error_at_with_help(Failure::Pipeline, subject, error, Some(help))
 }
 
-/// Returns a pattern that matches `path` and has the wildcards of `pattern`. Differs from it in literal parts or in the
-/// suffix. `None` if the paths have different depths.
+/// Returns a pattern that matches `path` and has the same wildcards as `pattern`, but other literal parts or another suffix.
+/// `None` if the depths of `pattern` and `path` differ by more than one level, or if `pattern` contains `**`.
 fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
     let (ours, theirs): (Vec<&str>, Vec<&str>) =
@@ -163,7 +163,7 @@ fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
         return None;
     }
     if theirs.len() == ours.len() + 1 {
-        // For example the name of an archive.
+        // The path has one more directory at its start, for example the name of an archive.
         let (first, rest) = path.split_once('/')?;
         let found = similar_pattern(pattern, rest)?;
         return Some(format!("{first}/{found}"));

@@ -1,4 +1,4 @@
-//! Tables of the content of files: `digests`, `headers`, `masks`, `pixels` and `text_lines`.
+//! Tables that are computed from the content of files: `digests`, `headers`, `masks`, `pixels` and `text_lines`.
 
 use std::io::{Chain, Cursor, Read};
 
@@ -211,7 +211,7 @@ pub(crate) const MASKS: StepKind = StepKind {
             column("shape", ColumnType::Text, true),
             column("rle", ColumnType::Text, true),
         ];
-        // An earlier version had the key `value`. Keys of cached results contain it.
+        // Keys of cached results contain the key `value`, which an earlier version had.
         let params = serde_json::json!({ "value": 1 });
         let visit =
             |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {

@@ -73,10 +73,10 @@ pub(crate) const KIND: StepKind = StepKind {
 
 const ROLES: [KeyRole; 3] = [KeyRole::Groups, KeyRole::Stratify, KeyRole::Within];
 
-/// Placeholder for a size that a query computes when the step runs. The step's key contains it.
+/// Placeholder for a size that a query computes when the step runs. It is part of the step's key, so it must not change.
 const PLACEHOLDER: SplitSize = SplitSize::Fraction(0.5);
 
-/// The declared method with its parameters.
+/// Returns the declared method with its parameters.
 fn method(declaration: &Declaration) -> Option<SplitAlgorithm> {
     let name = declaration.method?.name;
     let method = splits::ALL
@@ -94,7 +94,8 @@ fn is_size_computed(declaration: &Declaration) -> bool {
     matches!(size, Some(Setting::Query(_)))
 }
 
-/// Checks that a method uses at most one column and one generator, and that its sizes are valid.
+/// Checks that a split uses at most one of `groups`, `stratify` and `within`, and one generator, and that its sizes are
+/// valid.
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Some(Err(error)) = method(declaration).map(|method| method.check())
@@ -127,7 +128,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     found
 }
 
-/// Checks that exactly one key determines the cut, and that `ties` belongs to a size.
+/// Checks that exactly one key determines the cut, and that `ties` is used only if a size determines it.
 fn check_cut(declaration: &Declaration) -> Option<Diagnostic> {
     let mut points = cut::POINTS.iter().filter(|key| declaration.has(key));
     let names = "`from`, `test_size` and `train_size`";
@@ -140,7 +141,9 @@ fn check_cut(declaration: &Declaration) -> Option<Diagnostic> {
         (Some(first), Some(second)) => {
             let message = format!("a cut cannot have both `{first}` and `{second}`");
             let fault = declaration.fault(second, "conflicting-keys", message);
-            Some(fault.help("the other table has all other rows, so remove one of them"))
+            Some(
+                fault.help("remove one of them, because each of these keys determines both tables"),
+            )
         }
         (Some(&"from"), None) if declaration.has("ties") => {
             let message = "`ties` has no effect with `from`";
@@ -156,7 +159,7 @@ enum SplitTableError {
     #[error("the table has {0} rows; a split takes at most 4,294,967,294")]
     TooLong(u64),
     #[error(
-        "`{column}` is {value} in row {row} alone, and `stratify` needs two rows of each class; leave such rows out, or join small classes, in a query"
+        "only row {row} has the value {value} in `{column}`, but `stratify` needs two rows of each class; leave such rows out, or join small classes, in a query"
     )]
     LoneClass {
         column: String,
@@ -309,7 +312,7 @@ fn python(method: &SplitAlgorithm, generator: Rng) -> Result<PythonRandom, StepE
     }
 }
 
-/// Returns the key that an error concerns.
+/// Returns the key of the declaration that an error concerns.
 fn key_of(error: &SplitError) -> Subject {
     Subject::Key(error.parameter().unwrap_or("test_size"))
 }
@@ -318,7 +321,8 @@ fn size_error(error: SplitError) -> StepError {
     error_at(Failure::Input, key_of(&error), error)
 }
 
-/// Converts an error of a split. Replaces the number of a group or class with its value.
+/// Converts an error of a split to an error of the step. If the error names the number of a group or class, the converted
+/// error names its value instead.
 fn key_error(
     error: SplitError,
     table: Arc<dyn Relation>,
@@ -360,7 +364,7 @@ fn key_error(
     }
 }
 
-/// Locates an error about a computed size at the query that computed it.
+/// Adds the location of the key `test_size`, whose query computed the size, to an error about a computed size.
 fn size_fault(error: &StepError) -> StepError {
     error_at(
         error.failure(),

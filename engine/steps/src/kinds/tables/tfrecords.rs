@@ -1,5 +1,5 @@
-//! `tfrecords`: records of TFRecord files (`tf.train.Example`), one row per record with the first value of each
-//! feature.
+//! `tfrecords`: a table of the records (`tf.train.Example`) of TFRecord files. It has one row per record, with the first
+//! value of each declared feature.
 
 use prep_core::StepError;
 use prep_formats::pandas::{ColumnType, CsvWriter};
@@ -140,7 +140,7 @@ fn write_rows(
     Ok(())
 }
 
-/// Writes the first value of a feature. `None` if it has no value of this type.
+/// Writes the first value of a feature. Returns `None` if the feature has no value of this type.
 fn write_first(
     writer: &mut CsvWriter<impl std::io::Write>,
     feature: &Feature,

@@ -1,4 +1,4 @@
-//! `unpivot`: columns as rows, like pandas' `melt`.
+//! `unpivot`: turns columns of a table into rows, like pandas' `melt`.
 
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_spec::model::Declaration;
@@ -71,7 +71,8 @@ fn check_names(declaration: &Declaration) -> Vec<Diagnostic> {
     reserved.map(fault).collect()
 }
 
-/// Returns the memory in bytes that keeps all values of a table. With less, there are several passes over the table.
+/// Returns the memory in bytes that is needed to keep all values of the table. With less memory, the step reads the table
+/// several times.
 fn table_memory(inputs: &Inputs) -> u64 {
     // A value takes about four times the memory of a short text.
     let table = input(inputs, "unpivot").and_then(TableValue::decode);

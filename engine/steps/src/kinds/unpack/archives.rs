@@ -1,4 +1,4 @@
-//! Lists zip, tar and 7z archives.
+//! Lists the members of zip, tar and 7z archives.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -24,7 +24,7 @@ use crate::limits::limits;
 use crate::value::layered::{Layer, LayerCompression, Layers, LayersWriter};
 use crate::value::{ContentRef, Opener, TreeBuilder};
 
-/// Lists the members of a zip archive.
+/// Lists the members of a zip archive. `prefix` is prepended to their paths.
 pub(super) fn list_zip(
     context: &Context,
     opener: &Opener,
@@ -45,7 +45,7 @@ pub(super) fn list_zip(
     list_in_place(context, opener, &extracted, prefix)
 }
 
-/// Lists the members of a zip archive that is not deflated.
+/// Lists the members of a zip archive whose bytes are not deflated themselves, so that it can be read in place.
 fn list_in_place(
     context: &Context,
     opener: &Opener,
@@ -62,7 +62,8 @@ fn list_in_place(
     Ok(references(&members, prefix, content.base(), is_layered))
 }
 
-/// Stores the positions where decompression of a deflated archive can start. `None` if this is impossible.
+/// Stores an object with the positions where decompression of a deflated archive can start. Returns its digest, or `None`
+/// if decompression can start only at the beginning, or if the archive is not in a bundle.
 fn layers(
     context: &Context,
     opener: &Opener,
@@ -129,7 +130,7 @@ pub(super) fn list_tar(
     })
 }
 
-/// Lists the members of an archive in the bundle. `None` if they cannot be read there.
+/// Lists the members of a tar archive in the bundle. `None` if the members cannot be read in place.
 fn list_bundled_tar(
     context: &Context,
     opener: &Opener,
@@ -164,7 +165,7 @@ fn list_bundled_tar(
     };
     let outer =
         outer.map(|outer| Ok::<_, ZipError>(outer.finish()?.map(|index| bundled.layer(index))));
-    // `None` is a layer that can be decompressed only from its beginning.
+    // An element that is `None` is a layer that can be decompressed only from its beginning.
     let layers: Option<Vec<Layer>> = outer.transpose()?.into_iter().chain(inner).collect();
     let Some(layers) = layers.filter(|_| members.are_contiguous) else {
         return Ok(None);
@@ -183,7 +184,7 @@ fn list_bundled_tar(
 struct TarMembers {
     listed: MemberList,
     budget: ArchiveBudget,
-    /// Offset of the archive.
+    /// Offset of the archive in the bundle, or in the innermost layer around it.
     begin: u64,
     /// True if the content of each member is contiguous.
     are_contiguous: bool,
@@ -202,8 +203,8 @@ impl TarMembers {
         })
     }
 
-    /// Reads a gzipped archive that begins at offset `begin` of its file. Returns its layer. `None` if decompression can
-    /// only start at the beginning.
+    /// Reads a gzipped archive that begins at offset `begin` of the file or layer that contains it. Returns the layer of its
+    /// compression, or `None` if decompression can start only at the beginning.
     fn read_gzipped(
         &mut self,
         begin: u64,
@@ -249,7 +250,7 @@ pub(super) fn list_sevenz(
     extract_members(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
-/// Lists the members of an archive in the bundle without decoding it. `None` if they cannot be read there.
+/// Lists the members of a 7z archive in the bundle without decoding them. `None` if the members cannot be read in place.
 fn list_bundled_sevenz(
     context: &Context,
     opener: &Opener,
@@ -302,7 +303,7 @@ fn list_bundled_sevenz(
     Ok(Some(listed.files(layers, true)))
 }
 
-/// Windows in an unlinked temporary file. They are needed before the object that stores them is complete.
+/// Stores windows in an unlinked temporary file, because they are needed before the object that contains them is complete.
 struct WindowsFile {
     file: File,
     bytes: Cell<u64>,
@@ -316,7 +317,7 @@ impl WindowsFile {
         })
     }
 
-    /// Writes all windows to the object, at the same positions.
+    /// Writes all windows to the object `to`, at the same positions.
     fn copy(&self, to: &LayersWriter) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 18];
         let mut copied = 0;

@@ -1,17 +1,17 @@
 //! `unpack`: the members of an archive, as a tree.
 //!
-//! The members of a zip archive or an uncompressed tar archive are references into the file that contains it, without
-//! any copy. For a 7z archive, only the directory and the parameters of decoding are read. A deflated archive, such as
-//! a zip inside a zip or a gzipped tar, is read once to record where decompression can start: see
-//! [`layered`](crate::value::layered). Archives that cannot be read in place, because they are compressed with another
-//! method, are copied into the cache, with their members in a single object.
+//! The members of a zip archive or an uncompressed tar archive become references into the file that contains the archive,
+//! so nothing is copied. For a 7z archive, only its directory and the parameters for decoding are read. A deflated archive,
+//! such as a zip inside a zip or a gzipped tar, is read once to record where decompression can start: see
+//! [`layered`](crate::value::layered). If an archive cannot be read in place, for example because it is compressed with
+//! another method, all its members are copied into a single object of the cache.
 //!
 //! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
-//! in the bundle. If the bundle contains a directory `x` instead of `x.zip`, because the archive was already unpacked,
-//! the tree is the same. So it is if the bundle contains the only file of an archive that is named after it: `x.csv` instead of
-//! `x.csv.zip/x.csv`. A gzipped file is an archive with one file: `x.csv.gz/x.csv`.
+//! in the bundle. If the archive was already unpacked, the bundle contains a directory `x` instead of `x.zip`, or, for an
+//! archive with one file, `x.csv` instead of `x.csv.zip/x.csv`. The tree is then the same as for the archive. A gzipped
+//! file is treated as an archive with one file: `x.csv.gz/x.csv`.
 //!
-//! If the path of an archive has wildcards (`shards/*.zip`), the tree has the members of all matching archives.
+//! If the path of an archive has wildcards (`shards/*.zip`), the tree contains the members of all matching archives.
 
 mod archives;
 
@@ -33,7 +33,7 @@ use crate::value::layered::{Layer, LayerCompression};
 use crate::value::{BaseFile, ContentRef, Opener, Tree, TreeBuilder, input, missing_file};
 use archives::{list_sevenz, list_tar, list_zip};
 
-/// Whether a path segment is treated as an archive.
+/// Returns whether a path segment has the suffix of an archive.
 pub(crate) fn is_archive(segment: &str) -> bool {
     ArchiveFormat::split_path(segment).is_some()
 }
@@ -43,7 +43,7 @@ pub(crate) fn gzipped_file(path: &str) -> Option<&str> {
     path.strip_suffix(".gz").filter(|_| !is_archive(path))
 }
 
-/// Whether paths can lead into a file with this name.
+/// Returns whether paths can lead into a file with this name: an archive or a gzipped file.
 pub(crate) fn is_container(segment: &str) -> bool {
     is_archive(segment) || gzipped_file(segment).is_some()
 }
@@ -53,7 +53,7 @@ pub(crate) fn without_suffix(path: &str) -> &str {
     ArchiveFormat::split_path(path).map_or(path, |(_, stem)| stem)
 }
 
-/// Unpacks the archive with this path in the bundle. `None` for the bundle itself.
+/// Creates the step that unpacks the archive with this path in the bundle, or the bundle itself if `path` is `None`.
 pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "path": path });
     FunctionStep::new("unpack", 5, params, move |context, inputs| {
@@ -104,8 +104,8 @@ pub(crate) fn members(
     listed.map_err(|cause| undecodable_file(path, cause))
 }
 
-/// A file that cannot be read after the run is cancelled. An archive may have millions of members, so parsers must
-/// stop, too.
+/// A file whose reads fail after the run is cancelled. This also stops parsers, because an archive may have millions of
+/// members.
 pub(crate) struct CancellableFile<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,
@@ -134,8 +134,8 @@ fn list_gzip(
     })
 }
 
-/// Returns the members of all archives that match a path with wildcards, or the files of the directories that replace
-/// them. `None` if there are none.
+/// Returns the members of all archives that match a path with wildcards. If no archive matches, returns the files of the
+/// directories that replace such archives. `None` if there are no such files either.
 fn matching_archives(
     context: &Context,
     opener: &Opener,
@@ -179,8 +179,8 @@ fn matching_archives(
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// Returns the files of the directory that replaces an archive: `x/` for `x.zip`, or the file that replaces an archive or a
-/// gzipped file: `x.csv` for `x.csv.zip` and `x.csv.gz`. A directory can also have the name of an archive.
+/// Returns the files that replace an unpacked archive: the files of the directory `x/` for `x.zip`, or the file `x.csv` for
+/// `x.csv.zip` and `x.csv.gz`. `None` if neither exists.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let mut inside = TreeBuilder::default();
     let plain = gzipped_file(path).unwrap_or_else(|| without_suffix(path));
@@ -205,7 +205,7 @@ struct BundledArchive<'a> {
     file: BaseFile,
     /// The archive's bytes in the bundle.
     pub range: Range<u64>,
-    /// The archive's zip member, if it is one.
+    /// The archive's entry in the bundle's central directory, if the archive is a zip member of the bundle.
     entry: Option<&'a ZipEntry>,
 }
 
@@ -235,7 +235,7 @@ impl<'a> BundledArchive<'a> {
         }))
     }
 
-    /// Reads the archive from its beginning.
+    /// Returns a reader of the archive, which starts at its beginning.
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ZipError> {
         Ok(match self.entry {
             Some(entry) => Box::new(entry.open(self)?),
@@ -243,7 +243,8 @@ impl<'a> BundledArchive<'a> {
         })
     }
 
-    /// Reads the archive and builds an index of it, if it is deflated in the bundle.
+    /// If the archive is deflated in the bundle, returns a reader of the archive that also builds an index of the positions
+    /// where decompression can start. Otherwise returns `None`.
     pub fn indexer<'w>(
         &'w self,
         windows: &'w dyn WindowStore,
@@ -252,7 +253,7 @@ impl<'a> BundledArchive<'a> {
         Ok(indexer.transpose()?.flatten())
     }
 
-    /// Returns the layer of a deflated archive.
+    /// Returns the layer of an archive that is deflated in the bundle.
     pub fn layer(&self, index: InflateIndex) -> Layer {
         Layer {
             offset: self.range.start,
@@ -272,7 +273,7 @@ impl ReadAt for BundledArchive<'_> {
     }
 }
 
-/// Stores a content as an object.
+/// Stores a content, decompressed, as an object. Returns a reference to this object.
 pub(crate) fn extract(
     context: &Context,
     opener: &Opener,
@@ -332,7 +333,7 @@ fn extract_members(
     Ok(listed.files(stored.digest, false))
 }
 
-/// Collects members before the digest of the file that contains them is known.
+/// The members of an archive, collected while the digest of the file that contains their bytes is not known yet.
 struct MemberList {
     prefix: String,
     members: Vec<ListedMember>,
@@ -361,7 +362,7 @@ impl MemberList {
         });
     }
 
-    /// Returns the members as ranges of `base`.
+    /// Returns the members as references to ranges of `base`.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for ListedMember { path, range, crc32 } in self.members {
@@ -386,7 +387,7 @@ mod tests {
 
     use super::*;
 
-    /// A cancelled run remains cancelled, even if the parser reports a damaged archive.
+    /// After a cancellation, the failure is a cancellation, even though the parser reports a damaged archive.
     #[test]
     fn cancelling_stops_the_listing_of_archive_members() -> Result<(), Box<dyn std::error::Error>> {
         let mut file = ZipWriter::new(Vec::new());

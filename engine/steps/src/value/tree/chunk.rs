@@ -1,4 +1,5 @@
-//! A run of consecutive files in columns: the unit that [`listing`](super::listing) writes and reads.
+//! A *chunk*: the unit that [`listing`](super::listing) writes and reads. It contains consecutive files of a tree, stored
+//! column by column.
 
 use std::io::{self, Read, Write};
 
@@ -21,13 +22,14 @@ const ZIP_RECORD_BYTES: u64 = 30;
 /// Maximum number of files in a chunk.
 pub(super) const MAX_FILES: usize = 4096;
 
-/// Bytes of paths and names at which a chunk ends.
+/// Total bytes of paths and names after which no further file is added to a chunk.
 const CHUNK_TEXT_BYTES: usize = 1 << 20;
 
-/// Maximum bytes of the paths and names of a chunk.
+/// Maximum total bytes of the paths and names of a chunk, including its last file.
 const MAX_CHUNK_TEXT_BYTES: usize = CHUNK_TEXT_BYTES + 2 * MAX_TEXT_BYTES;
 
-/// A run of consecutive files in columns, plus the values of the previous file, to which the next one is delta-encoded.
+/// Consecutive files of a tree, column by column, and the values of the previous file. Some values of the next file are
+/// encoded as differences to these.
 #[derive(Default)]
 pub(super) struct Chunk {
     kinds: Vec<u8>,
@@ -41,16 +43,19 @@ pub(super) struct Chunk {
     crcs_taken: usize,
     ends: NumberColumn,
     fronts: TextColumn,
-    /// Bytes of paths and names.
+    /// Total bytes of paths and names.
     text: usize,
+    /// Base of the previous file.
     base: u32,
+    /// End of the previous file's bytes in its base.
     end: u64,
 }
 
-/// Numbers, and the number of them that have been taken.
+/// A column of numbers.
 #[derive(Default)]
 struct NumberColumn {
     values: Vec<u64>,
+    /// When the column is read: how many of the numbers have been taken.
     taken: usize,
 }
 
@@ -148,7 +153,7 @@ impl Chunk {
         self.text += name.len();
     }
 
-    /// Writes all columns and clears them.
+    /// Writes all columns to `out` and clears them.
     pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         write_number(out, self.kinds.len() as u64)?;
         packer.bytes(out, &self.kinds)?;
@@ -167,7 +172,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Replaces the content by the columns of the next `count` files.
+    /// Reads the columns of the next `count` files, which replace the current content.
     pub fn read(&mut self, input: &mut ColumnReader<impl Read>, count: usize) -> io::Result<()> {
         input.bytes(count, &mut self.kinds)?;
         let kinds = || {
@@ -194,7 +199,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Adds the next file to a tree. `None` if it is invalid.
+    /// Adds the next file of the chunk to a tree. `None` if the file is invalid.
     pub fn take(&mut self, file: usize, tree: &mut Tree) -> Option<()> {
         let kind = FileKind::from_number(*self.kinds.get(file)?)?;
         let path = std::str::from_utf8(self.paths.take()?).ok()?;
@@ -254,7 +259,7 @@ impl Chunk {
     }
 }
 
-/// Returns the smallest possible end of a member's record.
+/// Returns the smallest possible end of a zip member's record: header, name and compressed bytes without extra fields.
 fn min_record_end(location: &FileLocation, name: usize) -> u64 {
     location
         .offset
@@ -263,8 +268,8 @@ fn min_record_end(location: &FileLocation, name: usize) -> u64 {
         .wrapping_add(location.compressed)
 }
 
-/// Splits a name into a front and the suffix that it shares with the path. The suffix is returned as its offset in the
-/// path.
+/// Splits a name into a front and the suffix that the name shares with the path. Returns the front, and the offset of the
+/// suffix in the path.
 fn split_shared_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
     let shared = shared_end(path.as_bytes(), name.as_bytes());
     let mut front = name.len() - shared;

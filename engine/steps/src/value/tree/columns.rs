@@ -1,14 +1,17 @@
-//! Compressed columns of numbers and texts.
+//! Compressed columns of numbers and strings.
 //!
 //! ```text
-//! numbers:  number of low bytes in use (0 to 8), then for each of them: this byte of all numbers, as bytes
-//! bytes:    compressed length, or the uncompressed length if compression does not shorten them; then the data
+//! numbers:  how many low bytes the largest number has (0 to 8), then for each of these bytes, lowest first:
+//!           this byte of all numbers, in the format `bytes`
+//! bytes:    compressed length, then the compressed data; or, if compression does not shorten the data, the uncompressed
+//!           length, then the uncompressed data
 //! ```
 //!
-//! The reader knows the number of values from earlier data, so it never decompresses more than that. Grouping the bytes
-//! by significance helps compression: the low bytes of offsets are noise, and the high ones are nearly constant. The
-//! compression is zstd, because its output for a version and level is the same on all processors. The output of zlib-rs
-//! depends on the processor, but digests of listings are parts of keys.
+//! The reader knows the number of values from earlier data, so it never decompresses more than that. Storing the low bytes
+//! of all numbers together, and then the higher bytes, helps compression: the low bytes of offsets are noise, and the high
+//! bytes are nearly constant. The compression is zstd, because its output for a version and level is the same on all
+//! processors. This is required because digests of listings are parts of keys. The output of zlib-rs depends on the
+//! processor.
 
 use std::io;
 use std::io::{Read, Write};
@@ -18,7 +21,7 @@ use zstd::zstd_safe::compress_bound;
 
 use crate::value::compact::{CompactReader, MAX_TEXT_BYTES, shared_start, write_number};
 
-/// zstd level. Higher levels are slower and hardly better, because most of the data is noise.
+/// zstd level. Higher levels are slower and compress hardly better, because most of the data is noise.
 const ZSTD_LEVEL: i32 = 1;
 
 /// Data of up to this length in bytes are not compressed, because a zstd frame alone has about this size.
@@ -136,17 +139,22 @@ impl<R: Read> ColumnReader<R> {
     }
 }
 
-/// Texts. Each is stored as the lengths of the prefix and the suffix that it shares with the previous text, and the
-/// bytes between them, its *middle*. The middle of `a/b/2.png` after `a/b/1.png` is `2`. Middles are mostly digits, which zstd compresses to half a byte
-/// each.
+/// A column of strings. Each string is stored as the lengths of the prefix and the suffix that it shares with the previous
+/// string, and the bytes between them, its *middle*. For example, the middle of `a/b/2.png` after `a/b/1.png` is `2`.
+/// Middles are mostly digits, which zstd compresses to half a byte each.
 #[derive(Default)]
 pub(super) struct TextColumn {
+    /// Length of the shared prefix of each string.
     starts: Vec<u64>,
+    /// Length of the shared suffix of each string.
     ends: Vec<u64>,
+    /// Length of the middle of each string.
     lengths: Vec<u64>,
+    /// The middles of all strings.
     between: Vec<u8>,
-    /// Number of texts that have been taken, and the total length of their middles in bytes.
+    /// When the column is read: number of strings that have been taken, and the total length of their middles in bytes.
     taken: (usize, usize),
+    /// The previous string.
     before: Vec<u8>,
     spare: Vec<u8>,
 }
@@ -167,7 +175,8 @@ impl TextColumn {
         before.extend_from_slice(rest);
     }
 
-    /// Writes all texts and clears them, except for the last one.
+    /// Writes all strings and removes them from memory. The last string stays, because the next string is encoded relative
+    /// to it.
     pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         packer.numbers(out, &self.starts)?;
         packer.numbers(out, &self.ends)?;
@@ -180,7 +189,7 @@ impl TextColumn {
         Ok(())
     }
 
-    /// Reads `count` texts. It is an error if the total length of their middles exceeds `max_bytes`.
+    /// Reads `count` strings. It is an error if the total length of their middles exceeds `max_bytes`.
     pub fn read(
         &mut self,
         input: &mut ColumnReader<impl Read>,
@@ -200,7 +209,7 @@ impl TextColumn {
         input.bytes(between, &mut self.between)
     }
 
-    /// The next text. `None` if it is invalid.
+    /// Returns the next string. `None` if its lengths are invalid.
     pub fn take(&mut self) -> Option<&[u8]> {
         let (text, from) = self.taken;
         let number = |column: &[u64]| usize::try_from(*column.get(text)?).ok();
@@ -221,7 +230,7 @@ impl TextColumn {
     }
 }
 
-/// Length of the common suffix.
+/// Returns the length of the common suffix of two byte strings.
 pub(super) fn shared_end(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((before, last)), Some((before_other, other))) =

@@ -5,26 +5,27 @@
 //! number of bases, bases (32 bytes each)
 //! number of files, then the files in chunks, sorted by path
 //!
-//! a chunk: number of files, then columns, each for those files that have the value:
+//! a chunk: number of files, then columns; a column contains only the files that have this value:
 //!   kind       0 directory, 1 object, 2 slice, 3 stored member, 4 deflated member, 5 row of a table of files;
 //!              in an archive that is nested in another compressed archive, with its layers as the base:
 //!              6 like 3, 7 like 4, 8 like 2, 9 like 8 with a checksum
-//!   path       text
-//!   bytes      except directories
-//!   base       except directories and rows, as the difference to the previous one
-//!   offset     of slices and members, relative to the end of the previous one
-//!   compressed of members, as the difference to its bytes
-//!   limit      of members, relative to the smallest possible end of the record
-//!   crc        of members and of kind 9, 4 bytes, not compressed
-//!   name       of members: the index in the path from which the path equals the end of the name, and the rest as a text
-//! texts: lengths shared with the start and with the end of the previous text, length of the middle, and its bytes
+//!   path       of all files: string
+//!   bytes      of all files except directories
+//!   base       of all files except directories and rows: index of the base, as the difference to that of the previous file
+//!   offset     of slices and members: offset in the base, relative to the end of the previous file's bytes
+//!   compressed of members: compressed length, as the difference to the uncompressed length
+//!   limit      of members: end of the member's record, relative to its smallest possible end
+//!   crc        of members and of kind 9: CRC-32, 4 bytes, not compressed
+//!   name       of members: the offset in the path of the suffix that path and name share, and the rest of the name as a
+//!              string
+//! strings: lengths shared with the start and with the end of the previous string, length of the middle, and its bytes
 //! ```
 //!
-//! The module `columns` compresses each column separately, so that similar values are adjacent. A member takes about 14
-//! bytes if its name and position are random (four of them for its checksum), and about half as many otherwise.
+//! The module `columns` compresses each column separately, because similar values are then adjacent. A member takes about
+//! 14 bytes if its name and position are random (four of them for its checksum), and otherwise about half as many.
 //!
-//! The reader does not trust a listing. A chunk has a maximum number of files and bytes of text, and the number of
-//! chunks is limited by the size of the listing.
+//! The reader does not trust a listing: it limits the number of files and the bytes of paths and names in a chunk. The size
+//! of the listing limits the number of chunks.
 
 use std::io::{self, Read, Write};
 
@@ -37,11 +38,11 @@ use crate::value::compact::{CompactReader, write_number};
 
 const MAGIC: [u8; 12] = *b"prep tree 3\n";
 
-/// Maximum number of files for which memory is reserved before the first one is read, so that a wrong number cannot
-/// exhaust memory.
+/// Maximum number of files for which memory is reserved before files are read, so that a listing with a wrong number of
+/// files cannot exhaust memory.
 const MAX_RESERVED_FILES: usize = 1 << 22;
 
-/// Writes a tree of `count` files, sorted by path.
+/// Writes a tree of `count` files. `entries` must be sorted by path.
 pub(super) fn write<'a>(
     bases: &[Digest],
     count: u64,
@@ -284,8 +285,8 @@ mod tests {
         assert!(damaged, "{found:?}");
     }
 
-    /// Returns a listing with one chunk of files. The middles of their paths are taken from `middles`, with these
-    /// lengths.
+    /// Returns a listing of one chunk with the given number of files and of files of the chunk, which may be wrong. `starts`
+    /// are the shared prefixes of the paths. The middles of the paths have the lengths `lengths` and the bytes `middles`.
     fn forged_listing(
         files: u64,
         chunk: u64,

@@ -1,8 +1,8 @@
 //! A tree: a set of files, each with a path and a content reference.
 //!
-//! A tree may have millions of files, so its memory is organized in columns: all paths in one buffer, and about 60
-//! bytes per file for the location of its bytes. A [`ContentRef`] is built from these on request. [`listing`] defines
-//! the stored format. A stored tree is read once and shared by all steps that use it at the same time.
+//! A tree may have millions of files, so it is stored compactly in memory: all paths in one buffer, and about 60 bytes per
+//! file for the location of its bytes. A [`ContentRef`] is built from the location on request. [`listing`] defines the
+//! format of trees in the cache. A tree is loaded only once for all steps that use it at the same time.
 
 mod chunk;
 mod columns;
@@ -32,7 +32,7 @@ pub struct TreeEntry {
 /// Approximate memory in bytes of a file in a tree, including its path.
 const FILE_BYTES: u64 = 130;
 
-/// Memory in bytes of the trees among a step's inputs, when they are loaded.
+/// Returns the memory in bytes that the trees among a step's inputs need when they are loaded.
 pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
     let files = inputs
         .values()
@@ -72,7 +72,7 @@ enum FileKind {
     Slice = 2,
     Stored = 3,
     Deflated = 4,
-    /// A row of a table of files, without the location of its bytes.
+    /// A file in a table of files, which contains its path and size, but not the location of its bytes.
     Row = 5,
     /// Same as `Stored`, for members of an archive that is nested in another compressed archive.
     LayeredStored = 6,
@@ -143,7 +143,7 @@ enum MemberName {
     Separate(u32),
 }
 
-/// A short identifier of a file's bytes within a tree. Files with equal origins have equal contents.
+/// Identifies a file's bytes within a tree in a few bytes. Files with equal origins have equal contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentOrigin {
     pub kind: OriginKind,
@@ -172,7 +172,7 @@ const EMPTY_DIRECTORY: FileLocation = FileLocation {
     name: MemberName::EndOfPath(0),
 };
 
-/// A tree that cannot be built or read.
+/// The reason why a tree cannot be built or read.
 #[derive(Debug, Error)]
 pub enum TreeError {
     /// Two files have the same path.
@@ -397,8 +397,8 @@ impl Tree {
         Ok(value(self.size(), self.save_listing(context)?))
     }
 
-    /// Stores a tree of files from other trees without building it in memory. `file` returns the path and the file for
-    /// each number below `count`. The paths must be sorted and unique.
+    /// Stores a tree that consists of files of other trees, without building it in memory. For each number below `count`,
+    /// `file` returns a path, and the file of another tree that gets this path. The paths must be sorted and unique.
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
@@ -421,7 +421,7 @@ impl Tree {
                 location.base = bases.number_of(base);
             }
             if location.kind.is_member() {
-                // The index of the name does not matter here.
+                // The name itself is part of the entry, so its index is not used.
                 location.name = end_of_path(path, name).unwrap_or(MemberName::Separate(0));
             }
             chunk::ListingEntry {
@@ -498,7 +498,7 @@ struct BaseNumbers {
 }
 
 impl BaseNumbers {
-    /// Returns the number of a base. Assigns the next number to a new one.
+    /// Returns the number of a base. A new base gets the next number.
     fn number(&mut self, base: &Digest) -> u32 {
         // Neighbours usually have the same base.
         if self.all.last() == Some(base) {
@@ -517,7 +517,7 @@ impl BaseNumbers {
     }
 }
 
-/// Returns the member's name as a suffix of its path, if the path ends with the name.
+/// If the path ends with the member's name, returns the name as a suffix of the path.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
@@ -582,7 +582,7 @@ impl TreeBuilder {
     }
 
     /// Adds a member of an archive. `base` is the digest of the file that contains the archive. If `layered` is true,
-    /// it is the digest of the archive's layers.
+    /// `base` is instead the digest of the object that describes the layers around the archive.
     pub fn push_member(
         &mut self,
         path: &str,
@@ -606,7 +606,7 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a row of a table of files.
+    /// Adds a file to a table of files: its path and size, without the location of its bytes.
     pub(crate) fn push_row(&mut self, path: &str, bytes: u64) {
         let location = FileLocation {
             kind: FileKind::Row,
@@ -616,7 +616,7 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a file of another tree under this path.
+    /// Adds a file of another tree under the path `path`.
     pub fn push_file(&mut self, path: &str, file: TreeFile<'_>) {
         let mut location = file.location();
         if let Some(base) = file.base() {
@@ -701,8 +701,8 @@ impl TreeBuilder {
 }
 
 impl Tree {
-    /// Numbers bases and names in the order in which files use them, so that a tree does not depend on the order in
-    /// which it was built. Also releases unused memory.
+    /// Numbers bases and names in the order in which the sorted files use them, so that the tree does not depend on the
+    /// order in which files were added. Also releases unused memory.
     fn renumber(&mut self) {
         let mut bases = vec![u32::MAX; self.bases.len()];
         let mut used = Vec::with_capacity(self.bases.len());

@@ -1,9 +1,9 @@
 //! Writes the members of an archive in a different order than they have in the archive.
 //!
-//! The members of an archive are sorted by path, but a compressed source archive can only be read efficiently from
-//! front to back. Therefore members that come from such an archive and have a known size are skipped at first, and gaps
-//! of their size are left. Afterwards these members are read in the order of the source, and each is written into its
-//! gap.
+//! The members of the new archive are sorted by path, but a compressed source archive can only be read efficiently from
+//! front to back. Therefore members that come from a compressed source archive and have a known size are skipped at first,
+//! and gaps of their size are left in the new archive. Afterwards these members are read in the order of the source
+//! archive, and each is written into its gap.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Read, Write};
@@ -37,7 +37,7 @@ pub(super) struct GappedObject {
 /// The gaps of an archive.
 #[derive(Default)]
 pub(super) struct Gaps {
-    /// Announced bytes of the current gap that have not reached the object yet.
+    /// Number of bytes of the current gap that a [`Gap`] has returned and that have not reached the object yet.
     announced: Cell<u64>,
     /// Start of each gap in the object.
     offsets: RefCell<Vec<u64>>,
@@ -45,16 +45,17 @@ pub(super) struct Gaps {
     files: RefCell<Vec<usize>>,
 }
 
-/// Which bytes of a file fill its gap.
+/// The form of a file's bytes that fill its gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GapBytes {
+    /// The uncompressed bytes.
     Plain,
-    /// The compressed bytes of its source archive.
+    /// The compressed bytes, as they are in the source archive.
     Compressed,
 }
 
-/// A reader that replaces a file for which a gap is left. It returns zeros and announces their number, so that
-/// [`GappedObject`] skips them.
+/// A reader that takes the place of a file for which a gap is left. It returns zeros and adds their number to
+/// [`Gaps::announced`], so that [`GappedObject`] reserves space for them instead of writing them.
 pub(super) struct Gap<'a> {
     gaps: &'a Gaps,
     left: u64,
@@ -88,7 +89,7 @@ impl Gaps {
 }
 
 impl ArchiveOutput {
-    /// Creates an archive, with gaps if some files of the tree are in a compressed archive.
+    /// Creates the destination of an archive. It supports gaps if some files of the tree come from a compressed archive.
     pub(super) fn new(context: &Context, tree: &Tree) -> Result<ArchiveOutput, StepError> {
         if !tree.files().any(|file| file.is_layered()) {
             return Ok(ArchiveOutput::OrderedBatches(context.store.writer()?));

@@ -1,8 +1,8 @@
-//! Reads CSV like pandas.
+//! Reads CSV files as pandas reads them.
 //!
-//! Bytes pass through three threads in chunks, if these threads are available. The first one inflates them, this thread
-//! scans and quotes them, and the thread of the object writer writes them. No thread is more than a few chunks ahead of
-//! the next one.
+//! If threads are available, the bytes of a file pass through three threads in chunks. The first thread inflates them, the
+//! step's thread scans and quotes them, and the thread of the object writer writes them. No thread is more than a few
+//! chunks ahead of the next thread.
 
 use std::io::Read as _;
 
@@ -92,7 +92,7 @@ fn read(
     Ok(table)
 }
 
-/// Writes the text in a second pass. `bytes` is the size of the file.
+/// Writes the text of a table with `print`, in a second pass. `bytes` is the size of the file.
 fn printed(
     context: &Context,
     bytes: u64,
@@ -105,7 +105,8 @@ fn printed(
     Ok(out)
 }
 
-/// Adds the first cell with an unexpected type to an error about a column. Reads the file again to find it.
+/// If an error is about the type of a column, adds the first cell with an unexpected type to it. Reads the file again to
+/// find this cell.
 fn with_cell(
     error: ReadError,
     opener: &Opener,
@@ -146,7 +147,7 @@ fn with_cell(
 /// The result of scanning a file.
 struct ScanResult {
     rewritten: RewriteResult,
-    /// Facts recorded during the scan.
+    /// Row offsets, and columns in memory, if the scan recorded them.
     metadata: Option<TextMetadata>,
     text: TextWriter,
 }
@@ -195,7 +196,7 @@ fn scan(
     })
 }
 
-/// Name of the column that contains the file of a row.
+/// Name of the column that contains the path of the file from which a row was read.
 const FILE_COLUMN: &str = "file";
 
 /// Bytes per read.
@@ -205,7 +206,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table that is read from several files",
-            doc: "CSV files, one after another, combined like in `pandas.concat`. Columns: `file` and those in `columns`.",
+            doc: "CSV files, one after another, combined as by `pandas.concat`. Columns: `file` and those in `columns`.",
             keys: &[
                 SectionKey::required(
                     "read_each",
@@ -265,7 +266,8 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-/// Reads the files in the input `files`: scans each of them, then prints all with the common types of their columns.
+/// Reads the files in the input `files`: first scans each of them, and then writes the rows of all of them with the common
+/// types of their columns.
 fn read_files(
     context: &Context,
     inputs: &Inputs,

@@ -34,7 +34,7 @@ fn read_parquet(
     let table = ParquetTable::open(file, 0..content.bytes(), &limits(context))
         .map_err(|cause| failed(read, cause))?;
     let columns = table.schema().fields().iter().map(|field| {
-        // Only used to check declarations.
+        // The type is only used to check the declared columns.
         let kind = column_type(field.data_type()).unwrap_or(ColumnType::Text);
         column(field.name(), kind, field.is_nullable())
     });
@@ -78,7 +78,7 @@ fn read_npy(
         columns.push(column(VALUE_COLUMN, element_type(kind), true));
     }
     let record = columns.len();
-    // No cell of this column is read as text.
+    // The type of this column is not used, because its cells are never read as text.
     columns.push(column(RECORD_COLUMN, ColumnType::Text, false));
     let mut schema = Schema {
         columns,

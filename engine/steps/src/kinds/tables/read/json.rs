@@ -1,9 +1,9 @@
-//! Reads JSON: a list of objects, the elements at a path of a document, or JSON lines. Reads BSON documents: the declared
-//! members as columns, and the entire documents.
+//! Reads JSON (a list of objects, the elements at a path of a document, or JSON lines) and BSON documents. The table
+//! contains the declared members as columns, and the entire records.
 //!
-//! A BSON document is stored as MongoDB Extended JSON, from which the output `bson` produces the same bytes as pymongo.
-//! Long binary values stay in the bundle (see [`prep_formats::bson::BinaryReference`]), so a table of images only contains
-//! their positions.
+//! A BSON document is stored as MongoDB Extended JSON, from which an output of the kind `bson` produces the same bytes as
+//! pymongo. Long binary values stay in the bundle (see [`prep_formats::bson::BinaryReference`]), so a table of images
+//! contains only the positions of the images.
 
 use std::cell::Cell;
 use std::io::BufRead;
@@ -102,7 +102,7 @@ fn lines<'r>(
             Ok(JsonLine::Value(value)) => RecordContent::Value(value),
             Err(error) => return Some(Err(BoxError::from(error))),
         };
-        // Empty lines are counted, too.
+        // Chunks are counted by lines, including empty lines, which are not records.
         let chunk = (lines.number() - 1) / chunk;
         Some(Ok(Record { content, chunk }))
     }))
@@ -188,7 +188,7 @@ impl ReadDialect {
         }
     }
 
-    /// The library that defines the syntax.
+    /// Returns the grammar of the library that parses the JSON text.
     pub fn grammar(self) -> JsonGrammar {
         match self {
             ReadDialect::Python | ReadDialect::Dataframe => JsonGrammar::Python,
@@ -196,7 +196,7 @@ impl ReadDialect {
         }
     }
 
-    /// Returns how the library infers the types of columns. `None` if it does not build a table.
+    /// Returns the pandas function that infers the types of columns. `None` if the dialect does not build a table.
     pub fn typing(self) -> Option<FrameFunction> {
         match self {
             ReadDialect::Python => None,
@@ -212,8 +212,8 @@ pub(super) fn chunksize(declaration: &Declaration) -> Option<u64> {
     has.then(|| declaration.natural("chunksize")).flatten()
 }
 
-/// Checks that `chunksize` is at least 1, that no declared column is named `piece`, and that the dialect depends on
-/// chunks.
+/// Checks a declaration with `chunksize`: the size must be at least 1, no declared column may be named `piece`, and the
+/// dialect must be one that depends on chunks.
 pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
     let size = chunksize(declaration)?;
     let mut columns = declaration.columns("columns").iter();

@@ -1,7 +1,8 @@
 //! `read`: one file of the bundle as a table.
 //!
-//! CSV is read like pandas. The file is extracted into the cache while it is scanned. If its bytes are equal to the
-//! output of pandas, they become the stored table. Otherwise, a second pass prints the table. A JSON list becomes a
+//! CSV is read as pandas reads it, and stored as canonical text, which pandas would write. While the file is scanned, its
+//! cells are copied into the cache. Usually the copy is canonical text already and becomes the stored table. Otherwise, for
+//! example if pandas would write the cell `1.50` as `1.5`, a second pass writes the canonical text. A JSON list becomes a
 //! table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are stored unchanged.
 
 mod csv;
@@ -111,10 +112,10 @@ const AT: SectionKey = SectionKey::optional(
     "annotations",
 );
 
-/// Characters of a cell or member that a message shows.
+/// Maximum number of characters of a cell or member that a message shows.
 const MAX_SHOWN_CHARACTERS: usize = 40;
 
-/// A format of files that can be read as a table. Each is defined in a file of this directory.
+/// A format of files that can be read as a table. The formats are defined in the other files of this directory.
 struct ReadFormat {
     pub word: Word,
     /// Extensions of file names.
@@ -122,7 +123,8 @@ struct ReadFormat {
     /// Content of the hidden column `record`, if there is one.
     pub record: Option<CellContent>,
     pub read: fn(&Context, &Opener, &ContentRef, &ReadSpec) -> Result<TableValue, StepError>,
-    /// Converts a member of a record from a special encoding of the format to a plain value.
+    /// Converts a member of a record that is in a special encoding of the format to a plain value. Returns `None` for other
+    /// members.
     pub plain: Option<fn(&prep_formats::json::JsonValue) -> Option<prep_formats::json::JsonValue>>,
 }
 
@@ -227,7 +229,7 @@ fn float_precision(declaration: &Declaration) -> String {
     declared.unwrap_or("round_trip").to_owned()
 }
 
-/// Returns the format that is declared, or that the file name implies.
+/// Returns the declared format, or else the format that the file name implies.
 fn format(declaration: &Declaration) -> Option<&'static ReadFormat> {
     if let Some(word) = declaration.text("format") {
         return FORMATS.iter().find(|format| format.word.name == word);
@@ -238,7 +240,7 @@ fn format(declaration: &Declaration) -> Option<&'static ReadFormat> {
         .find(|format| format.endings.contains(&ending.as_str()))
 }
 
-/// Returns the declared columns, and the hidden columns of the format.
+/// Returns the columns of the table: the declared columns, and the hidden columns of the format.
 fn columns(declaration: &Declaration) -> Vec<ProducedColumn> {
     let declared = declaration.columns("columns").iter();
     let mut columns: Vec<ProducedColumn> = declared
@@ -347,7 +349,7 @@ enum ReadError {
 }
 
 impl ReadError {
-    /// Converts the error to the step's error, with the location of the declared column.
+    /// Converts the error to an error of the step, with the location of the declared column.
     fn error_at(self, read: &ReadSpec) -> StepError {
         let (ReadError::NoColumn { column, .. }
         | ReadError::OtherType { column, .. }
@@ -362,7 +364,8 @@ impl ReadError {
     }
 }
 
-/// Extracts the file into the cache, for formats that are read in place.
+/// Extracts the file into the cache, for formats that are stored unchanged and read in place. Returns the extracted content
+/// and its open file.
 fn extracted(
     context: &Context,
     opener: &Opener,
@@ -400,10 +403,10 @@ fn stored(declared: &Column) -> StoredColumn {
     column(&declared.name.value, kind, false)
 }
 
-/// Properties of declared columns besides their stored types.
+/// Properties of declared columns that the schema does not contain.
 #[derive(Default)]
 struct DeclaredTypes {
-    /// The types inferred for columns that queries read as text.
+    /// The types that pandas infers for columns that queries read as text.
     inferred: BTreeMap<String, ColumnType>,
     /// Indices of the columns that queries read as doubles.
     numbers: BTreeSet<usize>,
@@ -418,8 +421,9 @@ impl DeclaredTypes {
     }
 }
 
-/// Compares the file with its declaration, and sets the types of columns. Queries read a column declared text or
-/// inferred as text, regardless of its cells. Columns of a file without rows have their declared types.
+/// Compares the schema of the file with the declared columns, and changes the types of the schema to the types as which
+/// queries read the columns. A column declared `text` or `inferred` is read as text, regardless of its cells. If the file
+/// has no rows, columns get their declared types.
 fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;
@@ -495,7 +499,7 @@ fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
 fn describe_type(stored: ColumnType) -> &'static str {
     match stored {
         _ if is_integer(stored) => "integers",
-        _ if is_float(stored) => "numbers with a fraction, or missing ones",
+        _ if is_float(stored) => "numbers with a fraction, or missing values",
         ColumnType::Bool => "booleans",
         _ => "text",
     }

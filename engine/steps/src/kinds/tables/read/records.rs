@@ -1,13 +1,14 @@
 //! Reads records (JSON objects, BSON documents) as a table: the declared members as columns, and the entire records.
 //!
-//! A column of texts contains the texts unchanged. An inferred column is the one of `pandas.DataFrame(records)`:
-//! integers become doubles if the column also has fractions or missing values, and values are printed like `to_csv`.
-//! Lists and objects must be declared `json`.
+//! A column declared `text` contains the texts of the file unchanged. A column declared `inferred` has the values of the
+//! same column of `pandas.DataFrame(records)`, printed as by `to_csv`: integers become doubles if the column also has
+//! fractions or missing values. Members that are lists or objects must be declared `json`.
 //!
-//! With a dialect of pandas, the records themselves become rows of pandas' table: each record has all members, with the
-//! types of their columns. The types depend on the entire file or on a chunk of it, but they rarely change a record.
-//! Therefore all records are stored unchanged while the types are inferred. If the table would change a record, a
-//! second pass over the file is needed. In the remainder of the first pass, nested values are skipped.
+//! With a dialect of pandas, the records themselves become rows of pandas' table: each record has the members of all
+//! records, and values have the types of their columns. The types depend on the entire file or on a chunk of it, but they
+//! rarely change a record. Therefore the records are stored unchanged while the types are inferred. If the types turn out
+//! to change a record, the stored records are discarded and the file is read a second time. The rest of the first pass then
+//! skips nested values, because only the types are still needed.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -96,7 +97,8 @@ impl From<JsonValue> for Record {
 /// The records of a file, one after another.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// Parses a file. The flag determines whether nested values of the next record are parsed.
+/// A function that parses a file of records. The value in the `Cell` determines whether nested values of the next record
+/// are parsed.
 type Parse = for<'r> fn(
     &Context,
     &'r ReadSpec,
@@ -118,7 +120,8 @@ impl RecordFile<'_> {
         self.opened.bytes()
     }
 
-    /// Calls `act` with the number of each record, from 1, and the record.
+    /// Calls `act` for each record, with the number of the record (from 1) and the record. `nested` determines whether
+    /// nested values are parsed.
     pub fn for_each(
         &self,
         nested: &Cell<NestedValues>,
@@ -159,7 +162,8 @@ pub(super) fn records(
             let none = MemberTypes::Members(Vec::new());
             let mut rows = RecordTable::new(context, read, &declared)?;
             let mut keep = |number, record| match rows.push(number, record, &none) {
-                // The record may become valid when it is converted to pandas' table.
+                // The record does not have a declared member or type, but it may have them after the conversion to pandas'
+                // table.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
@@ -260,7 +264,7 @@ impl<'a> RecordTable<'a> {
     }
 }
 
-/// Converts members that are declared text like pandas' `astype(str)`: numbers as Python prints them.
+/// Converts members that are declared text as pandas' `astype(str)` does: numbers and booleans as Python prints them.
 fn convert_texts(record: &mut RecordContent, declared: &[&Column]) -> Result<(), StepError> {
     let texts = declared.iter().filter(|one| one.kind == ColumnKind::Text);
     for column in texts {
@@ -286,7 +290,8 @@ fn is_missing(member: &JsonValue) -> bool {
     }
 }
 
-/// Writes a member as its declared type. `None` if it does not fit. Null and NaN are missing.
+/// Writes a member as a cell of its declared type. Returns `None` if the value does not fit this type. Null and NaN are
+/// missing cells.
 fn write_member(
     writer: &mut CsvWriter<impl std::io::Write>,
     column: &Column,
@@ -312,7 +317,7 @@ fn write_member(
     Some(())
 }
 
-/// Returns JSON on one line, ASCII only, so that unpaired surrogates are preserved as escapes.
+/// Returns a value as JSON on one line. All characters are ASCII, so that unpaired surrogates are preserved as escapes.
 fn compact(value: &JsonValue) -> Result<String, StepError> {
     let text = value
         .to_json(&WriteOptions::default())
@@ -327,14 +332,14 @@ fn value_start(value: &JsonValue) -> String {
 
 /// The types that pandas infers.
 enum MemberTypes {
-    /// Types of the declared columns that are inferred. Records are unchanged.
+    /// The type of each declared column, or `None` if the column is not declared `inferred`. Records are unchanged.
     Members(Vec<Option<JsonColumnType>>),
-    /// Types of all columns, for each chunk of the file. Records are converted to them.
+    /// Types of all columns, for each chunk of the file. The values of records are converted to these types.
     Chunks(BTreeMap<u64, FrameColumns>),
 }
 
 impl MemberTypes {
-    /// Returns the record as it is in pandas' table.
+    /// Returns the record, converted to a row of pandas' table if the dialect requires this.
     pub fn record(&self, record: Record) -> Result<RecordContent, StepError> {
         let MemberTypes::Chunks(chunks) = self else {
             return Ok(record.content);
@@ -349,7 +354,7 @@ impl MemberTypes {
         }
     }
 
-    /// Returns the cell of the declared column `index`, if its value differs from the member.
+    /// Returns the cell of the declared column `index`. `None` if the cell is the member itself.
     pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<JsonValue> {
         let inferred = match self {
             MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),
@@ -387,7 +392,7 @@ impl MemberTypes {
     }
 }
 
-/// Infers the types of declared columns that are `inferred`.
+/// Infers the types of the columns that are declared `inferred`. Reads the file once for this.
 fn infer_members(
     file: &RecordFile<'_>,
     declared: &[&Column],
@@ -420,9 +425,9 @@ fn infer_members(
 
 /// Infers the types of all columns, chunk by chunk.
 ///
-/// The types usually leave the records unchanged. Therefore each record is passed to `keep` immediately, until a chunk
-/// changes records or `keep` returns false. From then on, nested values are skipped, because the file has to be read
-/// again. The second part of the result is true if all records were passed to `keep` unchanged.
+/// The types usually leave the records unchanged. Therefore each record is passed to `keep` immediately, until the types of
+/// a chunk change a record or `keep` returns false. From then on, nested values are skipped, because the file has to be
+/// read again. The second part of the result is true if all records were passed to `keep` and none of them is changed.
 fn infer_chunks(
     file: &RecordFile<'_>,
     typing: FrameFunction,
@@ -437,7 +442,7 @@ fn infer_chunks(
     let mut chunks = BTreeMap::new();
     let (limits, mut cells) = (limits(file.context), 0_u64);
     let mut end = |chunk: u64, frame: FrameBuilder| {
-        // Each record has a cell for each key that occurs in any record of its chunk.
+        // In pandas' table, each record has a cell for each key that occurs in any record of its chunk.
         cells = cells.saturating_add(frame.cells());
         let checked = limits.check_cells(file.bytes(), cells);
         checked.map_err(|exceeded| undecodable_file(&file.read.path, exceeded))?;
@@ -463,8 +468,8 @@ fn infer_chunks(
         if nested.get() == NestedValues::Skip {
             return Ok(());
         }
-        // Checked only at powers of two, because the check is slow. A chunk that changes its records at this point
-        // nearly always also changes them at its end, so keeping more records would be useless.
+        // The check is slow, so it runs only after 1, 2, 4, 8 ... records. If the types of the chunk change records at this
+        // point, they nearly always also do at the end of the chunk, so it would be useless to keep more records.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(number, record)? {
             change();
@@ -477,7 +482,7 @@ fn infer_chunks(
     Ok((chunks, nested.get() == NestedValues::Read))
 }
 
-/// A member as a plain value: unchanged, or converted from a special form of the format.
+/// A member as a plain value: the unchanged member, or a value that was converted from a special encoding of the format.
 enum PlainMember<'m> {
     Same(&'m JsonValue),
     Other(JsonValue),

@@ -1,6 +1,6 @@
-//! `method: cut`: ranks the rows by a column, and finds the rank of the value at the cut.
+//! `method: cut`: ranks the rows by a column, and finds the rank of the value at which the table is cut.
 //!
-//! Numbers, dates and timestamps are compared by value, texts by code point. A row without a value has no place in this
+//! Numbers, dates and timestamps are compared by value, and texts by code point. A row without a value has no place in this
 //! order, so it is an error.
 
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::kinds::splits::QUICKSORT;
 use crate::located::{Subject, error_at, error_at_with_help};
 use crate::relation::single_value;
 
-/// Keys of which a cut has one.
+/// The keys that can determine the cut. A declaration must have exactly one of them.
 pub(super) const POINTS: [&str; 3] = ["from", "test_size", "train_size"];
 
 #[derive(Debug, Error)]
 enum CutError {
     #[error("the table has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
     NoColumn { column: String, found: Vec<String> },
-    #[error("row {row} has no value in `{column}`, so it has no place in the order")]
+    #[error("row {row} has no value in `{column}`, but a cut needs a value in every row")]
     NoValue { column: String, row: usize },
     #[error(
-        "`{column}` is the text `{value}` in row {row}, and the order of such texts is not the order of time"
+        "`{column}` is the text `{value}` in row {row}, and sorting such texts does not sort them by time"
     )]
     DayFirst {
         column: String,
@@ -62,10 +62,10 @@ enum CutError {
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct CutColumn {
     by: String,
-    /// `None` if a size or a query determines the cut.
+    /// The declared value at the cut. `None` if a size or a query determines the cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// Format of the times in the column.
+    /// Format of the times in the column, if the texts are compared as times.
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     /// Whether equal values are in the order of NumPy's quicksort.
@@ -76,12 +76,12 @@ pub(super) struct CutColumn {
 /// The ranks of a table's rows.
 pub(super) struct Ranks {
     pub ranks: Vec<u32>,
-    /// The rank and the text of the value `from`.
+    /// The rank and the text of the value at the cut. `None` if a size determines the cut.
     pub from: Option<(u32, String)>,
 }
 
 impl CutColumn {
-    /// Returns the declared column, or `None` for other methods.
+    /// Returns the column and the value that the declaration names. `None` if its method is not `cut`.
     pub fn new(declaration: &Declaration) -> Option<CutColumn> {
         let by = declaration.has("by").then(|| declaration.text("by"));
         let from = declaration.has("from").then(|| declaration.get("from"));
@@ -98,7 +98,7 @@ impl CutColumn {
         })
     }
 
-    /// Ranks the rows of the table. `inferred` are the types that pandas infers for its text columns.
+    /// Ranks the rows of the table. `inferred` returns the type that pandas infers for a text column.
     pub fn ranks(
         &self,
         context: &Context,
@@ -181,7 +181,7 @@ impl CutColumn {
         Ok(Ranks { ranks, from })
     }
 
-    /// Converts the value at the cut to the type of the column. Returns it with its text.
+    /// Converts the value at the cut to the type of the column. Returns the converted value and its original text.
     fn value_at_cut(
         &self,
         from: &ArrayRef,
@@ -195,7 +195,8 @@ impl CutColumn {
             Some(format) if from.data_type().is_string() => {
                 match read_times(from, format)? {
                     Ok(time) => time,
-                    // For example a date that a query computed.
+                    // The text is not in the format, but it may be a time in the default format, for example a date that a
+                    // query computed.
                     Err(cause) => cast(from, &TIME)
                         .ok()
                         .filter(|time| !time.is_null(0))
@@ -215,8 +216,8 @@ impl CutColumn {
         Ok((value, text))
     }
 
-    /// Rejects missing values, and texts of dates that begin with the day or the month. `before` is the number of rows
-    /// before the batch.
+    /// Returns an error if a value is missing, or is the text of a date that begins with the day or the month. `before` is
+    /// the number of rows before this batch.
     fn check_values(&self, values: &ArrayRef, before: usize) -> Result<(), StepError> {
         let column = self.by.clone();
         if values.null_count() > 0 {
@@ -239,7 +240,7 @@ impl CutColumn {
         })
     }
 
-    /// Returns the error for a value that has all rows on one side.
+    /// Returns the error for a value `from` that leaves one of the two tables empty.
     pub fn one_sided(&self, is_test_empty: bool, from: String) -> StepError {
         let column = self.by.clone();
         fault(
@@ -263,7 +264,8 @@ fn fault_with_help(key: &'static str, error: CutError, help: String) -> StepErro
 /// The type of times.
 const TIME: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
-/// Converts values to a type. Values without a place in its order are missing. -0.0 becomes 0.0.
+/// Converts values to a type, so that they can be compared. Values that cannot be converted, and NaN, become missing. -0.0
+/// becomes 0.0.
 fn comparable(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StepError> {
     let values = cast(values, data_type).map_err(StepError::pipeline)?;
     Ok(match values.as_primitive_opt::<Float64Type>() {
@@ -276,7 +278,7 @@ fn comparable(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StepE
     })
 }
 
-/// Returns the place of each row in the order of NumPy's quicksort.
+/// Returns the position of each row in the order in which NumPy's quicksort sorts the ranks.
 fn quicksort_places(ranks: &[u32]) -> Vec<u32> {
     let rank = |row: u32| ranks.get(row as usize);
     let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
@@ -290,7 +292,7 @@ fn quicksort_places(ranks: &[u32]) -> Vec<u32> {
     places
 }
 
-/// Reads texts as times.
+/// Parses texts as times in the format `format`.
 fn read_times(values: &ArrayRef, format: &str) -> Result<Result<ArrayRef, TimeError>, StepError> {
     let texts = cast(values, &DataType::Utf8).map_err(StepError::internal)?;
     let times = times(texts.as_string::<i32>(), format);

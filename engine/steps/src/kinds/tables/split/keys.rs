@@ -1,8 +1,8 @@
 //! Numbers the distinct values of a column.
 //!
-//! Groups are numbered in order of first appearance, like pandas' `unique`, and a missing value is a separate group.
-//! Classes of a stratified split are numbered in sorted order, like scikit-learn with `numpy.unique`: numbers by value,
-//! text by code point. Missing and infinite classes are an error.
+//! Groups are numbered in order of first appearance, as in pandas' `unique`, and all rows without a value form one group.
+//! Classes of a stratified split are numbered in sorted order, as scikit-learn does with `numpy.unique`: numbers are sorted
+//! by value, and text by code point. A missing or infinite class is an error.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -39,7 +39,8 @@ enum KeyError {
     },
 }
 
-/// Returns the number of each row's value. `inferred` is the type that pandas infers for a text column.
+/// Returns, for each row, the number of its value in the column. `inferred` is the type that pandas infers, for a column
+/// that queries read as text.
 pub(super) fn codes(
     table: Arc<dyn Relation>,
     column: &str,
@@ -99,7 +100,7 @@ pub(super) fn codes(
     Ok(codes)
 }
 
-/// Returns the value in a row of a column, for a message.
+/// Returns the value of a column in a row (from 0), for a message.
 pub(super) fn value(
     table: &Arc<dyn Relation>,
     column: &str,
@@ -129,8 +130,9 @@ pub(super) fn value(
 struct KeyNumbers {
     floating: bool,
     numbers: HashMap<Box<str>, u32>,
-    /// By number. Empty for the missing value.
+    /// The values, by their number. The missing value is empty.
     names: Vec<Box<str>>,
+    /// Number of the missing value, if it has occurred.
     missing: Option<u32>,
 }
 
@@ -157,7 +159,8 @@ impl KeyNumbers {
         next
     }
 
-    /// Returns, for each value, its index in sorted order. The error is the number of a value that cannot be a class.
+    /// Returns, for each value, its index in sorted order. If a value cannot be a class, the error is the number of this
+    /// value.
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
         let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
         let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
