@@ -1,10 +1,9 @@
 //! Grades submissions by the rules and the metric of a pipeline.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use prep_formats::pandas::{FileContent, Frame, ReadOptions};
+use prep_formats::pandas::{FileContent, Frame};
 use prep_spec::{model::Query, nearest};
 use serde_json::Value;
 
@@ -15,12 +14,9 @@ use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
 use crate::table::pair::Pair;
-use crate::table::submission;
+use crate::table::submission::{self, ScannedSubmission};
+use crate::table::threads::MANY_ROWS;
 use crate::table::typed::LazySubmission;
-
-/// If a submission has more rows than this, a wrong number of rows is reported before any cell is read. Smaller submissions
-/// are checked strictly in the order of the rules, so an invalid cell may be reported before a wrong number of rows.
-const MANY_ROWS: usize = 1_000_000;
 
 /// Grades submissions of one competition.
 #[derive(Debug)]
@@ -113,7 +109,8 @@ impl Grader {
 
     /// Checks and scores a submission that is in memory.
     pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> GradeOutcome {
-        match self.grade_content(answers, FileContent::Bytes(bytes)) {
+        let scanned = ScannedSubmission::scan(FileContent::Bytes(bytes));
+        match scanned.and_then(|scanned| self.grade_scanned(answers, scanned)) {
             Ok(outcome) => outcome,
             Err(error) => GradeOutcome::Invalid(Refusal::new(
                 RefusalKind::Unreadable,
@@ -122,18 +119,17 @@ impl Grader {
         }
     }
 
-    /// Checks and scores a submission file. Cells are read only when a rule or the metric needs them. So a file with many
-    /// millions of rows and a wrong shape takes almost no memory.
+    /// Checks and scores a submission after the first pass over its file. Cells that the pass did not keep are read when a
+    /// rule or the metric needs them. So a large file with a wrong shape takes little memory.
     ///
     /// # Errors
     /// If the file cannot be read. Such an error does not mean that the submission is invalid.
-    pub fn grade_file(&self, answers: &Frame, file: &File) -> io::Result<GradeOutcome> {
-        self.grade_content(answers, FileContent::File(file))
-    }
-
-    fn grade_content(&self, answers: &Frame, content: FileContent<'_>) -> io::Result<GradeOutcome> {
-        let options = ReadOptions::default();
-        let scanned = match submission::scan(content, &options)? {
+    pub fn grade_scanned(
+        &self,
+        answers: &Frame,
+        submission: ScannedSubmission<'_>,
+    ) -> io::Result<GradeOutcome> {
+        let scanned = match submission.into_frame() {
             Ok(scanned) => scanned,
             Err(refusal) => return Ok(GradeOutcome::Invalid(refusal)),
         };
@@ -263,7 +259,8 @@ impl Grader {
     }
 
     /// Rejects a submission with more than [`MANY_ROWS`] rows if these rules, or the metric, would reject the number of
-    /// rows. Drops rows that are never used.
+    /// rows. So no cell of it has to be read. Smaller submissions are checked strictly in the order of the rules, and an
+    /// invalid cell may be reported before a wrong number of rows. Drops rows that are never used.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY_ROWS;

@@ -73,3 +73,4 @@ pub use spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Pro
 pub use table::answers::AnswersError;
 pub use table::column::{CellValue, GradedColumn, Role};
 pub use table::pair::{Pair, Side};
+pub use table::submission::ScannedSubmission;

@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
+use prep_formats::pandas::FileContent;
 use prep_grade::table::submission;
-use prep_grade::{GradeOutcome, Grader};
+use prep_grade::{GradeOutcome, Grader, ScannedSubmission};
 use serde_json::{Value, json};
 
 const ROWS: usize = 1_100_000;
@@ -18,7 +19,8 @@ fn grade(section: &Value, answers: &str, text: &str) -> String {
     });
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
-    let of_file = format!("{:?}", grader.grade_file(&answers, &file).unwrap());
+    let scanned = ScannedSubmission::scan(FileContent::File(&file)).unwrap();
+    let of_file = format!("{:?}", grader.grade_scanned(&answers, scanned).unwrap());
     assert_eq!(format!("{of_table:?}"), of_file);
     let of_bytes = grader.grade_bytes(&answers, text.as_bytes());
     assert_eq!(format!("{of_bytes:?}"), of_file);

@@ -16,16 +16,16 @@ mod rules;
 mod submission;
 pub(crate) mod trial;
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use jiff::{Timestamp, Zoned};
-use prep_core::chain;
 use prep_digests::Sha256;
 use prep_formats::pandas::Frame;
 use prep_grade::report::medals::Leaderboard;
 use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission, LogPlace};
-use prep_grade::table::typed;
 use prep_grade::{GradeOutcome, Grader, RefusalKind};
 use prep_spec::BASE_VARIANT;
 use prep_steps::{MANIFEST_FILE, Manifest};
@@ -35,7 +35,7 @@ use serde_json::{Map, Value, json};
 use self::answers::{AnswersFile, PreparedDirectory, ReadFiles};
 use self::comparable::Answers;
 use self::rules::find_leaderboard;
-use self::submission::{SubmissionContent, SubmissionFormat};
+use self::submission::ReadSubmission;
 use crate::catalog::Catalog;
 use crate::digests;
 use crate::error::Error;
@@ -220,20 +220,52 @@ impl Grading {
     /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes. An invalid submission is an
     /// outcome, not an error.
     pub fn grade(&self, submission: &Submission) -> Result<GradeOutcome, SubmissionError> {
-        if submission.format() == SubmissionFormat::Frame {
-            let frame = typed::parse(&submission.bytes()?)
-                .map_err(|error| SubmissionError::Frame(chain(&error)))?;
-            return Ok(self.grader.grade(&self.answers, &frame));
-        }
-        match submission.content() {
-            SubmissionContent::Memory(bytes) => Ok(self.grader.grade_bytes(&self.answers, bytes)),
-            SubmissionContent::File(file, _) | SubmissionContent::Private(file) => {
-                let outcome = self.grader.grade_file(&self.answers, file);
-                let outcome = outcome.map_err(|error| submission.read_error(error))?;
-                submission.require_unchanged()?;
-                Ok(outcome)
+        self.grade_read(submission, submission.read()?)
+    }
+
+    fn grade_read(
+        &self,
+        submission: &Submission,
+        read: ReadSubmission<'_>,
+    ) -> Result<GradeOutcome, SubmissionError> {
+        let outcome = match read {
+            ReadSubmission::Frame(frame) => self.grader.grade(&self.answers, &frame),
+            ReadSubmission::Csv(scanned) => {
+                let outcome = self.grader.grade_scanned(&self.answers, scanned);
+                outcome.map_err(|error| submission.read_error(error))?
             }
+        };
+        submission.require_unchanged()?;
+        Ok(outcome)
+    }
+
+    /// Opens prepared data with `open`, and grades a submission. Another thread reads a long submission while the data are
+    /// opened, and a third one computes its digest for the report.
+    ///
+    /// # Errors
+    /// Returns the error of `open`. The outcome has the same errors as [`grade`](Self::grade).
+    pub fn open_and_grade<E>(
+        submission: &Submission,
+        open: impl FnOnce() -> Result<Grading, E>,
+    ) -> Result<(Grading, Result<GradeOutcome, SubmissionError>), E> {
+        if !submission.is_long() {
+            let grading = open()?;
+            let outcome = grading.grade(submission);
+            return Ok((grading, outcome));
         }
+        thread::scope(|scope| {
+            let start = || thread::Builder::new();
+            let reading = start().spawn_scoped(scope, || submission.read());
+            // If there is an error, or no thread, the report computes the digest again.
+            let _ = start().spawn_scoped(scope, || submission.digest());
+            let grading = open()?;
+            let read = match reading {
+                Ok(reading) => reading.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(_) => submission.read(),
+            };
+            let outcome = read.and_then(|read| grading.grade_read(submission, read));
+            Ok((grading, outcome))
+        })
     }
 
     /// Returns a reward from 0 to 1 for training and benchmarks: the fraction of leaderboard scores that are worse than

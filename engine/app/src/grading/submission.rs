@@ -16,10 +16,13 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use prep_digests::{Sha256, digest_of_reader};
+use prep_formats::pandas::{FileContent, Frame};
 use prep_grade::table::submission::MAX_BYTES;
-use prep_grade::{GradeOutcome, Refusal, RefusalKind};
+use prep_grade::table::typed;
+use prep_grade::{GradeOutcome, Refusal, RefusalKind, ScannedSubmission};
 use rustix::fs::{CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -37,18 +40,26 @@ pub struct Submission {
     name: String,
     format: SubmissionFormat,
     content: SubmissionContent,
+    /// The result of [`digest`](Self::digest), so that a long file is hashed once.
+    digest: OnceLock<Option<Sha256>>,
+}
+
+/// The cells of a submission, as far as they were read before the answers were.
+pub(super) enum ReadSubmission<'a> {
+    Csv(ScannedSubmission<'a>),
+    Frame(Frame),
 }
 
 /// The format of a submission, according to the name of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SubmissionFormat {
+enum SubmissionFormat {
     Csv,
     /// A typed frame (`*.frame`), which the Python packages write.
     Frame,
 }
 
 #[derive(Debug)]
-pub(super) enum SubmissionContent {
+enum SubmissionContent {
     Memory(Vec<u8>),
     /// A file that other processes may change, and its state when it was opened.
     File(File, FileState),
@@ -156,6 +167,7 @@ impl Submission {
             name: name.to_owned(),
             format: SubmissionFormat::Csv,
             content: SubmissionContent::Private(file),
+            digest: OnceLock::new(),
         }
     }
 
@@ -172,6 +184,7 @@ impl Submission {
             name: name.to_owned(),
             format,
             content,
+            digest: OnceLock::new(),
         })
     }
 
@@ -180,12 +193,29 @@ impl Submission {
         &self.name
     }
 
-    pub(super) fn format(&self) -> SubmissionFormat {
-        self.format
+    /// Returns whether the file is not in memory, so that reading and hashing it takes long.
+    pub(super) fn is_long(&self) -> bool {
+        !matches!(self.content, SubmissionContent::Memory(_))
     }
 
-    pub(super) fn content(&self) -> &SubmissionContent {
-        &self.content
+    /// Reads the part of the submission that can be read without the answers.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes.
+    pub(super) fn read(&self) -> Result<ReadSubmission<'_>, SubmissionError> {
+        if self.format == SubmissionFormat::Frame {
+            let frame = typed::parse(&self.bytes()?);
+            let frame = frame.map_err(|error| SubmissionError::Frame(prep_core::chain(&error)))?;
+            return Ok(ReadSubmission::Frame(frame));
+        }
+        let content = match &self.content {
+            SubmissionContent::Memory(bytes) => FileContent::Bytes(bytes),
+            SubmissionContent::File(file, _) | SubmissionContent::Private(file) => {
+                FileContent::File(file)
+            }
+        };
+        let scanned = ScannedSubmission::scan(content).map_err(|error| self.read_error(error))?;
+        Ok(ReadSubmission::Csv(scanned))
     }
 
     /// Returns all bytes.
@@ -213,15 +243,15 @@ impl Submission {
     /// Returns an error if the file cannot be read, or if it changed after it was opened. So the digest is that of the
     /// bytes that were graded before.
     pub(super) fn digest(&self) -> Result<Option<Sha256>, SubmissionError> {
-        let digest = match &self.content {
-            SubmissionContent::Memory(bytes) => return Ok(Some(Sha256::of_bytes(bytes))),
-            SubmissionContent::File(file, _) | SubmissionContent::Private(file) => {
-                digest_of_open_file(file)
+        let digest = match (&self.content, self.digest.get()) {
+            (_, Some(digest)) => *digest,
+            (SubmissionContent::Memory(bytes), None) => Some(Sha256::of_bytes(bytes)),
+            (SubmissionContent::File(file, _) | SubmissionContent::Private(file), None) => {
+                digest_of_open_file(file).map_err(|error| self.read_error(error))?
             }
         };
-        let digest = digest.map_err(|error| self.read_error(error))?;
         self.require_unchanged()?;
-        Ok(digest)
+        Ok(*self.digest.get_or_init(|| digest))
     }
 
     /// Returns an error if another process changed the file after it was opened.
@@ -243,7 +273,7 @@ impl Submission {
 
 /// Metadata that change if the content of a file changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileState {
+struct FileState {
     bytes: u64,
     modified: (i64, i64),
     changed: (i64, i64),

@@ -169,11 +169,15 @@ fn grade_one(
             .help("write one with --output DIR, or print it with --json"));
     }
     let settings = args.variant.settings(session);
-    let grader = match args.given.overrides() {
-        Some(given) => Grading::with_answers(catalog, id, &given)?,
-        None => Grading::open(catalog, &settings, id)?.logged(&settings, &args.log.log(session)),
+    let open = || {
+        Ok(match args.given.overrides() {
+            Some(given) => Grading::with_answers(catalog, id, &given)?,
+            None => {
+                Grading::open(catalog, &settings, id)?.logged(&settings, &args.log.log(session))
+            }
+        })
     };
-    let (report, unrounded) = report(&grader, submission)?;
+    let (grader, report, unrounded) = report(open, submission)?;
     if session.printer.json {
         let mut entry = grading::entry(&report);
         entry.insert("unrounded_score".into(), unrounded.into());
@@ -208,14 +212,21 @@ fn grade_one(
     })
 }
 
-/// Grades a file, and returns the report and the score without rounding.
-fn report(grader: &Grading, path: &Path) -> Result<(CompetitionReport, Option<f64>), CliError> {
+/// Grades a file with the data that `open` opens. Returns the data, the report, and the score without rounding.
+fn report(
+    open: impl FnOnce() -> Result<Grading, CliError>,
+    path: &Path,
+) -> Result<(Grading, CompetitionReport, Option<f64>), CliError> {
     let name = path.to_string_lossy();
     let submission = match Submission::open_table(path) {
         Ok(submission) => submission,
-        Err(error) => return Ok((grader.report_without_submission(&name, &error), None)),
+        Err(error) => {
+            let grader = open()?;
+            let report = grader.report_without_submission(&name, &error);
+            return Ok((grader, report, None));
+        }
     };
-    let outcome = grader.grade(&submission);
+    let (grader, outcome) = Grading::open_and_grade(&submission, open)?;
     if let Err(SubmissionError::Frame(message)) = &outcome {
         return Err(Error::new(Failure::Input, format!("{name}: {message}")).into());
     }
@@ -225,7 +236,7 @@ fn report(grader: &Grading, path: &Path) -> Result<(CompetitionReport, Option<f6
     };
     let report = grader.report(&submission, outcome);
     let unrounded = unrounded.filter(|_| report.valid_submission());
-    Ok((report, unrounded))
+    Ok((grader, report, unrounded))
 }
 
 fn grade_list(
@@ -489,7 +500,9 @@ impl ValidateArgs {
         }
         let name = self.submission.to_string_lossy();
         let outcome = match Submission::open(&self.submission) {
-            Ok(submission) => self.grading(session, &catalog)?.grade(&submission),
+            Ok(submission) => {
+                Grading::open_and_grade(&submission, || self.grading(session, &catalog))?.1
+            }
             Err(error) => Err(error),
         };
         let found = Validation::of(&name, &outcome);

@@ -24,13 +24,30 @@ const LIMITS: FrameLimits = FrameLimits {
     kept_bytes: 1 << 28,
 };
 
+/// A submission after a first pass over its file. The pass does not depend on the competition.
+#[derive(Debug)]
+pub struct ScannedSubmission<'a>(Result<ScannedFrame<'a>, Refusal>);
+
+impl<'a> ScannedSubmission<'a> {
+    /// Makes the first pass over a submission. A file that is too large or not a CSV is an invalid submission, not an error.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn scan(content: FileContent<'a>) -> io::Result<Self> {
+        scan(content).map(ScannedSubmission)
+    }
+
+    pub(crate) fn into_frame(self) -> Result<ScannedFrame<'a>, Refusal> {
+        self.0
+    }
+}
+
 /// Parses all of a submission that is in memory.
 ///
 /// # Errors
 /// If the submission is too large or not a CSV.
 pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
-    let options = ReadOptions::default();
-    let scanned = scan(FileContent::Bytes(bytes), &options);
+    let scanned = scan(FileContent::Bytes(bytes));
     let scanned = scanned.unwrap_or_else(|error| Err(unreadable(prep_failure::chain(&error))))?;
     scanned.frame().map_err(|error| invalid(&error))
 }
@@ -57,14 +74,7 @@ pub(crate) fn with_cause(mut refusal: Refusal, (columns, surplus): (usize, usize
     refusal
 }
 
-/// Makes a first pass over a submission.
-///
-/// # Errors
-/// The outer error means that the file cannot be read. The inner error means that the file is too large or not a CSV.
-pub(crate) fn scan<'a>(
-    content: FileContent<'a>,
-    options: &'a ReadOptions,
-) -> io::Result<Result<ScannedFrame<'a>, Refusal>> {
+fn scan(content: FileContent<'_>) -> io::Result<Result<ScannedFrame<'_>, Refusal>> {
     let size = content.size()?;
     if size > MAX_BYTES {
         return Ok(Err(too_large(size)));
@@ -87,7 +97,7 @@ pub(crate) fn scan<'a>(
             "the first line has {fields} fields; at most {MAX_COLUMNS} columns are read"
         ))));
     }
-    match ScannedFrame::scan(content, options, LIMITS) {
+    match ScannedFrame::scan(content, &ReadOptions::default(), LIMITS) {
         Ok(scanned) => Ok(Ok(scanned)),
         Err(CsvError::Io(error)) => Err(error),
         Err(error) => Ok(Err(invalid(&error))),

@@ -126,7 +126,7 @@ pub struct FrameLimits {
 #[derive(Debug)]
 pub struct ScannedFrame<'a> {
     content: FileContent<'a>,
-    options: &'a ReadOptions,
+    options: ReadOptions,
     scan: CsvScan,
     /// For each column, its cells, if the scan kept them and they have not been read yet.
     kept: Mutex<Vec<Option<ColumnData>>>,
@@ -139,7 +139,7 @@ impl<'a> ScannedFrame<'a> {
     /// Same as [`read_frame`]; also [`CsvError::TooManyCells`] if the table has too many cells.
     pub fn scan(
         content: FileContent<'a>,
-        options: &'a ReadOptions,
+        options: &ReadOptions,
         limits: FrameLimits,
     ) -> Result<Self, CsvError> {
         let mut rows = RowReader::new(options);
@@ -155,7 +155,7 @@ impl<'a> ScannedFrame<'a> {
         let (scan, kept) = scanner.finish(rows.rows());
         Ok(Self {
             content,
-            options,
+            options: options.clone(),
             scan,
             kept: Mutex::new(kept),
         })
@@ -224,8 +224,8 @@ impl<'a> ScannedFrame<'a> {
     }
 
     fn read_from_file(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
-        let mut reader = RowReader::new(self.options);
-        let mut builder = FrameReader::new(&self.scan, self.options, columns, rows);
+        let mut reader = RowReader::new(&self.options);
+        let mut builder = FrameReader::new(&self.scan, &self.options, columns, rows);
         match self.content {
             FileContent::Bytes(bytes) => {
                 reader.feed(bytes, &mut builder)?;
