@@ -231,11 +231,11 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
         details: "In each table, the masks with the same identifier are combined to a slice. Slices whose identifiers \
               are equal up to the text `stacked_by` form a volume, in the order of the identifiers. The volumes of \
               both tables are paired in the order of their identifiers, and surplus volumes are left out. The \
-              distance is the larger of the two directed Hausdorff distances between the voxels' positions, \
-              divided along each axis by the size of the true volume, and then by the square root of 3. Pairs of \
-              empty volumes are left out. If only one volume is empty, or if the predicted volume has more than \
-              `most_times` as many voxels as the true volume, the distance is 1. If no pairs remain, the score is \
-              NaN. Masks are written as in `f_beta_of_masks`, column by column.",
+              distance is the larger of the two directed Hausdorff distances between the positions of the voxels, \
+              divided by the square root of 3. Along each axis, positions are divided by the size of the true \
+              volume. Pairs of empty volumes are left out. If only one volume is empty, or if the predicted volume \
+              has more than `most_times` as many voxels as the true volume, the distance is 1. If no pairs remain, \
+              the score is NaN. Masks are written as in `f_beta_of_masks`, column by column.",
         source: "scipy.spatial.distance.directed_hausdorff",
         shorthand: None,
         parameters: &[
