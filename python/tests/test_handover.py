@@ -21,7 +21,7 @@ from mleprep._mlebench import definitions
 
 SECRET = "hunter2"
 
-# Kinds of paths, and how both packages treat them: `valid`, `invalid`, `missing` (not a file to grade), `none` (no such file).
+# Kinds of paths, and how both packages treat them: `valid`, `invalid`, `missing` (not a CSV file), `none` (no such file).
 KINDS = {
     "good.csv": "valid",
     "link.csv": "valid",
