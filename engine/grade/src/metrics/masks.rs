@@ -21,7 +21,7 @@ pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind::higher::<FBetaOfMasks
     summary: "F-beta over the pixels of run-length encoded masks; with beta 1, it is the Dice coefficient.",
     details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask. It is \
               computed for each row and averaged, or computed once for the pixels of all rows. A cell contains \
-              pairs `start length`, with starts from 1 in increasing order. A cell with only white space or a \
+              pairs `start length`, with starts from 1 in increasing order. A cell with only whitespace or a \
               single number is an empty mask. In a cell with two starts and one length, both runs have this \
               length. Runs are truncated at the end of the image. Overlapping runs, starts out of order, numbers \
               below 1 and cells that are not text are invalid.",
