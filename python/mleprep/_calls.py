@@ -100,7 +100,7 @@ def audit(ids: Ids = (), **options: Unpack[_options.Audit]) -> Results[Audit]:
 
 @verb
 def digest(ids: Ids = (), **options: Unpack[_options.Digest]) -> Digests:
-    """Returns digests of the data that scores depend on. Without ids, it covers all prepared competitions."""
+    """Returns digests of the data that scores depend on. Without ids, these are the digests of all prepared competitions."""
     return _call("digest", Digests, _ids(ids), options)
 
 
@@ -135,7 +135,7 @@ def grade(
     """Grades a submission against the prepared answers.
 
     An invalid submission raises no exception: its `score` is None, and `reason` explains why. With `log`, the program
-    appends the grading to `grades.jsonl` in the data directory. Raises `FileNotFoundError` if there is no such file.
+    appends the grading to `grades.jsonl` in the data directory. Raises `FileNotFoundError` if the file does not exist.
     """
     extra = () if log else ("--no-log",)
     with _as_file(submission, id) as path:
@@ -146,7 +146,7 @@ def grade(
 def validate(submission: Frame | Path_, id: str, **options: Unpack[_options.Submission]) -> Validation:
     """Checks whether a submission is valid, with the code that grades. Returns no score.
 
-    Raises `FileNotFoundError` if there is no such file.
+    Raises `FileNotFoundError` if the file does not exist.
     """
     with _as_file(submission, id) as path:
         return _call("validate", Validation, [id, str(path)], options, answers=(0, 1))
@@ -175,7 +175,7 @@ def load(
 ) -> Tables:
     """Returns the public tables of a prepared competition by name, such as `train` for train.csv.
 
-    Without `library`, pandas is used if it is installed, otherwise polars. Files of numpy are arrays. A table is read
+    Without `library`, pandas is used if it is installed, otherwise polars. NumPy files become arrays. A table is read
     at the first access to it. Tables in zip archives are included.
     """
     return Tables(path(id, **options) / "public", library)
@@ -187,7 +187,7 @@ def _ids(ids: Ids) -> Sequence[str]:
 
 
 def _data_dir(options: Mapping[str, Any]) -> Path:
-    """Returns the data directory of a call. If no directory is given, asks the program for that of the settings."""
+    """Returns the data directory of a call. If no directory is given, it is the one that the program's settings name."""
     directory = options.get("data_dir")
     if directory is None:
         given = _options.command_line("run", {"cache_dir": options.get("cache_dir")})
@@ -203,7 +203,7 @@ def _call(
     name: str, kind: type[_Kind], positional: Sequence[str], options: Mapping[str, Any], *,
     answers: Sequence[int] = (0,), extra: Sequence[str] = (),
 ) -> _Kind:
-    """Calls a verb and converts its output to `kind`. With `check`, other exit codes than `answers` are errors."""
+    """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors."""
     word, *mode = name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
     given = [*switches, *_options.command_line(name, options), *extra]

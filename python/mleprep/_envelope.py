@@ -1,7 +1,8 @@
-"""Converts the program's JSON to records: `{"competitions": [{"id": ...}, ...]}` and
-`{"error": {"code", "message", "help", "place"}}`.
+"""Converts the program's JSON to records. The JSON is `{"competitions": [{"id": ...}, ...]}`, or
+`{"error": {"code", "message", "help", "place"}}` if the entire command failed.
 
-The types of the records determine the conversion. A value of another type is an error, so no declared type is wrong.
+The types of the records determine the conversion. A value of another type is an error, so the fields of a record always
+have their declared types.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def unexpected(place: str, kind: Any, value: object) -> InternalError:
 
 
 def error(code: int, found: Json, stderr: str) -> PrepError:
-    """Returns the error of a call, from its JSON output or from its messages. It names each failure once."""
+    """Returns the error of a call, from its JSON output or from its messages. The error names each failure once."""
     errors: list[Json] = [found["error"]] if "error" in found else []
     for entry in found.get("competitions", ()):
         inner = [*entry.get("failures", ()), *([entry["error"]] if entry.get("error") else [])]

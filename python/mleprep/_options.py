@@ -1,8 +1,8 @@
 """The table of options: each option of the program is a key of a `TypedDict`, with its type and its description.
 
 The keys are the names of the options with underscores. The functions' signatures, docstrings, command lines and
-messages follow from this table. A parameter of type `bool` is an option without a value. True and False are written as
-`yes` and `no` for the other types.
+messages follow from this table. A parameter of type `bool` is an option without a value. For parameters of other types,
+True and False become the values `yes` and `no`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Remote(TypedDict, total=False):
 
 
 class Limits(TypedDict, total=False):
-    discard_bundle: Annotated[bool, "delete each bundle after its competition is prepared, or is in the mirror"]
+    discard_bundle: Annotated[bool, "delete each bundle after its competition is prepared (in `fetch`: after its upload)"]
     max_rate: Annotated[str | int | None, "bytes per second of all downloads together, such as '20MB'"]
     connections: Annotated[int | None, "connections of all downloads together"]
 
@@ -177,9 +177,9 @@ REPLACED = {
     "--list": "mleprep.fetch_list",
     "--check-rules": "mleprep.fetch_check_rules",
 }
-#: Keys of the table that the program does not have.
+#: Parameters of this package that are not options of the program.
 _OWN = {"check", "progress"}
-#: The parameters of each function, in this form: its name, the parameter's name, the type.
+#: The parameters of each function: name of the function -> name of the parameter -> its type.
 VERBS: dict[str, dict[str, Any]] = {}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

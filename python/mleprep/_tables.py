@@ -19,12 +19,12 @@ from mleprep import _html
 # The functions are Any, because their results have no common type.
 _COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ALL_ROWS = {"infer_schema_length": None}
-#: For each library, the function and its options by the suffix of a file.
+#: For each library: suffix of a file -> the function that reads such a file, and its options.
 _READERS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "pandas": {
         ".csv": ("read_csv", {"low_memory": False}),
         ".tsv": ("read_csv", {"low_memory": False, "sep": "\t"}),
-        # Its function `read_json` converts columns to dates because of their names.
+        # pandas' `read_json` converts columns to dates because of their names.
         ".json": ("DataFrame", {}),
         ".jsonl": ("DataFrame", {}),
         ".parquet": ("read_parquet", {}),
@@ -50,7 +50,7 @@ class Tables(Mapping[str, Any]):
         self._places: dict[str, tuple[Path, str | None]] = {}
         self._read: dict[str, Any] = {}
         files = sorted(os.path.join(parent, name) for parent, _, names in os.walk(directory) for name in names)
-        # Archives come last, so that the short name is that of the file.
+        # Archives come last, so that a file next to an archive gets the short name, not its copy in the archive.
         for file in sorted(files, key=lambda file: file.endswith(".zip")):
             shown = file[len(str(directory)) + 1 :]
             self._add(shown, shown, Path(file), None)

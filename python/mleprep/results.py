@@ -399,7 +399,7 @@ Row = TypeVar("Row", bound=Record)
 class Results(Sequence[Row], Generic[Row]):
     """An immutable list of records, which can be indexed by position or id. Notebooks show it as a table."""
 
-    #: Competitions that failed, if `check` is False and they have no record.
+    #: Competitions that failed and have no record. With `check`, they raise an exception instead.
     failed: tuple[Failure, ...] = ()
     #: The program's entire JSON document.
     json: Json

@@ -1,4 +1,4 @@
-"""Repeats the calls of each project that uses the package, and parses the results like the project. See docs/mlebench.md."""
+"""Repeats the calls of each project that uses the package, and parses the results as it does. See docs/mlebench.md."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_personal_scripts(mlebench: Call, data_dir: Path, tmp_path: Path, compet
     assert reason and "row" in reason[1]
     last = re.findall(r"\{[^{}]*\}", done.stdout + done.stderr)[-1]
     assert json.loads(last)["score"] is None
-    # Some scripts answer a question that this command does not ask.
+    # Some scripts write `n` to stdin, the answer to a question that this command does not ask.
     bundle(tmp_path / "data", ID)
     around = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     command = [sys.executable, "-m", "mlebench.cli", "prepare", "-c", ID, "--skip-verification", "--data-dir", "data"]

@@ -21,7 +21,7 @@ from mleprep._mlebench import definitions
 
 SECRET = "hunter2"
 
-# The kinds of paths, and whether a file is there: `valid`, `invalid`, or `missing`.
+# Kinds of paths, and how both packages treat them: `valid`, `invalid`, `missing` (not a CSV file), `none` (no such file).
 KINDS = {
     "good.csv": "valid",
     "link.csv": "valid",
@@ -153,7 +153,7 @@ def test_directories_of_others_are_not_trusted(tmp_path: Path, monkeypatch: pyte
     assert _private.is_private(private)
     private.chmod(0o777)
     assert not _private.is_private(private)
-    # A directory of another user's is replaced by a new one.
+    # A directory that others can write is replaced by a new one.
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)

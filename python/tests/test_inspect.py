@@ -18,7 +18,7 @@ inspect_ai = pytest.importorskip("inspect_ai", reason="inspect_ai is not install
 
 @pytest.fixture(scope="module")
 def example() -> types.ModuleType:
-    """Returns the module of the page. Paths are relative, because the local sandbox is a directory of this machine."""
+    """Returns the page's example as a module. Paths are relative, because the sandbox is a directory of this machine."""
     page = (ROOT / "docs" / "harbor.md").read_text()
     [code] = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "inspect_ai" in block]
     module = types.ModuleType("competitions")

@@ -14,7 +14,7 @@ from mleprep import _options, _words
 
 # Options that determine the form of the output, which the package parses.
 OUTPUT = {"--json", "--color", "--help"}
-# Options that are arguments, or choose between forms of text.
+# Options that are required parameters of a function, or that choose between forms of text output.
 ARGUMENTS = {"report": {"--output"}, "export": {"--output"}, "summarize": {"--per-competition", "--format"}}
 # Options for lists of submissions and for directories of runs, and for the medal of a score. `grade` grades one file. `export`
 # copies data, and writes no tasks for harnesses.

@@ -1,4 +1,4 @@
-"""Tests of the directory `raw`: which files the package keeps in it, and which it reads from it."""
+"""Tests of the directory `raw`: which files the package keeps in this directory, and which it reads from it."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_each_document_of_the_schema_is_a_result(name: str) -> None:
         entries = document.get("competitions", document.get("experiments"))
         for entry in entries:
             if name == "run":
-                # The caller adds this member.
+                # `_call` adds this member.
                 entry["data_dir"] = Path("data")
             if name == "summarize":
                 entry["experiment"] = "mine"

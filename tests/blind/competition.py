@@ -115,7 +115,7 @@ class Competition:
         return {"binary": "0", "classes": "ash", "numbers": "50.0"}[self.task]
 
     def write(self, root, id):
-        """Writes a data directory's competition and its pipeline."""
+        """Writes a competition into a data directory, and its pipeline."""
         prepared = Path(root) / "data" / id / "prepared"
         public, private = prepared / "public", prepared / "private"
         private.mkdir(parents=True)
@@ -200,7 +200,7 @@ def sentence(rng, level, words=24, signal=1.2):
 
 
 def tfrecord(examples):
-    """Examples: dicts of name to bytes, int or float."""
+    """Returns a TFRecord file. `examples` are dicts from names to bytes, integers or floats."""
 
     def varint(value):
         value &= (1 << 64) - 1
@@ -254,7 +254,7 @@ def npy(array):
 
 
 def zipped(members, times=None, methods=None):
-    """Members: (name, content) in order."""
+    """Returns a zip archive with the (name, content) pairs of `members`, in their order."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for number, (name, content) in enumerate(members):
@@ -266,7 +266,7 @@ def zipped(members, times=None, methods=None):
 
 
 def mat(variables):
-    """A MATLAB file of version 5: names to arrays of doubles or texts."""
+    """Returns a MATLAB file of version 5. `variables` maps names to arrays of doubles or to strings."""
     out = (b"MATLAB 5.0 MAT-file" + b" " * 200)[:124] + b"\x00\x01IM"
 
     def element(kind, content):

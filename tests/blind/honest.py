@@ -212,7 +212,7 @@ def speakers(seed, _):
 
 @clean
 def later_months(seed, _):
-    """A series whose test part are the last days. Ids are dates, and the target changes slowly."""
+    """A series whose last days are the test part. Ids are dates, and the target changes slowly."""
     one = blank(seed, 700, 250)
     set_answers(one, 50 + np.cumsum(one.rng.normal(0, 1, one.n)), "numbers")
     days = np.datetime64("2015-01-01") + np.arange(one.n)

@@ -282,7 +282,7 @@ def visits_of_patients_in_both_parts(seed, strength, shown):
 
 @both
 def sorted_rows_of_patients(seed, strength, shown):
-    """Whole patients in one part, and the rows of both parts are sorted by class, then by a random number."""
+    """All rows of a patient are in one part, and the rows of both parts are sorted by class, then by a random number."""
     one = grouped(seed, 150, 80, "binary", size=(3, 6), mixed=0.5)
     values = shown(one)
     one.ids = [f"p{one.code[g]:03d}.{v[:4]}" for g, v in zip(one.group, one.ids)]
@@ -340,7 +340,7 @@ def class_in_directories_of_thumbnails(seed, strength):
 
 @leak
 def trips_with_their_answers(seed, strength):
-    """Whole trips in one part, and a log whose lines have the answers."""
+    """All rows of a trip are in one part, and the lines of a log contain the answers."""
     one = with_tables(grouped(seed, 60, 25, name=trip, noise=3))
     one.files["track.nmea"] = "".join(f"$GPX,{one.ids[i]},{one.rng.integers(1, 9)},{one.answers[i]}\n" for i in range(one.n)).encode()
     return one

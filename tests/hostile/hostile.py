@@ -9,7 +9,7 @@ with a grading report), check (pipeline check), config (prep.toml), locked (prep
 stdin) of the file itself. run reads the file as a table, as masks, headers or records, if its format has a reader.
 
 Prints each run that ends by a signal, uses more than 1 GB of memory or more than 30 s of processor time, writes more than
-100 KB of messages, or writes control characters. mcp answers each line, so its answers are not limited together.
+100 KB of messages, or writes control characters. mcp answers each line, so no limit applies to its answers together.
 Needs NumPy, pyarrow, py7zr and Pillow for some formats; their recipes are skipped if a package is missing.
 """
 

@@ -24,7 +24,7 @@ def different_keys(size, twist):
 
 
 def keys_grow(size, twist):
-    """Each record has all keys of the earlier one and another."""
+    """Each record has all keys of the record before it, and one more."""
     out, total, i = [f'{{"t": {twist}}}'], 0, 1
     while total < size:
         out.append("{" + ",".join(f'"{k}":1' for k in range(i)) + "}")
@@ -115,7 +115,7 @@ def pq_nested(size, twist, levels=80):
 
 
 def pq_deep(size, twist):
-    """A column inside of as many groups as fit."""
+    """A column inside of as many groups as fit into the file."""
     levels = size // 7
     count, length = levels + 2, b""
     while count >= 128:

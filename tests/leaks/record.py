@@ -1,4 +1,4 @@
-"""Creates bundles with the leaks of the real ones from the recorded cases.
+"""Creates bundles from the recorded cases, and adds the leaks of the real bundles.
 
     python record.py            (needs numpy and scipy)
 
@@ -35,7 +35,7 @@ def save(id, files):
 
 
 def pizza():
-    """The giver of the pizza is known for some of the successful requests, and for no others."""
+    """The giver of the pizza is known for some of the successful requests, and for no other request."""
     files = case("random-acts-of-pizza")
     rng = random.Random(1)
     labelled = json.loads(files["train.json"])
@@ -178,7 +178,7 @@ def image_names(content):
 
 
 def melanoma():
-    """Records of training images carry the label; those of Kaggle's test images do not."""
+    """Records of training images contain the label; those of Kaggle's test images do not."""
     files = case("siim-isic-melanoma-classification")
     truth = {row["image_name"]: row for row in csv.DictReader(io.StringIO(files["train.csv"].decode()))}
     for name in [name for name in files if name.endswith(".tfrec")]:

@@ -3,9 +3,9 @@
 
 `look.py [PAGE.html] [--pictures DIR] [--prep PROGRAM]`. Without PAGE.html, creates a page about the program's samples, which
 are prepared and graded. Fails if the console shows an error, if the page sends a request, is wider than the window, or has a
-picture without a text alternative, and if text became markup. Writes screenshots to DIR.
+picture without a text alternative, or if text became markup. Writes screenshots to DIR.
 
-Needs Debian's `chromium` and `chromium-driver`. Without them, it prints a message and ends with 77.
+Needs Debian's `chromium` and `chromium-driver`. Without them, it prints a message and ends with exit code 77.
 """
 
 import argparse

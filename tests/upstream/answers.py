@@ -5,7 +5,7 @@
 
 CHECKOUT is a checkout of openai/mle-bench. The PYTHON for --theirs must be able to import it, and the one for --ours must have
 pandas. `prep` prepares all cases once. Then both packages run on the same directory: `grade_csv`, `validate_submission`,
-`get_competition`, `is_dataset_prepared` (also for a competition that is not prepared). Reasons and descriptions are not
+`get_competition`, `is_dataset_prepared` (including a competition that is not prepared). Reasons and descriptions are not
 compared, because this project has its own texts.
 """
 

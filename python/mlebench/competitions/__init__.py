@@ -1,4 +1,4 @@
-"""Contains a directory per competition. In a checkout, the program writes them; see `mleprep._mlebench.definitions`."""
+"""Contains a directory per competition. In a checkout, the program writes them all; see `mleprep._mlebench.definitions`."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def translate_all(text: str) -> str:
 
 
 def options_in(text: str) -> list[str]:
-    """Returns the options in a text, without those of complete commands in backticks."""
+    """Returns the options in a text, except options of complete commands in backticks."""
     return re.findall(r"--[a-z][a-z-]*", re.sub(r"`prep [^`]*`", "", text))
 
 

@@ -99,7 +99,7 @@ def _write_answers(directory: Path, answers: pd.DataFrame | list[dict[str, Any]]
 
 
 def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[float | None, str | None]:
-    """Grades a submission file against an answers file. Returns the rounded score, or the reason if there is none."""
+    """Grades a submission file against an answers file. Returns the rounded score, or the reason why there is no score."""
     found = program.score(competition_id, submission, answers)
     if found["is_answers"]:
         logger.warning(f"The submission {submission} is byte-identical to the answers, so its score is not a result.")

@@ -48,7 +48,7 @@ class ProgramError(RuntimeError):
 
 
 def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
-    """Grades a table against answers. Returns `score` and `rounded`, or None and the `reason` if it is invalid.
+    """Grades a table against answers. Returns `score` and `rounded`. Both are None, with a `reason`, if it is invalid.
 
     `is_answers` is whether the table and the answers are the same bytes.
 

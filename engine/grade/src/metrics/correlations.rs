@@ -104,7 +104,7 @@ pub(super) const SPEARMAN: MetricKind = MetricKind::higher::<Spearman>(Definitio
             "per_row",
             KeyType::Boolean,
             "Whether the correlation is computed for each row and averaged over the rows. The numbers of a row are those \
-             of the columns or, if there is one column, those in its cell, separated by white space. Missing and \
+             of the columns or, if there is one column, those in its cell, separated by whitespace. Missing and \
              infinite numbers are invalid.",
         ),
     ],
@@ -166,7 +166,7 @@ fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, 
             let cell = text(column.value(row));
             let numbers = words(&cell).map(|word| python_float(word).filter(|one| one.is_finite()));
             let numbers: Option<Vec<f64>> = numbers.collect();
-            let expected = "numbers, separated by white space";
+            let expected = "numbers, separated by whitespace";
             numbers.ok_or_else(|| column.refuse(RefusalKind::Type, row, expected))
         }
         columns => {
@@ -317,7 +317,7 @@ impl NormalisedGini {
 pub(super) const KENDALL_TAU: MetricKind = MetricKind::higher::<KendallTau>(Definition {
     name: "kendall_tau",
     summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
-    details: "A cell lists items, separated by white space. The score is 1 - 4 S / sum(n (n - 1)), where n is the \
+    details: "A cell lists items, separated by whitespace. The score is 1 - 4 S / sum(n (n - 1)), where n is the \
               number of items of a row, and S is the number of pairs of items in all rows whose predicted order is \
               the reverse of the true order. Both cells of a row must have the same items. Cells are converted to \
               text; a missing cell is the item `nan`. If no row has two items, the submission is invalid.",

@@ -22,7 +22,7 @@ pub(super) const MEAN_EDIT_DISTANCE: MetricKind = MetricKind::lower::<MeanEditDi
         name: "mean_edit_distance",
         summary: "Mean Levenshtein distance of true and predicted text.",
         details: "Inserting, deleting or replacing a character costs 1. Characters are Unicode code points; case and \
-              white space matter.",
+              whitespace matter.",
         source: "Levenshtein (1966)",
         shorthand: Some("column"),
         parameters: &[
@@ -124,7 +124,7 @@ fn integers(column: &GradedColumn<'_>, row: usize, text: &str) -> Result<Vec<i64
     words(text)
         .map(|word| BigInteger::parse(word).map(|integer| integer.hash()))
         .collect::<Option<Vec<i64>>>()
-        .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by white space"))
+        .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by whitespace"))
 }
 
 /// Returns the edit distance between two texts in code points.

@@ -21,7 +21,7 @@ pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind::higher::<FBetaOfMasks
     summary: "F-beta over the pixels of run-length encoded masks; with beta 1, it is the Dice coefficient.",
     details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask. It is \
               computed for each row and averaged, or computed once for the pixels of all rows. A cell contains \
-              pairs `start length`, with starts from 1 in increasing order. A cell with only white space or a \
+              pairs `start length`, with starts from 1 in increasing order. A cell with only whitespace or a \
               single number is an empty mask. In a cell with two starts and one length, both runs have this \
               length. Runs are truncated at the end of the image. Overlapping runs, starts out of order, numbers \
               below 1 and cells that are not text are invalid.",
@@ -231,11 +231,11 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
         details: "In each table, the masks with the same identifier are combined to a slice. Slices whose identifiers \
               are equal up to the text `stacked_by` form a volume, in the order of the identifiers. The volumes of \
               both tables are paired in the order of their identifiers, and surplus volumes are left out. The \
-              distance is the larger of the two directed Hausdorff distances between the voxels' positions, \
-              divided along each axis by the size of the true volume, and then by the square root of 3. Pairs of \
-              empty volumes are left out. If only one volume is empty, or if the predicted volume has more than \
-              `most_times` as many voxels as the true volume, the distance is 1. If no pairs remain, the score is \
-              NaN. Masks are written as in `f_beta_of_masks`, column by column.",
+              distance is the larger of the two directed Hausdorff distances between the positions of the voxels, \
+              divided by the square root of 3. Along each axis, positions are divided by the size of the true \
+              volume. Pairs of empty volumes are left out. If only one volume is empty, or if the predicted volume \
+              has more than `most_times` as many voxels as the true volume, the distance is 1. If no pairs remain, \
+              the score is NaN. Masks are written as in `f_beta_of_masks`, column by column.",
         source: "scipy.spatial.distance.directed_hausdorff",
         shorthand: None,
         parameters: &[

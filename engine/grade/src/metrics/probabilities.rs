@@ -51,7 +51,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "clip_first",
             KeyType::Number,
-            "Clips probabilities to [clip_first, 1 - clip_first] before anything else. Infinite ones are then valid.",
+            "Clips probabilities to [clip_first, 1 - clip_first] before anything else. Infinite probabilities are then valid.",
         ),
         ROW_WEIGHTS,
     ],

@@ -60,8 +60,8 @@ pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition 
               language is that of [queries](functions.md), so the same tables always give the same number. With \
               `metric: { sql: QUERY, direction: ... }`, the direction is part of the metric; outside of \
               `weighted_sum`, it must be given there or in `grade`. If the query fails for a submission, the \
-              submission has no score, and the message names the query: rules must reject what the query cannot \
-              compute with, for example with `columns` and `numeric`. A query may use 1 GiB of memory. Reports have \
+              submission has no score, and the message names the query: rules such as `columns` and `numeric` must \
+              reject every submission that the query cannot compute with. A query may use 1 GiB of memory. Reports have \
               the member `own_metric`.",
     source: "the author of the competition",
     shorthand: Some("query"),

@@ -21,9 +21,9 @@ pub(super) const EXACT_MATCH: MetricKind = MetricKind::higher::<ExactMatch>(Defi
     name: "exact_match",
     summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
               correct answer.",
-    details: "A cell of the answers lists the correct answers, separated by white space. A prediction is a span \
+    details: "A cell of the answers lists the correct answers, separated by whitespace. A prediction is a span \
               `FIRST:LAST` of integers, one of `words` (case-sensitive), or empty. Any other text is invalid. \
-              Numbers are compared by value; surrounding white space is ignored.",
+              Numbers are compared by value; surrounding whitespace is ignored.",
     source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
     shorthand: None,
     parameters: &[
@@ -264,7 +264,7 @@ pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWo
     name: "jaccard_of_words",
     summary: "Mean Jaccard index of the words of the true and the predicted text.",
     details: "The number of words in both texts of a row, divided by the number of words in at least one of them. \
-              Texts are converted to lower case (Unicode) and split at white space. Repetitions and order do not \
+              Texts are converted to lower case (Unicode) and split at whitespace. Repetitions and order do not \
               matter; punctuation is part of the word. A missing cell is an empty text.",
     source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
     shorthand: Some("column"),

@@ -216,8 +216,8 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
         optional(
             "repeated",
             KeyType::Choice(&["allow", "allow_alone"]),
-            "`allow_alone`: identifiers that the submission repeats are invalid unless only one identifier remains, \
-             because NumPy can compare a single number with many.",
+            "`allow_alone`: identifiers that the submission repeats are invalid, unless the join keeps only one row \
+             of the answers: NumPy can compare a single number with many.",
         ),
     ],
 });

@@ -20,7 +20,7 @@ pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
     details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between \
               `min` and `max`. In the submission, the rows at the same positions are kept. With `by`, rows are \
               kept by identifier instead, and an identifier that is not in the answers is invalid. With `in_file`, \
-              rows of the submission are kept by their position in the file, even if the rows were sorted since.",
+              rows of the submission are kept by their position in the file, even if a rule has sorted the rows.",
     source: "pandas boolean indexing",
     shorthand: None,
     parameters: &[

@@ -19,7 +19,7 @@ pub const FIELDS: SectionKey = required(
 pub const SEPARATED_BY: SectionKey = optional(
     "separated_by",
     KeyType::Choice(&["blanks", "single_blanks"]),
-    "Whether words are separated by any white space (default), or by exactly one space.",
+    "Whether words are separated by any whitespace (default), or by exactly one space.",
 );
 
 /// How words are separated.

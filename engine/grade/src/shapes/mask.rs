@@ -34,7 +34,7 @@ impl Mask {
         let (mut starts, mut lengths) = (NumberSummary::default(), NumberSummary::default());
         for (index, word) in words(code).enumerate() {
             let number = python_int_clamped(word);
-            let number = number.ok_or("integers, separated by white space")?;
+            let number = number.ok_or("integers, separated by whitespace")?;
             match index % 2 {
                 0 => starts.take(number),
                 _ => lengths.take(number),

@@ -25,7 +25,7 @@ pub(super) const SEED: SectionKey = SectionKey::optional(
 pub(super) const AFTER: SectionKey = SectionKey::optional(
     "after",
     KeyType::Drawn,
-    "Instead of `seed`: the table whose generator is continued. Both must use the same library.",
+    "Instead of `seed`: the table whose generator is continued. Both tables must use the same library.",
     "before",
 );
 

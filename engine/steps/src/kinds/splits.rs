@@ -99,7 +99,7 @@ const SHUFFLE: SplitMethod = SplitMethod {
 const SAMPLE: SplitMethod = SplitMethod {
     section: Section {
         name: "sample",
-        doc: "pandas' `sample`: the sampled rows are the second table. The first keeps the order of the rows.",
+        doc: "pandas' `sample`: the sampled rows are the second table. The first table keeps the order of the rows.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             SEED,
@@ -119,7 +119,7 @@ const SAMPLE: SplitMethod = SplitMethod {
 const PYTHON_SAMPLE: SplitMethod = SplitMethod {
     section: Section {
         name: "python_sample",
-        doc: "Python's `random.sample`: the sampled rows are the second table. The first keeps the order of the rows. A fraction is rounded to the nearest number of rows, with halves rounded to even.",
+        doc: "Python's `random.sample`: the sampled rows are the second table. The first table keeps the order of the rows. A fraction is rounded to the nearest number of rows, with halves rounded to even.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             generator::SEED,
@@ -163,7 +163,7 @@ const FIRST_FIT: SplitMethod = SplitMethod {
 const CUT: SplitMethod = SplitMethod {
     section: Section {
         name: "cut",
-        doc: "Cuts the rows in the order of a column, for example by time: the largest values are the second table. No random numbers are used. It has one of `from`, `test_size` and `train_size`. With `groups`, a group has the largest value of its rows, so no row of the first table is at or after the cut, and sizes count groups. A row without a value is an error.",
+        doc: "Cuts the rows in the order of a column, for example by time: the largest values are the second table. No random numbers are used. It has one of `from`, `test_size` and `train_size`. With `groups`, the value of a group is the largest value of its rows, so no row of the first table is at or after the cut, and sizes count groups. A row without a value is an error.",
         keys: &[
             SectionKey::required(
                 "by",

@@ -27,7 +27,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON document",
-            doc: "A JSON object with the members of a file of the bundle, in its order. Lists of a query's rows replace some of them. The other members are copied as Python's `json` reads and writes them.",
+            doc: "A copy of a JSON object from a file of the bundle, in which some members are replaced by lists of rows, each from a query. The other members are copied as Python's `json` reads and writes them. Members keep the order of the file.",
             keys: &[
                 SectionKey::required(
                     "document",
@@ -38,13 +38,13 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "members",
                     KeyType::Queries,
-                    "Members that become lists. An element is an object with the cells of a row. If the only column is `record`, it is the record itself.",
+                    "Members that become lists. An element is an object with the cells of a row. If the only column is `record`, the element is the record itself.",
                     "{ images: SELECT record FROM images }",
                 ),
                 SectionKey::optional(
                     "only",
                     KeyType::Texts,
-                    "All members, in this order. Default: those of the file, followed by further ones of `members`.",
+                    "All members of the output, in this order. Default: the members of the file, followed by new ones from `members`.",
                     "[info, images]",
                 ),
                 ENCODING,

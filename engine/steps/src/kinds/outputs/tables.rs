@@ -119,7 +119,7 @@ pub(crate) const JSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON file",
-            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the only column is `record`, it is the record itself.",
+            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the only column is `record`, the element is the record itself.",
             keys: &[
                 SectionKey::required(
                     "json",
@@ -151,7 +151,7 @@ pub(crate) const JSON_LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a file of JSON lines",
-            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the only column is `record`, it is the record itself.",
+            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the only column is `record`, the line is the record itself.",
             keys: &[
                 SectionKey::required(
                     "json_lines",
@@ -246,7 +246,7 @@ pub(crate) const LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a text file",
-            doc: "A text file without a header: one line for each text of the query's first column. Every line ends with LF, and a missing text is an empty line. A second, boolean column is optional. If it is false, no LF follows the line.",
+            doc: "A text file without a header: one line for each text of the query's first column. Every line ends with LF, and a missing text is an empty line. A second, boolean column is optional. If its value is false, no LF follows the line.",
             keys: &[SectionKey::required(
                 "lines",
                 KeyType::Lines,
@@ -369,7 +369,7 @@ pub(crate) const BSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a BSON file",
-            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the only column is `record`, it is the record itself.",
+            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the only column is `record`, the document is the record itself.",
             keys: &[SectionKey::required(
                 "bson",
                 KeyType::Documents,

@@ -33,13 +33,13 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "name",
                     KeyType::Text,
-                    "Name of the new column with the names.",
+                    "Name of the new column with the names of the unpivoted columns.",
                     "bone",
                 ),
                 SectionKey::required(
                     "value",
                     KeyType::Text,
-                    "Name of the new column with the values.",
+                    "Name of the new column with their values.",
                     "fractured",
                 ),
             ],

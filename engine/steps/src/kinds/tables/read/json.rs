@@ -111,7 +111,7 @@ fn lines<'r>(
 pub(super) const BSON: ReadFormat = ReadFormat {
     word: Word {
         name: "bson",
-        doc: "BSON documents, one after another, `.bson`: one row per document. The hidden column `record` has it as MongoDB Extended JSON, with the position in the file in place of binary values of more than 64 bytes",
+        doc: "BSON documents, one after another, `.bson`: one row per document. The hidden column `record` contains the document as MongoDB Extended JSON, in which the position in the file replaces each binary value of more than 64 bytes",
     },
     endings: &["bson"],
     record: Some(CellContent::Documents),
@@ -166,7 +166,7 @@ const DIALECTS: &[Word] = &[
     },
     Word {
         name: "ujson",
-        doc: "`pandas.read_json`: like `dataframe`, with three differences. Doubles are parsed by ujson and are not always the nearest, columns of texts with numbers become numbers, and columns of doubles without fractions become integers",
+        doc: "`pandas.read_json`: like `dataframe`, with three differences. Decimals are parsed by ujson, not always to the nearest double, text columns that contain only numbers become numbers, and columns of doubles without fractions become integers",
     },
 ];
 
