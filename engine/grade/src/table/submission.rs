@@ -17,8 +17,8 @@ const MAX_HEADER: usize = 1 << 20;
 
 /// At most 2^28 cells, including cells that short rows omit: a hundred times as many as in the largest real submission.
 ///
-/// The cells of a table of up to ten million rows with an identifier and a number are kept while it is scanned. Those of a
-/// larger table are read again.
+/// The cells of a table of up to ten million rows with an identifier and a number are kept while it is scanned. A larger
+/// table is read again.
 const LIMITS: FrameLimits = FrameLimits {
     cells: 1 << 28,
     kept_bytes: 1 << 28,

@@ -227,3 +227,118 @@ fn push_text(cells: &mut ObjectColumn, cell: &[u8]) -> bool {
     }
     text.is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pandas::frame::table::read_rows;
+    use crate::pandas::read::rows::RowReader;
+
+    /// A scanner with blocks of three rows. pandas' blocks have thousands.
+    struct ShortBlocks(FrameScanner);
+
+    impl RowSink for ShortBlocks {
+        fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+            self.0.header(row)
+        }
+
+        fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
+            self.0.shape(Shape { block: 3, ..shape })
+        }
+
+        fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+            self.0.row(row)
+        }
+    }
+
+    /// Scans a table, and returns the kept columns and, for each column, the cells that a second pass reads.
+    fn scan(
+        text: &str,
+        options: &ReadOptions,
+        max_bytes: usize,
+    ) -> (Vec<Option<ColumnData>>, Vec<ColumnData>) {
+        let mut sink = ShortBlocks(FrameScanner::new(options, max_bytes));
+        let mut rows = RowReader::new(options);
+        rows.read(text.as_bytes(), &mut sink, |_| false).unwrap();
+        let (scan, kept) = sink.0.finish(rows.rows());
+        let all: Vec<usize> = (0..scan.columns.len()).collect();
+        let read = read_rows(text.as_bytes(), options, &scan, &all);
+        (kept, read.unwrap())
+    }
+
+    fn kept(text: &str) -> Vec<bool> {
+        let (kept, _) = scan(text, &ReadOptions::default(), usize::MAX);
+        kept.iter().map(Option::is_some).collect()
+    }
+
+    #[test]
+    fn columns_of_one_type_are_kept() {
+        let all = "i,n,f,t,m\n1,1,0.5,a,\n2,,7,,NA\n3,2.5,1e3,b c,\n-4,7,-1,\"d,\",\n";
+        assert_eq!(kept(all), [true; 5]);
+        // In the second block of three rows, the first column is text, the second has a boolean, the third an integer that
+        // is not exact as a double.
+        let mixed = "t,b,f\n1,0.5,0.5\n2,0.5,1\n3,0.5,1\na,True,9007199254740993\n";
+        assert_eq!(kept(mixed), [false; 3]);
+        assert_eq!(kept(""), []);
+        let (kept, _) = scan("a,b\n1,x\n2,y\n", &ReadOptions::default(), 0);
+        assert_eq!(kept.len(), 0);
+    }
+
+    #[test]
+    fn long_tables_are_not_kept() {
+        let text = format!("a\n{}", "1\n".repeat(2 * ROWS_PER_CHECK as usize));
+        let scan = |max_bytes| scan(&text, &ReadOptions::default(), max_bytes).0;
+        assert!(scan(8 * ROWS_PER_CHECK as usize).iter().all(Option::is_none));
+        assert!(scan(usize::MAX).iter().all(Option::is_some));
+    }
+
+    const INTEGERS: &[&str] = &["0", "-3", "007", " 5", "+6", "9007199254740993", "-9223372036854775808"];
+    const NUMBERS: &[&str] = &["1.5", "-0.0", "1e3", "inf", ".5", "18446744073709551615", "1e400", "3"];
+    const OTHERS: &[&str] = &["", "NA", "nan", "True", "false", "a", "\"b,\"\"\"", "x\0y", "1_0", "-", "\u{e9}"];
+
+    fn column() -> impl Strategy<Value = Vec<&'static str>> {
+        let cells = |from: &'static [&[&str]]| {
+            let cell = prop::sample::select(from.concat());
+            prop::collection::vec(cell, 14)
+        };
+        prop_oneof![
+            cells(&[INTEGERS]),
+            cells(&[INTEGERS, NUMBERS]),
+            cells(&[NUMBERS, &["", "NA"]]),
+            cells(&[OTHERS]),
+            cells(&[INTEGERS, NUMBERS, OTHERS]),
+            // Each block of three rows has a type of its own.
+            (cells(&[INTEGERS]), cells(&[NUMBERS, &["", "NA"]]), 0..14usize)
+                .prop_map(|(first, second, at)| [&first[..at], &second[at..]].concat()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn kept_cells_are_those_that_a_second_pass_reads(
+            columns in prop::collection::vec(column(), 1..4),
+            rows in 0..14usize,
+            is_fast in any::<bool>(),
+            header in prop::sample::select(&["a,b,c,d", "a,b,c", "a,b", "a"][..]),
+        ) {
+            let mut text = format!("{header}\n");
+            for row in 0..rows {
+                let cells: Vec<&str> = columns.iter().map(|column| column[row]).collect();
+                text += &format!("{}\n", cells.join(","));
+            }
+            let floats = if is_fast { FloatParser::Fast } else { FloatParser::RoundTrip };
+            let options = ReadOptions { floats, ..ReadOptions::default() };
+            let width = columns.len();
+            prop_assume!(rows == 0 || header.split(',').count() <= width + 1);
+            let (kept, read) = scan(&text, &options, usize::MAX);
+            for (kept, read) in kept.iter().zip(&read) {
+                if let Some(kept) = kept {
+                    // Signs of zeros are part of the text, and all missing cells are equal.
+                    prop_assert_eq!(format!("{kept:?}"), format!("{read:?}"), "{}", text);
+                }
+            }
+        }
+    }
+}

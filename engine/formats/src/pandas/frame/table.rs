@@ -226,13 +226,7 @@ impl<'a> ScannedFrame<'a> {
     fn read_from_file(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let mut reader = RowReader::new(&self.options);
         let mut builder = FrameReader::new(&self.scan, &self.options, columns, rows);
-        match self.content {
-            FileContent::Bytes(bytes) => {
-                reader.feed(bytes, &mut builder)?;
-                reader.finish(&mut builder)?;
-            }
-            content => reader.read(content.reader(), &mut builder, FrameReader::is_full)?,
-        }
+        reader.read(self.content.reader(), &mut builder, FrameReader::is_full)?;
         if builder.rows < builder.max_rows {
             return Err(CsvError::Changed {
                 expected: self.scan.schema.rows,
