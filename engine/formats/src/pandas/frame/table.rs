@@ -1,5 +1,6 @@
 //! A table in memory with typed columns, for grading.
 
+use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use super::guess::FrameScanner;
@@ -206,8 +207,8 @@ impl<'a> ScannedFrame<'a> {
     /// Same as [`read_frame`]; also [`CsvError::Changed`] if the file changed after the scan.
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found = columns.iter().map(|column| kept.get_mut(*column)?.take());
-        let found: Vec<Option<ColumnData>> = found.by_ref().collect();
+        let found = columns.iter().map(|column| kept.get_mut(*column)?.take());
+        let found: Vec<Option<ColumnData>> = found.collect();
         drop(kept);
         let lacking = columns
             .iter()
@@ -224,17 +225,20 @@ impl<'a> ScannedFrame<'a> {
     }
 
     fn read_from_file(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
-        let mut reader = RowReader::new(&self.options);
-        let mut builder = FrameReader::new(&self.scan, &self.options, columns, rows);
-        reader.read(self.content.reader(), &mut builder, FrameReader::is_full)?;
-        if builder.rows < builder.max_rows {
-            return Err(CsvError::Changed {
-                expected: self.scan.schema.rows,
-                found: builder.rows as u64,
-            });
-        }
-        Ok(builder.columns.into_iter().map(|(_, data)| data).collect())
+        let reader = FrameReader::new(&self.scan, &self.options, columns, rows);
+        reader.read(self.content.reader())
     }
+}
+
+/// Reads the columns with these indices, whose types `scan` contains.
+#[cfg(test)]
+pub(super) fn read_rows(
+    bytes: &[u8],
+    options: &ReadOptions,
+    scan: &CsvScan,
+    columns: &[usize],
+) -> Result<Vec<ColumnData>, CsvError> {
+    FrameReader::new(scan, options, columns, usize::MAX).read(bytes)
 }
 
 struct FrameReader<'a> {
@@ -277,6 +281,18 @@ impl<'a> FrameReader<'a> {
             rows: 0,
             max_rows,
         }
+    }
+
+    fn read(mut self, input: impl Read) -> Result<Vec<ColumnData>, CsvError> {
+        let mut reader = RowReader::new(self.options);
+        reader.read(input, &mut self, FrameReader::is_full)?;
+        if self.rows < self.max_rows {
+            return Err(CsvError::Changed {
+                expected: self.scan.schema.rows,
+                found: self.rows as u64,
+            });
+        }
+        Ok(self.columns.into_iter().map(|(_, data)| data).collect())
     }
 
     fn is_full(&self) -> bool {
