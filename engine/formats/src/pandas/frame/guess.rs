@@ -11,9 +11,12 @@ use crate::pandas::read::scan::{CsvScan, ScannedColumn, TypeScanner};
 use crate::pandas::types::infer::{BlockType, JoinedType};
 use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumbers, ReadOptions};
 
-/// Doubles represent all integers below this magnitude exactly, so parsing their text as an integer or as a double gives
-/// the same double.
-const EXACT: i64 = 1 << 53;
+/// Doubles represent all integers below this magnitude exactly.
+const EXACT: f64 = (1_u64 << 53) as f64;
+
+/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros, which a parser may count as
+/// digits.
+const EXACT_BYTES: usize = 16;
 
 /// Number of rows after which the memory of the columns is compared with the limit.
 const ROWS_PER_CHECK: u64 = 1 << 12;
@@ -33,11 +36,15 @@ pub(super) struct FrameScanner {
 enum ColumnGuess {
     /// All cells are missing. Contains their number.
     Missing(usize),
-    Int(PackedNumbers<i64>),
+    Int {
+        values: PackedNumbers<i64>,
+        /// Whether parsing any of the cells as a double would give the same number.
+        is_exact: bool,
+    },
     Float {
         values: PackedNumbers<f64>,
-        /// Whether the column contains a number of [`EXACT`] or beyond.
-        is_beyond_exact: bool,
+        /// Whether parsing any of the cells as an integer, if it is one, would give the same number.
+        is_exact: bool,
     },
     Text(ObjectColumn),
     /// The cells have different types, or need too much memory.
@@ -111,12 +118,9 @@ impl ColumnGuess {
     fn push(&mut self, cell: &[u8], parser: FloatParser) {
         let is_collected = match self {
             ColumnGuess::Text(cells) => push_text(cells, cell),
-            ColumnGuess::Float {
-                values,
-                is_beyond_exact,
-            } => match parse_f64(cell, parser) {
+            ColumnGuess::Float { values, is_exact } => match parse_f64(cell, parser) {
                 Some(value) => {
-                    *is_beyond_exact |= value.abs() >= EXACT as f64;
+                    *is_exact &= is_exactly(cell, value) && value.to_bits() != (-0.0_f64).to_bits();
                     values.push(value);
                     true
                 }
@@ -126,8 +130,10 @@ impl ColumnGuess {
                 }
                 None => false,
             },
-            ColumnGuess::Int(values) => match parse_i64(cell) {
+            ColumnGuess::Int { values, is_exact } => match parse_i64(cell) {
                 Integer::Value(value) => {
+                    let is_negative_zero = value == 0 && cell.contains(&b'-');
+                    *is_exact &= is_exactly(cell, value as f64) && !is_negative_zero;
                     values.push(value);
                     true
                 }
@@ -150,22 +156,26 @@ impl ColumnGuess {
         let is_number = is_missing(cell) || parse_f64(cell, parser).is_some();
         let mut column = match self {
             ColumnGuess::Missing(0) if matches!(parse_i64(cell), Integer::Value(_)) => {
-                ColumnGuess::Int(PackedNumbers::default())
+                ColumnGuess::Int {
+                    values: PackedNumbers::default(),
+                    is_exact: true,
+                }
             }
             ColumnGuess::Missing(count) if is_number => ColumnGuess::Float {
                 values: std::iter::repeat_n(f64::NAN, count).collect(),
-                is_beyond_exact: false,
+                is_exact: true,
             },
             ColumnGuess::Missing(count) => {
                 let missing = std::iter::repeat_n(CellValue::Missing, count);
                 ColumnGuess::Text(missing.collect())
             }
-            ColumnGuess::Int(values) if is_number && values.iter().all(is_exact) => {
-                ColumnGuess::Float {
-                    values: values.iter().map(|value| value as f64).collect(),
-                    is_beyond_exact: false,
-                }
-            }
+            ColumnGuess::Int {
+                values,
+                is_exact: true,
+            } if is_number => ColumnGuess::Float {
+                values: values.iter().map(|value| value as f64).collect(),
+                is_exact: true,
+            },
             _ => return ColumnGuess::None,
         };
         column.push(cell, parser);
@@ -175,7 +185,7 @@ impl ColumnGuess {
     fn memory(&self) -> usize {
         match self {
             ColumnGuess::Missing(_) | ColumnGuess::None => 0,
-            ColumnGuess::Int(values) => 8 * values.len(),
+            ColumnGuess::Int { values, .. } => 8 * values.len(),
             ColumnGuess::Float { values, .. } => 8 * values.len(),
             ColumnGuess::Text(cells) => cells.memory(),
         }
@@ -186,18 +196,15 @@ impl ColumnGuess {
         let consists_of =
             |kinds: &[BlockType]| scanned.blocks.iter().all(|one| kinds.contains(one));
         match self {
-            ColumnGuess::Int(values) if scanned.joined == JoinedType::Int => {
+            ColumnGuess::Int { values, .. } if scanned.joined == JoinedType::Int => {
                 Some(ColumnData::Int64(values))
             }
-            ColumnGuess::Float {
-                values,
-                is_beyond_exact,
-            } if scanned.joined == JoinedType::Float => {
+            ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
+                // pandas parses a block of integers as integers, and converts them to doubles when it joins the blocks.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);
-                (as_doubles || as_numbers && !is_beyond_exact)
-                    .then_some(ColumnData::Float64(values))
+                (as_doubles || as_numbers && is_exact).then_some(ColumnData::Float64(values))
             }
             ColumnGuess::Missing(count) if scanned.joined == JoinedType::Float => {
                 let values = std::iter::repeat_n(f64::NAN, count);
@@ -213,8 +220,9 @@ impl ColumnGuess {
     }
 }
 
-fn is_exact(value: i64) -> bool {
-    value.unsigned_abs() < EXACT as u64
+/// Whether both parsers of numbers give `value` for a cell, if it is an integer other than zero.
+fn is_exactly(cell: &[u8], value: f64) -> bool {
+    value.abs() < EXACT && cell.len() <= EXACT_BYTES
 }
 
 /// Appends a cell of a block that pandas reads as text.
@@ -309,10 +317,13 @@ mod tests {
         " 5",
         "+6",
         "9007199254740993",
+        "-0",
+        "00000000000000000000001",
         "-9223372036854775808",
     ];
     const NUMBERS: &[&str] = &[
         "1.5",
+        "-0",
         "-0.0",
         "1e3",
         "inf",
