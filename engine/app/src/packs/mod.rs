@@ -204,9 +204,15 @@ pub(crate) fn inner_directory(
 pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     open_file(path)?
-        .take(MAX_FILE_BYTES)
+        .take(MAX_FILE_BYTES + 1)
         .read_to_string(&mut text)?;
-    Ok(text)
+    match text.len() as u64 > MAX_FILE_BYTES {
+        true => Err(std::io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it has more than {MAX_FILE_BYTES} bytes"),
+        )),
+        false => Ok(text),
+    }
 }
 
 /// Opens a regular file that is not a link.

@@ -69,10 +69,14 @@ impl Findings {
 
     /// Adds a failed check with the error's suggested action.
     fn failed(&mut self, check: &'static str, error: impl Into<CliError>) {
+        self.add_error(check, Health::Error, error);
+    }
+
+    fn add_error(&mut self, check: &'static str, health: Health, error: impl Into<CliError>) {
         let error: CliError = error.into();
         let finding = CheckResult {
             help: error.help.map(Remedy::from),
-            ..CheckResult::new(check, Health::Error, error.message)
+            ..CheckResult::new(check, health, error.message)
         };
         self.add(finding, error.exit);
     }
@@ -88,7 +92,7 @@ impl DoctorArgs {
         };
         let purpose = Purpose::request_unless(self.offline);
         let network = request::network(session, &DownloadLimits::default(), purpose);
-        credentials(session, &mut findings);
+        credentials(session, self.offline, &mut findings);
         if !self.offline {
             self.kaggle(session, &network, &ids, &cancel, &mut findings)?;
         }
@@ -202,11 +206,18 @@ impl DoctorArgs {
     }
 }
 
-/// Reports which credentials are used, and which others were found.
-fn credentials(session: &CliSession, findings: &mut Findings) {
+/// Reports which credentials are used, and which others were found. Missing credentials are an error, unless the user works
+/// without the network.
+fn credentials(session: &CliSession, offline: bool, findings: &mut Findings) {
     let check = "credentials";
     match session.kaggle.credentials() {
-        Err(error) => findings.failed(check, FetchError::from(error)),
+        Err(error) => {
+            let health = match offline {
+                true => Health::Warning,
+                false => Health::Error,
+            };
+            findings.add_error(check, health, FetchError::from(error));
+        }
         Ok(found) => {
             let mut text = format!("{} (account {})", found.origin, found.credentials.account());
             if !found.others.is_empty() {

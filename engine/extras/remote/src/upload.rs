@@ -36,7 +36,10 @@ impl Link {
     pub(crate) fn enqueue(&self, job: Job) {
         let inner = self.inner();
         if !inner.remote.is_writable() {
-            inner.report_no_key();
+            // A read-only remote receives nothing, even if there is a key.
+            if !inner.remote.read_only {
+                inner.report_no_key();
+            }
             return;
         }
         if !inner.is_written() {

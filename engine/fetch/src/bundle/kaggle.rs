@@ -283,11 +283,13 @@ pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
     fs::read_to_string(origin_path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
 }
 
-/// Removes a file and its record.
+/// Removes a file, and then its record. If the file cannot be removed, the record stays too. Without a record, the file would
+/// be treated as one that the user provided.
 pub(crate) fn remove_with_origin(file: &Path) {
-    // Errors are ignored: if the directory is not writable, the record remains too, and the file is not used.
-    let _ = fs::remove_file(file);
-    let _ = fs::remove_file(origin_path(file));
+    // Errors are ignored, because a file with a record of another origin is not used.
+    if fs::remove_file(file).is_ok() {
+        let _ = fs::remove_file(origin_path(file));
+    }
 }
 
 #[cfg(test)]
