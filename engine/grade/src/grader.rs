@@ -207,6 +207,13 @@ impl Grader {
         found
     }
 
+    /// Returns the columns of the answers whose values the metric compares with the submission, as opposed to identifiers,
+    /// groups, weights and sizes. Returns none for a query. `answers` are the columns of the answers, if they are known.
+    pub fn true_columns(&self, answers: Option<&[String]>) -> Vec<String> {
+        let truth = self.spec.metric.truth.iter();
+        truth.flat_map(|columns| columns.names(answers)).collect()
+    }
+
     /// Returns the columns by which rules pair the rows of both tables.
     pub fn identifiers(&self) -> Vec<&str> {
         let rules = self.spec.rules.iter();
@@ -315,6 +322,46 @@ mod tests {
             ] },
         });
         assert_eq!(columns(others), "id a b id m w");
+    }
+
+    #[test]
+    fn columns_with_true_values_are_not_identifiers_or_groups() {
+        let answers = ["id", "a", "b", "g"].map(str::to_owned);
+        let columns = |metric: Value| {
+            let grader = Grader::parse(&json!({ "metric": metric })).unwrap();
+            grader.true_columns(Some(&answers)).join(" ")
+        };
+        for (metric, expected) in [
+            (json!({ "accuracy": "a" }), "a"),
+            (
+                json!({ "mean_angular_error": { "azimuth": "a", "zenith": "b" } }),
+                "a b",
+            ),
+            (
+                json!({ "roc_auc": { "columns": { "all_except": ["id", "g"] } } }),
+                "a b",
+            ),
+            (
+                json!({ "exact_match": { "column": "p", "valid": "a" } }),
+                "a",
+            ),
+            (
+                json!({ "weighted_sum": [
+                    { "metric": { "accuracy": "a" }, "weight": 0.5 },
+                    { "metric": { "top_k_accuracy": { "column": "b", "k": 3, "id": "id" } }, "weight": 0.5 },
+                ] }),
+                "a b",
+            ),
+        ] {
+            assert_eq!(columns(metric.clone()), expected, "{metric}");
+        }
+        // Each metric states the parameters of its true values, except a query and a sum of other metrics.
+        for kind in crate::metrics::ALL {
+            let parameters = kind.definition.parameters.iter().map(|one| one.name);
+            let stated = parameters.filter(|name| kind.truth.contains(name)).count();
+            let has_none = ["sql", "weighted_sum"].contains(&kind.definition.name);
+            assert_eq!(stated == 0, has_none, "{}", kind.definition.name);
+        }
     }
 
     #[test]

@@ -421,7 +421,7 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     found.extend(missing.map(|error| mistake_in_grading(pipeline, grade, error)));
     let mut accepted = pipeline.accepted.iter();
     if !accepted.any(|(name, _)| name.value == PUBLISHED) {
-        let mut scored = scored_columns(&grade.value.rules["metric"], columns.as_deref());
+        let mut scored = grader.true_columns(columns.as_deref());
         // A query can read any column of the answers, so the columns that participants predict are examined.
         if let (false, Some(columns), Some(sample)) =
             (grader.queries().is_empty(), &columns, &of_sample)
@@ -454,32 +454,6 @@ fn check_metric_queries(
     wrong
         .map(|message| Diagnostic::error("grade", span, message))
         .collect()
-}
-
-/// Returns the columns that a metric compares, as opposed to those that it uses as ids, groups or sizes. `answers` are
-/// the columns of the answers, if they are known.
-fn scored_columns(metric: &serde_json::Value, answers: Option<&[String]>) -> Vec<String> {
-    let texts = |value: &serde_json::Value| -> Vec<String> {
-        let list = value.as_array();
-        let list = list.map_or(std::slice::from_ref(value), Vec::as_slice);
-        let texts = list.iter().filter_map(serde_json::Value::as_str);
-        texts.map(str::to_owned).collect()
-    };
-    let named = metric.as_object().and_then(|metric| metric.values().next());
-    let Some(parameters) = named else {
-        return Vec::new();
-    };
-    let columns = ["column", "columns"].iter();
-    let mut columns = columns.filter_map(|key| parameters.get(key));
-    let columns = columns.next().unwrap_or(parameters);
-    if let Some(others) = columns.get("all_except") {
-        let (others, all) = (texts(others), answers.unwrap_or_default().iter());
-        return all.filter(|name| !others.contains(name)).cloned().collect();
-    }
-    let parts = parameters.as_array().into_iter().flatten();
-    let parts = parts.filter_map(|part| part.get("metric"));
-    let of_parts = parts.flat_map(|part| scored_columns(part, answers));
-    texts(columns).into_iter().chain(of_parts).collect()
 }
 
 /// Returns the position of a column's name in the value at the JSON pointer `pointer`, if the name occurs there.

@@ -67,7 +67,8 @@ pub(super) const KIND: MetricKind = MetricKind::higher::<CocoAveragePrecision>(D
              with the first predicted box remains unmatched.",
         ),
     ],
-});
+})
+.with_truth(&["label", "box"]);
 
 const NUMBERS: [&str; 5] = ["confidence", "x", "y", "width", "height"];
 

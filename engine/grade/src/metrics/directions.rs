@@ -26,7 +26,8 @@ pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind::lower::<MeanAngula
             column("zenith", "The zenith."),
         ],
     },
-);
+)
+.with_truth(&["azimuth", "zenith"]);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,7 +87,8 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineD
             column("groups", "The answers' column that defines the groups."),
         ],
     },
-);
+)
+.with_truth(&["latitude", "longitude"]);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

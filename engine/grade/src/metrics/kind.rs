@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::ALL;
 use crate::python::{mean, python_float, round_numpy, round_python, weighted_mean};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
-use crate::spec::definition::{Definition, column, columns, optional, required};
+use crate::spec::definition::{AnswerColumns, Definition, column, columns, optional, required};
 use crate::spec::kinds::{Faults, GradeSpecErrors, KeyPath, read_kind, value};
 use crate::table::column::{CellValue, GradedColumn};
 use crate::table::key::{Identifier, key};
@@ -107,6 +107,8 @@ pub struct MetricKind {
     pub direction: Direction,
     /// The score of a submission that equals the answers. `None` if this score depends on the answers.
     pub best_score: Option<f64>,
+    /// The parameters that name columns with true values, as opposed to identifiers, groups, weights and sizes.
+    pub(crate) truth: &'static [&'static str],
     pub(crate) parse: fn(Value) -> Result<Box<dyn Metric>, serde_json::Error>,
 }
 
@@ -119,6 +121,7 @@ impl MetricKind {
             definition,
             direction: Direction::HigherIsBetter,
             best_score: Some(1.0),
+            truth: TRUTH,
             parse: |value| Ok(Box::new(serde_json::from_value::<M>(value)?)),
         }
     }
@@ -135,6 +138,11 @@ impl MetricKind {
         }
     }
 
+    /// The same metric, with true values in the columns that these parameters name.
+    pub(super) const fn with_truth(self, truth: &'static [&'static str]) -> Self {
+        MetricKind { truth, ..self }
+    }
+
     /// The same metric without a fixed best score.
     pub(super) const fn without_best_score(self) -> Self {
         MetricKind {
@@ -144,12 +152,17 @@ impl MetricKind {
     }
 }
 
+/// The value of [`MetricKind::truth`] for metrics whose true values are in one column or several columns.
+pub(super) const TRUTH: &[&str] = &["column", "columns"];
+
 /// The parsed metric of a `grade:` section, or a part of such a metric.
 #[derive(Debug)]
 pub(crate) struct SpecMetric {
     pub metric: Box<dyn Metric>,
     /// Columns that the metric's parameters name.
     pub columns: Vec<String>,
+    /// The columns with true values, including those of the metric's parts.
+    pub truth: Vec<AnswerColumns>,
     pub kind: &'static MetricKind,
 }
 
@@ -161,12 +174,14 @@ pub(crate) fn read_metric(
 ) -> Option<SpecMetric> {
     let (kind, parameters, path) =
         read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults)?;
-    let columns = named_columns(&kind.definition, &parameters);
+    let (mut columns, mut truth) = (Vec::new(), Vec::new());
+    add_columns(kind, &parameters, &mut columns, &mut truth);
     let metric = (kind.parse)(parameters).map_err(|error| value(&path, &error));
     let metric = faults.keep(metric)?;
     Some(SpecMetric {
         metric,
         columns,
+        truth,
         kind,
     })
 }
@@ -178,24 +193,31 @@ pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
     faults.finish(read)
 }
 
-/// Returns the columns that a metric's parameters name, including the columns of its parts.
-fn named_columns(definition: &Definition, parameters: &Value) -> Vec<String> {
-    let mut columns = definition.columns(parameters);
-    let parts = definition
+/// Adds the columns that a metric's parameters name to `columns`, and those with true values to `truth`. Includes the columns
+/// of the metric's parts.
+fn add_columns(
+    kind: &MetricKind,
+    parameters: &Value,
+    columns: &mut Vec<String>,
+    truth: &mut Vec<AnswerColumns>,
+) {
+    columns.extend(kind.definition.columns(parameters));
+    let values = kind.truth.iter().filter_map(|name| parameters.get(name));
+    truth.extend(values.map(AnswerColumns::new));
+    let parts = kind
+        .definition
         .parameters
         .iter()
         .filter(|parameter| matches!(parameter.value, KeyType::WeightedMetrics))
         .filter_map(|parameter| parameters.get(parameter.name)?.as_array());
-    // Errors in a part are reported when the part is parsed.
-    let parts = parts.flatten().filter_map(|part| part.get("metric"));
-    columns.extend(parts.flat_map(|metric| {
+    for metric in parts.flatten().filter_map(|part| part.get("metric")) {
+        // Errors in a part are reported when the part is parsed.
         let (path, faults) = (&KeyPath::default(), &mut Faults::default());
         let read = read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults);
-        read.map_or_else(Vec::new, |(kind, parameters, _)| {
-            named_columns(&kind.definition, &parameters)
-        })
-    }));
-    columns
+        if let Some((kind, parameters, _)) = read {
+            add_columns(kind, &parameters, columns, truth);
+        }
+    }
 }
 
 /// The parameter for the column with the labels.

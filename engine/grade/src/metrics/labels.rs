@@ -8,7 +8,7 @@ use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{COLUMN, COLUMNS, LABELS, LabelPair, POSITIVE, ROW_WEIGHTS};
-use super::kind::{Direction, Metric, MetricKind, Score, mean_by, row_weights};
+use super::kind::{Direction, Metric, MetricKind, Score, TRUTH, mean_by, row_weights};
 use crate::python::{mean, sum_of, weighted_mean};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, optional, required};
@@ -231,6 +231,7 @@ pub(super) const F1: MetricKind = MetricKind {
     },
     direction: Direction::HigherIsBetter,
     best_score: Some(1.0),
+    truth: TRUTH,
     parse: |value| {
         let metric: F1Score = serde_json::from_value(value)?;
         metric.check().map_err(serde::de::Error::custom)?;

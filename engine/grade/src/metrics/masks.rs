@@ -52,7 +52,8 @@ pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind::higher::<FBetaOfMasks
         ),
         SURPLUS_ROWS,
     ],
-});
+})
+.with_truth(&["truth", "column"]);
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -178,7 +179,8 @@ pub(super) const IOU_PRECISION_OF_MASKS: MetricKind = MetricKind::higher::<IouPr
             ),
         ],
     },
-);
+)
+.with_truth(&["truth", "column"]);
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -259,7 +261,8 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
             SURPLUS_ROWS,
         ],
     },
-);
+)
+.with_truth(&["truth", "column"]);
 
 #[derive(Debug, Deserialize)]
 struct HausdorffOfVolumes {

@@ -7,7 +7,7 @@ use prep_spec::words::{KeyType, SectionKey};
 use serde::Deserialize;
 
 use super::kind::{COLUMNS, paired_groups};
-use super::kind::{Direction, Metric, MetricKind, Score};
+use super::kind::{Direction, Metric, MetricKind, Score, TRUTH};
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional, required};
@@ -174,6 +174,7 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
     },
     direction: Direction::HigherIsBetter,
     best_score: Some(1.0),
+    truth: TRUTH,
     parse: |value| {
         let metric: TopKAccuracy = serde_json::from_value(value)?;
         match (&metric.column, &metric.columns, &metric.id) {

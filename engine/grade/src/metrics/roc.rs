@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{Direction, Metric, MetricKind, Score};
+use super::kind::{Direction, Metric, MetricKind, Score, TRUTH};
 use super::kind::{POSITIVE, ROW_WEIGHTS, mean_over, row_weights};
 use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
@@ -382,6 +382,7 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
     },
     direction: Direction::HigherIsBetter,
     best_score: Some(1.0),
+    truth: TRUTH,
     parse: |value| {
         let metric: WeightedRocAuc = serde_json::from_value(value)?;
         metric.check().map_err(serde::de::Error::custom)?;

@@ -35,7 +35,8 @@ pub(super) const EXACT_MATCH: MetricKind = MetricKind::higher::<ExactMatch>(Defi
             "Words that are valid predictions in addition to spans.",
         ),
     ],
-});
+})
+.with_truth(&["valid"]);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -76,11 +76,7 @@ impl Definition {
                 KeyType::Column | KeyType::Selection | KeyType::Operand
             );
             if let Some(written) = written.filter(|_| names_columns) {
-                let written = written.get("all_except").unwrap_or(written);
-                let list = written
-                    .as_array()
-                    .map_or(std::slice::from_ref(written), Vec::as_slice);
-                names.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
+                names.extend(names_in(written.get("all_except").unwrap_or(written)));
             }
         }
         names
@@ -89,6 +85,43 @@ impl Definition {
     /// Whether the rule or metric may be written as its name alone, because no parameter is required.
     pub(crate) fn may_stand_alone(&self) -> bool {
         self.parameters.iter().all(|parameter| !parameter.required)
+    }
+}
+
+/// Returns the names in a value that is one name or a list of names.
+fn names_in(value: &Value) -> impl Iterator<Item = String> {
+    let list = value.as_array();
+    let list = list.map_or(std::slice::from_ref(value), Vec::as_slice);
+    list.iter().filter_map(Value::as_str).map(str::to_owned)
+}
+
+/// Columns of the answers, as the value of a parameter selects them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AnswerColumns {
+    Named(Vec<String>),
+    AllExcept(Vec<String>),
+}
+
+impl AnswerColumns {
+    pub fn new(value: &Value) -> Self {
+        match value.get("all_except") {
+            Some(others) => AnswerColumns::AllExcept(names_in(others).collect()),
+            None => AnswerColumns::Named(names_in(value).collect()),
+        }
+    }
+
+    /// Returns the names. `answers` are the columns of the answers, if they are known.
+    pub fn names(&self, answers: Option<&[String]>) -> Vec<String> {
+        match self {
+            AnswerColumns::Named(names) => names.clone(),
+            AnswerColumns::AllExcept(others) => {
+                let answers = answers.unwrap_or_default().iter();
+                answers
+                    .filter(|name| !others.contains(name))
+                    .cloned()
+                    .collect()
+            }
+        }
     }
 }
 
