@@ -102,7 +102,8 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
 /// Depth of the directories in the data directory to which a run writes: `PACK/ID/prepared/public`.
 const DATA_DEPTH: usize = 4;
 
-/// Reports directories in the cache or the data directory that another user created, and that this user cannot write.
+/// Reports directories of the cache or of the data directory, `dir`, that the current user cannot write, for example because
+/// another user created them. Returns `None` if all are writable.
 fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
     let found = match check {
         "cache" => Store::unwritable(dir),
@@ -116,8 +117,8 @@ fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
     unwritable(check, &found)
 }
 
-/// Reports directories and files that this user cannot write: their number, the owner of the first, and the repair.
-/// Returns `None` if the user can write all of them.
+/// Reports directories and files that the current user cannot write: their number, the owner of one of them, and the
+/// commands that repair it. Returns `None` if nothing was found.
 pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult> {
     let first = found.first.as_ref()?;
     let described = prep_cache::ownership(first);

@@ -3,8 +3,8 @@
 //! Supports the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, a width and a
 //! precision.
 //!
-//! Rust's macros are not used, because they need a format that is known when the program is compiled. Crates for other
-//! formats follow C, where `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
+//! Rust's macros are not used, because they need a format that is known when the program is compiled. Crates that
+//! implement `printf` are not used either: they print -255 with `%x` as C does, `ffffff01`, but Python prints `-ff`.
 
 use std::fmt::Write;
 

@@ -70,10 +70,11 @@ pub struct TreeComparison {
     pub common: u64,
 }
 
-/// Compares the tree of another program with ours. Both are `prepared` directories, with `public` and `private`.
+/// Compares `theirs`, the tree that another program prepared, with `ours`, the tree that `prep` prepared. Both must be
+/// `prepared` directories, with the subdirectories `public` and `private`.
 ///
 /// # Errors
-/// Returns an error if a tree does not exist, or the system failed. A damaged file is a finding, not an error.
+/// Returns an error if a tree does not exist, or an I/O operation fails. A damaged file is a finding, not an error.
 pub fn compare(
     theirs: &Path,
     ours: &Path,

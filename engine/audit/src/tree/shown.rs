@@ -313,8 +313,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Each of the files belongs to one test item. Searches the names and texts of the files for the answers of these
-    /// items. Returns a description of the files.
+    /// Searches files that each belong to one test item: does a file's name or content contain the answer to its item?
+    /// Returns a description of the files if the answers of most items are found in this way.
     fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
         let ids: HashSet<&String> = self.order.iter().collect();
         let mut found: Vec<(&String, String)> = Vec::new();
@@ -376,8 +376,8 @@ impl SearchedAnswers {
             .map(|(_, position)| position))
     }
 
-    /// Searches a file of any format for answers. The answers are found if they are the words at a fixed distance after
-    /// the ids.
+    /// Searches a file of any format for answers. Finds them if each answer is the word at a fixed distance after the id
+    /// of its item.
     fn shown_in_text(&self, file: &Path) -> Result<Option<String>> {
         let length = file
             .metadata()
@@ -461,13 +461,16 @@ const MAX_PAIRS: usize = 5_000;
 /// Maximum number of different cells in a column of codes.
 const MAX_CODES: usize = 64;
 
-/// Counts for how many items the cell of a column is the answer, and how often each cell occurs with each answer.
+/// Statistics about how well the cells of one column reveal the answers to one label.
 #[derive(Debug, Clone, Default)]
 struct Agreement {
+    /// Number of items whose cell equals their answer.
     hits: usize,
+    /// Number of items.
     count: usize,
+    /// For each cell: how often it occurs together with each answer.
     codes: HashMap<String, HashMap<String, usize>>,
-    /// Pairs of cell and answer, if both are numbers.
+    /// Cell and answer of the first items for which both are numbers.
     pairs: Vec<(f64, f64)>,
 }
 

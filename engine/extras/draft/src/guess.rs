@@ -289,7 +289,7 @@ impl<'b> TargetTable<'b> {
     fn note(&self, notes: &mut Vec<String>) {
         let path = &self.table.path;
         let id = match self.is_numbered {
-            true => "their number, because no column is unique".to_owned(),
+            true => "their row numbers (no column has unique values)".to_owned(),
             false => format!("`{}`", self.id),
         };
         let targets = self.target.columns().into_iter();
@@ -300,7 +300,7 @@ impl<'b> TargetTable<'b> {
         ));
         if self.table.keys.iter().any(|(key, _)| *key == "encoding") {
             notes.push(format!(
-                "{path} is not UTF-8, so it is read as Latin-1: check its texts"
+                "{path} is not UTF-8, so it is read as Latin-1: check its non-ASCII characters"
             ));
         }
         if let Some(group) = &self.group {

@@ -207,8 +207,8 @@ pub(crate) async fn receive(
     Ok(())
 }
 
-/// A position in the file, with the CRC of the current piece up to this position. The bytes of a piece may come from
-/// several answers, because a server may send shorter ranges than requested.
+/// A position in the file that is downloaded, with the CRC of the current piece up to this position. The bytes of a piece
+/// can come from several HTTP responses, because a server can send shorter ranges than requested.
 pub(crate) struct Cursor<'a> {
     sink: &'a Sink,
     pub(crate) offset: u64,

@@ -561,8 +561,8 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes repeated members with equal contents. Rejects repeated members with different contents, and members inside a
-/// path that is a file.
+/// Removes duplicates: members with the path and the content of an earlier member. Returns an error if two members have
+/// the same path but different contents, or if a member's path has a directory that is itself a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,
@@ -603,8 +603,8 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Whether two members with the same path have equal contents. If the sizes or CRCs differ, the contents are not read. If
-/// they are equal, the contents are compared, because CRCs can be forged.
+/// Returns whether two members with the same path have equal contents. Reads the contents only if sizes and CRCs are
+/// equal; then the bytes are compared, because CRCs can be forged.
 fn is_same<R: ReadAt + ?Sized>(
     base: &R,
     one: &ZipMember<'_>,

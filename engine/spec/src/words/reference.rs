@@ -13,8 +13,9 @@ const INTRODUCTION: &str = "\
 <!-- Printed from engine/steps/src/kinds and engine/spec/src/words: change it there, then run
      `UPDATE=1 cargo test -p prep-spec`. -->
 
-A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A text that contains
-`: ` or ` #` needs quotes or a block (`|`). Inside `{ }`, a text that contains a comma also needs quotes.
+A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A string that contains
+`: ` or ` #` needs quotes or the form of a block scalar (`|`). Inside `{ }`, a string that contains a comma also needs
+quotes.
 
 Paths are relative, with `/` between directories, and must not leave their directory. A path that begins with `NAME:` is in
 the source of that name. Any other path is in the bundle. Names of tables, lists and sources consist of lower-case letters,

@@ -35,7 +35,7 @@ impl Expand {
 }
 
 #[derive(Debug, Error)]
-#[error("`{archive}` contains `{path}`, which is also published")]
+#[error("`{archive}` cannot be unpacked: an output already publishes a file at `{path}`")]
 struct ExpandCollision {
     archive: String,
     path: String,

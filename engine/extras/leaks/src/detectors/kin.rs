@@ -186,7 +186,8 @@ fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
         return Vec::new();
     };
     let known: HashSet<&str> = ids.iter().collect();
-    // If both parts are numbered separately, both have the same ids, so an id does not identify a training item.
+    // If training and test items are numbered separately, the same ids occur in both parts. Then an id does not identify
+    // a training item.
     if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
         return Vec::new();
     }

@@ -23,15 +23,16 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
-/// Maximum number of arrays that are read as tables. If there are more, the arrays are probably files of single items.
+/// Maximum number of array files that are read as tables. If there are more, each array probably belongs to one item and is
+/// not a table of items.
 const MAX_ARRAYS: usize = 32;
 
-/// Maximum total length of items' files whose content is examined, in bytes.
+/// Maximum total length in bytes of the files whose content is examined and that each belong to one item.
 const MAX_EXAMINED: u64 = 2 << 30;
 
-/// Maximum length of an item's file whose content is examined, in bytes.
+/// Maximum length in bytes of one such file.
 const MAX_ITEM_FILE: u64 = 32 << 20;
-/// Maximum length of an item's text file whose words are facts.
+/// Maximum length in bytes of a text file that belongs to one item and whose words become facts.
 const MAX_ITEM_TEXT: u64 = 1 << 20;
 
 /// Maximum number of bytes of a TFRecord file that are read.

@@ -79,7 +79,8 @@ impl ArrayBuilder {
     }
 }
 
-/// Appends the value of a cell, or null if it is missing. Returns `false` if the cell has no value of the type.
+/// Appends the value of a cell, or null if the cell is missing. Returns `false`, and appends nothing, if `parse` cannot
+/// read the cell as a value of the type `T`.
 fn append<T>(
     cell: &[u8],
     parse: impl Fn(&[u8]) -> Option<T>,
