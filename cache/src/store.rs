@@ -163,8 +163,8 @@ impl Store {
         Bucket::Runs.dir(root)
     }
 
-    /// Finds directories and locks of the store `root` that this user cannot write, although a run writes them. If several
-    /// users share the store, another user may have created them.
+    /// Finds directories and locks of the store `root` that the current user cannot write, although a run writes them. If
+    /// several users share the store, another user may have created them.
     pub fn unwritable(root: &Path) -> Unwritable {
         let mut found = Unwritable::default();
         found.examine(root);

@@ -117,8 +117,8 @@ impl Store {
     /// copy. On some file systems, the copy shares its disk blocks with the original.
     ///
     /// # Errors
-    /// The errors of [`open_object`](Self::open_object), and an error if the copy cannot be written.
-    /// [`StoreError::ReadOnlyHandle`] if the object is not private yet and this handle may not change the store.
+    /// Returns the errors of [`open_object`](Self::open_object), and an error if the copy cannot be written. Returns
+    /// [`StoreError::ReadOnlyHandle`] if the object is not private yet, but this handle must not change the store.
     pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::io("make private", object.path(), source);

@@ -139,7 +139,7 @@ pub enum Note<'a> {
         id: &'a str,
         bundle: &'a BorrowedBundle,
     },
-    /// The disk space may not be sufficient.
+    /// The free disk space is probably too small. Contains the message.
     LittleDisk(&'a str),
 }
 

@@ -132,7 +132,7 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
     Some(CheckResult::new(check, Health::Error, text).help(help))
 }
 
-/// Reports a directory that is writable by its group, if the group cannot write the directories that this user creates
+/// Reports a directory that its group can write, if the group cannot write the directories that the current user creates
 /// in it. Returns `None` if there is no such problem.
 fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     const GROUP_MAY_WRITE: u32 = 0o020;
@@ -222,8 +222,8 @@ fn links(settings: &Settings) -> CheckResult {
     }
 }
 
-/// Returns how an object of this user gets to the data directory, and the same for an object of another user if the cache
-/// contains one.
+/// Returns how an object that the current user owns gets from the cache to the data directory, and how an object of another
+/// user gets there, if the cache contains one.
 fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error> {
     let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
     let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;

@@ -40,7 +40,7 @@ pub enum Permission {
         /// Whether an earlier check found that the rules are accepted. Then no request was sent.
         remembered: bool,
     },
-    /// The account may not download the bundle, for example because it has not accepted the rules.
+    /// The account is not allowed to download the bundle, for example because it has not accepted the rules.
     Refused(FetchError),
     /// No request was sent, because Kaggle accepts no more requests or the user cancelled.
     NotRequested,

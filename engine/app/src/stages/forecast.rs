@@ -319,8 +319,8 @@ impl Peak {
         }
     }
 
-    /// Compares the needed space with the free space. Bundles that do not fit are an error. Prepared files that may not
-    /// fit are only a warning, because their sizes are estimates.
+    /// Compares the needed disk space with the free disk space. If the bundles fit, but not together with the prepared
+    /// files, returns a warning. This is not an error, because the sizes of prepared files are estimates.
     ///
     /// # Errors
     /// Returns an error if the bundles alone do not fit.

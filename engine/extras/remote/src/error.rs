@@ -35,7 +35,7 @@ pub enum RemoteError {
     #[error("the remote {remote} may only be read")]
     ReadOnly { remote: String },
 
-    /// The remote is a directory, and this user cannot write a part of it.
+    /// The remote is a directory, and the current user cannot write one of its subdirectories.
     #[error("the remote {remote} cannot be written: {owner}")]
     Unwritable {
         remote: String,

@@ -11,9 +11,9 @@
 //! DATA/ID/*.partial.holders/        the lease of the downloading process, if several machines share the directory
 //! ```
 //!
-//! The origin of a file is recorded in `DATA/ID/sources/FILE.url`, because a pipeline may change the URL of a file without
-//! changing its name. A file from the old URL is then not used for the new one. A file without a record was put there by the
-//! user, and is used.
+//! The URL from which a file was downloaded is recorded in `DATA/ID/sources/FILE.url`. If an edit of the pipeline changes
+//! the URL but not the file name, the file on disk comes from the earlier URL and is not used. A file without such a record
+//! was put there by the user, and is used.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ use crate::options::{DownloadOptions, WaitReport};
 /// Number of rejected new addresses in a row after which the request fails.
 const MAX_NEW_ADDRESSES: u32 = 3;
 
-/// Number of answers in a row that ignore the range after which the server is treated as not supporting ranges.
+/// Number of responses in a row that ignore the range after which the server is treated as not supporting ranges.
 const MAX_IGNORED_RANGES: u32 = 2;
 
 /// Counts failures in a row, by kind.

@@ -34,19 +34,19 @@ enum RowOrder {
     Positions(Vec<u32>),
 }
 
-/// How a chunk of eight bytes determines its entire key. Columns without such a rule have long keys, or keys of different
-/// lengths.
+/// How the chunk of eight bytes that is stored for a key determines the entire key. This is not possible in columns whose
+/// keys are long or have different lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkMeaning<'a> {
     /// The key is a number of this type.
     Number(Discriminant<ColumnData>),
-    /// The key is a text of this length. It consists of the prefix and the chunk.
+    /// The key is a string of this length. It consists of the prefix and the chunk.
     Text { prefix: &'a [u8], length: usize },
 }
 
 impl SortedRows<'_> {
-    /// Returns true if the sorted keys of both columns are equal, row by row. `false` means that they may or may not be
-    /// equal. The cells are not accessed.
+    /// Returns true if the sorted keys of both columns are known to be equal, row by row. Returns false if this cannot be
+    /// decided without accessing the cells.
     pub(crate) fn has_equal_keys(&self, other: &SortedRows<'_>) -> bool {
         let (RowOrder::Distinct(items), RowOrder::Distinct(others)) = (&self.order, &other.order)
         else {

@@ -253,8 +253,8 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
-/// If the cell is an integer below 1e18 in Python's format, returns whether it is negative. `None` means that the cell
-/// may or may not be such an integer.
+/// Returns whether a cell that contains an integer is negative. Recognizes only integers below 1e18 in Python's format.
+/// Returns `None` if the cell was not recognized, although it can still be an integer.
 #[inline]
 pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     let (negative, digits) = match cell {

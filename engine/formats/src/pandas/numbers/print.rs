@@ -170,8 +170,8 @@ const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
 const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
 const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
-/// Whether a cell, parsed with `parser`, is certainly formatted as the same text. `false` means that the formatted text
-/// may or may not differ.
+/// Returns true if it is certain that parsing a cell with `parser` and formatting the number gives the same text as the
+/// cell. Returns false if this was not decided, so the text can be the same or different.
 pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = PlainDecimal::parse(cell) else {
         return false;

@@ -472,7 +472,7 @@ impl RowIndex {
         let delta = u32::try_from(start - base).map_err(|_| CsvError::NotCanonical {
             row: row as u64,
             offset: start,
-            rule: format!("{GROUP_ROWS} rows may not take more than 4 GiB"),
+            rule: format!("{GROUP_ROWS} consecutive rows must not take more than 4 GiB"),
         })?;
         self.deltas.push(delta);
         Ok(())
