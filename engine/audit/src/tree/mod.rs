@@ -1,4 +1,4 @@
-//! Compares two trees of files.
+//! Compares an audited tree of files with the tree that `prep` prepared.
 //!
 //! Two files of the same name are read side by side, up to their first difference. Several pairs are read at the same
 //! time. Only files that differ are analysed as tables, documents or images. Members of archives are compared like
@@ -123,7 +123,7 @@ pub fn compare(
         named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
     for (archive, directory) in left.take_unpacked(ours, &resources.limits)? {
-        // The budget depends on our archive only, because the files of `theirs` are about as long as its members.
+        // The budget depends only on the archive in `ours`, because the files in `theirs` are about as long as its members.
         let file = ours.join(&archive);
         let found = pair::with_context(&roles, resources, [&file, &file], |context| {
             pair::unpacked_findings(&archive, &directory, theirs, &file, context)
