@@ -21,7 +21,7 @@ use crate::locks::lease::{Lease, Mode};
 use crate::system::machine::is_shared;
 use crate::{Digest, Store, StoreError};
 
-/// Pause between two attempts to take a lock, if the system cannot wait for it.
+/// Pause between two attempts to take a lock, if the file system offers no way to wait for it.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Suffix of the directory that holds the leases of a lock.

@@ -41,7 +41,7 @@ pub enum Failure {
     Check,
     /// The pipeline requests something impossible.
     Pipeline,
-    /// The system failed: disk full, permission denied, out of memory.
+    /// A problem of the system: disk full, permission denied, out of memory.
     Machine,
     /// A server is unreachable, overloaded, or asks the client to wait. A later attempt may succeed.
     Away,

@@ -1,8 +1,8 @@
 //! Errors of queries, found when a query is planned or while it runs.
 //!
 //! [`Failure`] classifies errors of a running query. For example, a value that cannot be cast is a failure of the
-//! input, and a lack of memory or disk space is one of the system. If a relation cannot be read, its own error is
-//! available through [`std::error::Error::source`].
+//! input, and a lack of memory or disk space is a failure of the system. If a relation cannot be read, the relation's
+//! error is available through [`std::error::Error::source`].
 
 use std::error::Error;
 use std::fmt;

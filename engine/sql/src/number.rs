@@ -115,7 +115,7 @@ pub enum NumberError {
     /// The result is infinite or NaN.
     #[error("the result is {0}, expected a finite number")]
     NotFinite(f64),
-    /// The system does not provide what the query needs to run.
+    /// The query lacks something that it needs to run, for example memory.
     #[error("the query cannot run: {0}")]
     System(String),
 }

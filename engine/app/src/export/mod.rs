@@ -537,7 +537,7 @@ impl TarCopier {
     }
 }
 
-/// Returns the error of the system that caused an error of the archive, if there is one.
+/// Converts an error of the archive to an I/O error: the I/O error that caused it, or a new one that wraps it.
 fn system_error(error: ArchiveError) -> io::Error {
     match error {
         ArchiveError::Write {

@@ -12,7 +12,8 @@ use crate::table::BundleTable;
 
 /// Maximum number of classes of one-hot answers.
 const MAX_CLASSES: usize = 300;
-/// If the test table lacks more columns than this, the missing columns are not treated as targets.
+/// Maximum number of columns that the test table lacks and that are treated as targets. If it lacks more columns, none of
+/// them is treated as a target.
 const MAX_LACKING: usize = 8;
 /// Maximum number of ids that are compared with the names of files to find out whether files belong to rows.
 const MAX_COMPARED: usize = 2000;

@@ -263,11 +263,11 @@ pub struct JsonInference {
     /// A number that is not an integer in the range of `int64`.
     non_integer: bool,
     text: bool,
-    /// Some number is at most [`MIN_DATE_SECONDS`]. pandas then converts no value of the column to a date.
+    /// A number that is at most [`MIN_DATE_SECONDS`]. If there is one, pandas converts no value of the column to a date.
     small: bool,
 }
 
-/// In columns whose name is that of a date, pandas interprets numbers above this bound as seconds since 1970.
+/// The bound above which pandas interprets numbers as seconds since 1970, in columns whose name is that of a date.
 const MIN_DATE_SECONDS: f64 = 31_536_000.0;
 
 impl JsonInference {

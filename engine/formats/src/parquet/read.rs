@@ -26,10 +26,10 @@ use crate::limits::{DecodingLimits, Limit};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
-/// Every file may have this number of rows, however small it is.
+/// Number of rows that every file is allowed to have, however small it is.
 const MAX_ROWS: u64 = 1 << 24;
-/// In addition, a file may have this number of rows per byte. A run of equal values takes a few bytes, whatever its
-/// length.
+/// Number of additional rows that a file is allowed to have, for each of its bytes. This is many, because a run of equal
+/// values takes a few bytes, whatever its length.
 const ROWS_PER_BYTE: u64 = 1000;
 
 /// An open file. Its footer is in memory. [`ParquetTable::batches`] reads its data.

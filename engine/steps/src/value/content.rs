@@ -73,7 +73,7 @@ pub enum ContentError {
     Io {
         /// The file or object.
         subject: String,
-        /// The error of the system.
+        /// The I/O error.
         #[source]
         cause: io::Error,
     },
@@ -452,8 +452,8 @@ impl OpenContent<'_> {
         })
     }
 
-    /// If the content is a zip member, returns the base file and the zip entry. Callers use them to copy the compressed
-    /// bytes.
+    /// Returns the base file and the zip entry of a zip member, so that callers can copy the compressed bytes. Returns
+    /// `None` if the content is not a zip member.
     pub(crate) fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             ContentRef::Member { entry, .. } => Some((&self.file, entry)),

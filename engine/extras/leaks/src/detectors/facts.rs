@@ -51,7 +51,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// If the intended features explain at least this fraction of the variance, most other facts cannot be measured.
+/// Fraction of the variance from which on most other facts cannot be measured, if the intended features explain it.
 const MAX_MEASURABLE: f64 = 0.9;
 
 /// Returns a note if the intended features nearly determine the answers, so that other facts add nothing.

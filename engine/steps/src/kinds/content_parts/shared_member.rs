@@ -31,7 +31,8 @@ const MAX_SPARE_CHUNKS: usize = 4;
 /// machine, a thread can be suspended for some tenths of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// If the window begins after this offset in bytes when a reader starts, the reader inflates the member by itself.
+/// Maximum offset in bytes at which the window may begin when a reader starts. If the window begins later, the reader
+/// inflates the member by itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 /// A reader over a member from its beginning.

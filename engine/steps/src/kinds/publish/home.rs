@@ -65,7 +65,7 @@ pub enum ManifestError {
         operation: &'static str,
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// The I/O error.
         #[source]
         cause: io::Error,
     },

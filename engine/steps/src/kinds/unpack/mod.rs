@@ -243,8 +243,8 @@ impl<'a> BundledArchive<'a> {
         })
     }
 
-    /// If the archive is deflated in the bundle, returns a reader of the archive that also builds an index of the positions
-    /// where decompression can start. Otherwise returns `None`.
+    /// Returns a reader of the archive that also builds an index of the positions where decompression can start. Returns
+    /// `None` if the archive is not deflated in the bundle.
     pub fn indexer<'w>(
         &'w self,
         windows: &'w dyn WindowStore,

@@ -517,7 +517,7 @@ impl BaseNumbers {
     }
 }
 
-/// If the path ends with the member's name, returns the name as a suffix of the path.
+/// Returns the name of a member as a suffix of its path. Returns `None` if the path does not end with the name.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
