@@ -167,7 +167,8 @@ impl Store {
         self.readable::<T>(bucket, repair, report).map(drop)
     }
 
-    /// Returns the intact records of a bucket, and adds the others to the report.
+    /// Returns the intact records of a bucket, and adds the damaged records to the report. If `repair` is true, also removes
+    /// the damaged records.
     fn readable<T: DeserializeOwned>(
         &self,
         bucket: Bucket,

@@ -103,7 +103,8 @@ impl PermissionCheck<'_> {
         Ok(answers)
     }
 
-    /// Waits until the pause after the last request is over. Returns `false` if the user cancelled.
+    /// Waits until the pause after the request at `last` is over. If there was no request, does not wait. Returns `false` if
+    /// the user cancelled.
     fn wait(&self, last: Option<Instant>) -> bool {
         while let Some(last) = last
             && !self.cancel.is_cancelled()

@@ -93,8 +93,8 @@ pub struct PreparedData {
 }
 
 impl PreparedData {
-    /// Compares the data of a competition in `data_dir` with its manifest, if it has one. Reads the files whose metadata
-    /// changed, for example after a copy.
+    /// Compares the data of a competition in `data_dir` with its manifest. If `manifest` is `None`, the competition is not
+    /// prepared. Reads the files whose metadata changed, for example after a copy.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be examined.

@@ -148,7 +148,8 @@ impl fmt::Display for LockDifference {
 }
 
 impl LockedDataset {
-    /// Creates an entry with the facts that are known before anything is prepared.
+    /// Creates an entry with the facts that are known before anything is prepared: the digests of the leaderboard and of the
+    /// rules, or `None` for each one that the competition does not have.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> LockedDataset {
         let mut locked = LockedDataset::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -398,7 +399,7 @@ impl DatasetDigests {
         }
     }
 
-    /// Sets the digest of the description.
+    /// Sets or, with `None`, removes the digest of the description.
     #[must_use]
     pub fn with_description(self, description: Option<Sha256>) -> DatasetDigests {
         DatasetDigests {

@@ -186,7 +186,7 @@ fn server_message(message: &str) -> String {
     }
 }
 
-/// Describes the pause that a server requests because of too many requests.
+/// Describes the pause `wait` that a server requests because of too many requests. `None` if it requests no specific pause.
 fn describe_pause(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),

@@ -334,8 +334,8 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Reports an error if the table has no such column. Returns true for a table with an error, which has been reported
-    /// already.
+    /// Reports an error and returns false if the table has no such column. Returns true otherwise, and for a table whose
+    /// error has been reported already. `None` is such a table.
     fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
         let columns = table.and_then(|table| self.table(table));
         let (Some(columns), Some(table)) = (columns, table) else {

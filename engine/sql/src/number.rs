@@ -148,8 +148,9 @@ pub fn check_number(
     }
 }
 
-/// Plans a query over tables to which each column that the query needs is added when the binder misses it. All these
-/// columns have the type `kind`.
+/// Plans a query over tables whose columns are not known: if the binder misses a column, a column with this name and the
+/// type `kind` is added to a table, and the query is planned again. If `known` is given, only columns with these names are
+/// added.
 fn plan_with_unknown(
     query: &Query,
     tables: &[&str],

@@ -264,7 +264,8 @@ fn interrupted() -> Error {
     Error::new(Failure::Cancelled, "interrupted; no copy was created")
 }
 
-/// Returns the published paths of a complete publication, and a text about files that no run published.
+/// Returns the published paths of a complete publication, including the private files if `private` is true, and a note about
+/// files that no run published.
 ///
 /// # Errors
 /// Returns an error if the publication is incomplete, or if files to copy do not have their published content.

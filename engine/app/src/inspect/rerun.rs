@@ -222,7 +222,7 @@ impl Rerunning<'_> {
         })
     }
 
-    /// Compares the result of a step with the entries of its key in the cache and in the remote.
+    /// Compares the result of a step with the entry of its key in the cache and, if `is_shared` is true, in the remote.
     fn compare(
         &self,
         key: &Digest,

@@ -200,8 +200,9 @@ fn base_letter(letter: char) -> char {
     }
 }
 
-/// Returns `files-other-part` if a file has the same name in a different part of the split, and `files-renamed`
-/// otherwise.
+/// Returns the cause for a file whose content has the path `path` in one tree and `other` in the other tree. The cause is
+/// `files-other-part` if both paths have the same file name, and the file moved to a different part or `other_split` is
+/// true. Otherwise it is `files-renamed`.
 pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);
@@ -211,8 +212,8 @@ pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> C
     }
 }
 
-/// Removes pairs of files with equal content and returns their findings. Only files whose size occurs on both sides are
-/// read.
+/// Removes pairs of files with equal content from `surplus` and `missing`, and returns the findings about these pairs. Reads
+/// only files whose size occurs on both sides. `other_split` states whether the trees are split differently.
 fn renamed(
     theirs: &Path,
     surplus: &mut BTreeMap<String, u64>,

@@ -87,7 +87,9 @@ impl TreeRoots<'_> {
     }
 }
 
-/// Removes the findings about rows that moved between files, and returns findings about the split in their place.
+/// Removes the findings about rows that moved between files, and returns findings about the split in their place. If
+/// `search` is given, also searches for the split of the audited tree. `id` is the id column, if `search` does not name
+/// it.
 ///
 /// # Errors
 /// Returns an error if a table cannot be read.
@@ -360,7 +362,8 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Returns the positions of the train and test items, in the order in which the split draws them.
+/// Returns the positions of the train and test items of a shuffled split, in the order in which the split draws them. If
+/// `keys` is given, the split is stratified. Returns `None` if the split is not possible.
 pub(crate) fn parts(
     count: usize,
     seed: u32,

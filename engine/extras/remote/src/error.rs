@@ -245,8 +245,8 @@ pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     is_denied && !answer.has_code(&CLOCK_CODES) && !answer.has_code(&CREDENTIAL_CODES)
 }
 
-/// Returns the meaning of a library error that occurred while reading or writing. It depends on the error's type, the
-/// status of the response, and the provider's code in the body.
+/// Returns the meaning of an error of the crate `object_store`. The meaning depends on the error's type, the status of the
+/// response, the provider's code in the body, and on `writing`, which is true if the error occurred while writing.
 pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
     use object_store::Error as Library;
 

@@ -198,7 +198,7 @@ enum ObjectLocation {
     Missing,
 }
 
-/// Ensures that an object is in this area of the remote.
+/// Ensures that an object is in this area of the remote. If `replace` is true, sends the object even if the remote has it.
 async fn object(
     inner: &Arc<Inner>,
     area: Area,
@@ -278,7 +278,8 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
     Ok(())
 }
 
-/// Writes the record of a source, unless the remote has the same record. Returns whether the bytes are in the mirror.
+/// Writes a source record, unless the remote has the same record. If `file` is given, sends its bytes to the mirror, unless
+/// they are there already. Returns whether the bytes of the source are in the mirror.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,

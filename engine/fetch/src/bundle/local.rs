@@ -170,8 +170,8 @@ impl LocalBundle {
         LocalBundle { looked, ..self }
     }
 
-    /// States the content that the file had when it was last used. It is used if the file does not exist and the content
-    /// has the published checksums.
+    /// States the content that the file had when it was last used, if that is known. If the file does not exist, this
+    /// content is used in its place, provided that it has the published checksums.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> LocalBundle {
         LocalBundle { stated, ..self }

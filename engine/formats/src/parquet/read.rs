@@ -189,7 +189,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         Ok(usize::try_from(MAX_TEXT_BYTES / width.max(1)).unwrap_or(usize::MAX))
     }
 
-    /// The chunks of a row group, or of all row groups, whose values are in lists.
+    /// Returns the column chunks whose values are in lists, of one row group or, if `row_group` is `None`, of all row
+    /// groups.
     fn list_chunks(&self, row_group: Option<usize>) -> Vec<ListChunk> {
         let groups = self.metadata.metadata().row_groups();
         let groups = match row_group {

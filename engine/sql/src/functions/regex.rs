@@ -276,7 +276,8 @@ impl Replaced<'_> {
         out.write_str(&self.text[end..])
     }
 
-    /// Returns an upper bound of the size of the result, in bytes.
+    /// Returns an upper bound of the size of the result, in bytes. If `is_counted`, the matches are counted, so the bound is
+    /// lower. Otherwise each position of the text is assumed to match.
     fn max_bytes(&self, is_counted: bool) -> u64 {
         let length = self.text.len() as u64;
         let (count, matched) = match (self.pattern.all, is_counted) {

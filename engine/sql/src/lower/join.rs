@@ -79,7 +79,8 @@ impl Lowering<'_> {
         self.narrowed(joined, needed)
     }
 
-    /// Joins a right side that has a single row: its values become constants of the left rows.
+    /// Joins a right side that must have a single row: the values of this row become constants of the left rows. `in_order`
+    /// states whether the caller reads the rows in the order in which they arrive.
     fn with_constants(
         &self,
         left: &Relational,
@@ -335,7 +336,7 @@ fn null_equality(spec: &JoinSpec) -> NullEquality {
     }
 }
 
-/// Returns DataFusion's type of a join whose sides may be exchanged.
+/// Returns DataFusion's type of a join. If `is_exchanged`, the left side of the query is DataFusion's right side.
 fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     match (kind, is_exchanged) {
         (JoinKind::Inner, _) => JoinType::Inner,

@@ -78,7 +78,8 @@ pub(super) fn find(
     found
 }
 
-/// Returns how the cells determine the answers, and the probability of that by chance.
+/// Returns how the cells determine the answers, and the probability that they do so by chance. Codes of the answers are
+/// considered only if `may_be_code` is true.
 fn exact_relation(
     channel: Channel,
     pairs: &[CellAndAnswer<'_>],

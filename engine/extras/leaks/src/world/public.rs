@@ -376,7 +376,8 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table. Returns false if it was not read because of its size.
+    /// Reads a table. If `format` is `None`, the file is not a table. Returns false if the table was not read because of its
+    /// size.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
             return Ok(true);

@@ -444,8 +444,9 @@ impl RowReader {
         Ok(at)
     }
 
-    /// Returns the length of the complete UTF-8 characters in `text`. The first `plain` bytes are known to be valid.
-    /// The remaining bytes may be the beginning of a character.
+    /// Returns the length of the complete UTF-8 characters in `text`. If `last` is false, more text follows, so the
+    /// remaining bytes may be the beginning of a character. `plain` is the number of valid bytes before `text`, for the
+    /// error's offset.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),

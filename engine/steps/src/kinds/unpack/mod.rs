@@ -362,7 +362,8 @@ impl MemberList {
         });
     }
 
-    /// Returns the members as references to ranges of `base`.
+    /// Returns the members as references to ranges of `base`. `layered` states whether `base` describes
+    /// the layers of a nested archive instead of being the file itself.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for ListedMember { path, range, crc32 } in self.members {

@@ -240,7 +240,8 @@ impl CutColumn {
         })
     }
 
-    /// Returns the error for a value `from` that leaves one of the two tables empty.
+    /// Returns the error for a value `from` that leaves one of the two tables empty: the test table if `is_test_empty`,
+    /// otherwise the train table.
     pub fn one_sided(&self, is_test_empty: bool, from: String) -> StepError {
         let column = self.by.clone();
         fault(
