@@ -546,7 +546,7 @@ fn fault_of(key_type: &KeyType, columns: &Columns) -> Option<Fault> {
             "wrong-columns",
             "a query for lines must return one text column, and optionally one boolean column"
                 .to_owned(),
-            "join the columns into one text: SELECT a || ',' || b AS line",
+            "join the columns into one string: SELECT a || ',' || b AS line",
         )),
         (KeyType::Entries, [column]) if column.data_type == ENTRIES => None,
         (KeyType::Entries, _) => Some((

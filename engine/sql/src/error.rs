@@ -376,7 +376,7 @@ fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
         }
         ArrowError::OffsetOverflowError(_) => (
             Failure::Pipeline,
-            "the texts or lists of a few rows together exceed 2 GiB".to_owned(),
+            "the strings or lists of a few rows together exceed 2 GiB".to_owned(),
         ),
         ArrowError::MemoryError(text) => (Failure::Machine, text.clone()),
         other => (Failure::Pipeline, other.to_string()),

@@ -347,7 +347,7 @@ impl SearchedAnswers {
                 .count();
             if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers)) {
                 return Ok(Some(format!(
-                    "the names or texts of their files contain the answers in `{label}` for {hits} of {count} test items"
+                    "the names or contents of their files contain the answers in `{label}` for {hits} of {count} test items"
                 )));
             }
         }

@@ -31,7 +31,7 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
         optional(
             "labels_as",
             KeyType::Choice(LABELS_AS),
-            "`list`: like NumPy's conversion of a list, where one text makes all labels text; `text`: all \
+            "`list`: like NumPy's conversion of a list, where one string makes all labels strings; `text`: all \
                   labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
                   with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
                   `int`.",

@@ -103,7 +103,7 @@ pub fn grade_schema() -> Value {
                 "type": "array",
                 "description": "For answers in JSON lines: the rows that each record creates.",
                 "items": { "type": "object", "additionalProperties": { "oneOf": [
-                    { "type": "string", "description": "A text; `{path}` is replaced by a member of the record." },
+                    { "type": "string", "description": "A string in which `{path}` is replaced by a member of the record." },
                     {
                         "type": "array",
                         "description": "Parts, joined by spaces.",

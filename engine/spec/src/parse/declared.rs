@@ -252,7 +252,7 @@ impl ParseState {
             KeyType::Condition => self.condition(node).map(Setting::Condition),
             KeyType::Outputs => Some(Setting::Outputs(self.outputs(node, key.name))),
             // The other types do not occur in kinds of tables and outputs.
-            _ => text(self.text(node, "a text")),
+            _ => text(self.text(node, "a string")),
         }
     }
 

@@ -214,7 +214,7 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::True => "`true`",
         KeyType::Word(_) => "a word",
         KeyType::Method => "a method's name, see below",
-        KeyType::Texts => "list of texts",
+        KeyType::Texts => "list of strings",
         KeyType::Items(_) => "list of mappings, see below",
         KeyType::Operand => "number, or a column's name",
         KeyType::Condition => "condition",
@@ -223,7 +223,7 @@ fn simple(value: &KeyType) -> &'static str {
             "a column's name, a list of names, or `{ all_except: [...] }`: all other columns of the answers, or of the submission with `of: submission`"
         }
         KeyType::String => "text",
-        KeyType::Strings => "list of texts, or `{ list: NAME }`",
+        KeyType::Strings => "list of strings, or `{ list: NAME }`",
         KeyType::Number => "number",
         KeyType::Label => "text or integer",
         KeyType::Numbers => "list of numbers",
@@ -235,12 +235,12 @@ fn simple(value: &KeyType) -> &'static str {
         }
         KeyType::Section(_) | KeyType::Grade => "mapping, see below",
         KeyType::FurtherSources => "mapping from names to mappings, see below",
-        KeyType::Lists => "mapping from names to lists of texts",
+        KeyType::Lists => "mapping from names to lists of strings",
         KeyType::Tables => "mapping from tables' names to queries or mappings, see below",
         KeyType::Outputs => "mapping from outputs' paths to queries or mappings, see below",
         KeyType::Queries => "mapping from names to queries",
         KeyType::Checks => "mapping from names to queries or named checks, see below",
-        KeyType::Reasons => "mapping from names to texts",
+        KeyType::Reasons => "mapping from names to strings",
         KeyType::Corrections => "mapping from names to parts of a pipeline",
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn functions() -> [SimpleFunction; 2] {
 
 fn match_groups(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let [text, pattern, flags @ ..] = columns else {
-        return Err(argument_error("regexp_match takes a text and a pattern"));
+        return Err(argument_error("regexp_match takes a string and a pattern"));
     };
     let texts = texts(text)?;
     let mut patterns = Patterns::new(pattern, flags)?;
@@ -154,7 +154,7 @@ impl Rows {
     fn new(columns: &[ArrayRef]) -> Result<Rows> {
         let [text, pattern, replacement, flags @ ..] = columns else {
             return Err(argument_error(
-                "regexp_replace takes a text, a pattern and a replacement",
+                "regexp_replace takes a string, a pattern and a replacement",
             ));
         };
         Ok(Rows {

@@ -133,7 +133,7 @@ impl ResultLayout {
                 ColumnSource::Values(data_type) => {
                     let kind = column_type(data_type).ok_or_else(|| {
                         StepError::pipeline(format!(
-                            "column `{name}` is of type {data_type}; CAST it to a text or a number"
+                            "column `{name}` is of type {data_type}; CAST it to a string or a number"
                         ))
                     })?;
                     (CellSource::Value, column(&name, kind, false))

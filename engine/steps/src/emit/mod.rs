@@ -83,7 +83,7 @@ fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), S
         buffer.extend_from_slice(&text);
     } else if *cell != Cell::Missing && !matches!(cell, Cell::Slice(..)) {
         return Err(StepError::pipeline(
-            "lines must be texts; CAST the column to VARCHAR",
+            "lines must be strings; CAST the column to VARCHAR",
         ));
     }
     Ok(())

@@ -322,7 +322,7 @@ impl Collected<'_> {
             }
             None => {
                 lines::collect_strings(path, current.head, world.shortest, &item_of, facts);
-                ", only its texts were searched"
+                ", only its strings were searched"
             }
         };
         let bytes = units::bytes(seen.bytes);

@@ -211,7 +211,7 @@ impl Batches<'_> {
                 self.mismatch(
                     row,
                     column.map_or(0, |(column, _)| *column),
-                    "a text is not UTF-8",
+                    "a string is not UTF-8",
                 )
             })
         });

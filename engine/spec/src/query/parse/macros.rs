@@ -113,7 +113,7 @@ impl Parser<'_> {
         };
         self.next += ahead + 2;
         let texts = self.texts(&|| {
-            Fault::new("bad-macro", at, "`columns` takes a list, or texts")
+            Fault::new("bad-macro", at, "`columns` takes a list, or strings")
                 .help("write `columns(list)` or `columns('a', 'b')`")
         })?;
         if texts.len() > MAX_COLUMNS {
@@ -138,7 +138,7 @@ impl Parser<'_> {
         let at = self.at();
         self.next += 2;
         let usage = || {
-            let message = format!("`{name}` takes a {first} and a list, or texts");
+            let message = format!("`{name}` takes a {first} and a list, or strings");
             Fault::new("bad-macro", at, message).help(format!(
                 "write `{name}({first}, list)` or `{name}({first}, 'a', 'b')`"
             ))
@@ -174,7 +174,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses the last arguments of a macro, with the closing parenthesis: the name of a list, or texts.
+    /// Parses the last arguments of a macro, with the closing parenthesis: the name of a list, or strings.
     fn texts(&mut self, usage: &dyn Fn() -> Fault) -> Parsed<Vec<String>> {
         if let Some(name) = self.next_name(true).filter(|_| self.is_ahead(1, ")")) {
             let texts = self.texts_of_list(&name)?;

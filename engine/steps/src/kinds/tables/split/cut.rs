@@ -31,7 +31,7 @@ enum CutError {
     #[error("row {row} has no value in `{column}`, but a cut needs a value in every row")]
     NoValue { column: String, row: usize },
     #[error(
-        "`{column}` is the text `{value}` in row {row}, and sorting such texts does not sort them by time"
+        "`{column}` is the string `{value}` in row {row}, and sorting strings of this form does not sort them by time"
     )]
     DayFirst {
         column: String,
@@ -42,9 +42,9 @@ enum CutError {
     NoTime { row: usize, cause: TimeError },
     #[error("{0}")]
     From(TimeError),
-    #[error("`quicksort` needs texts, and the values of `{column}` are {kind}")]
+    #[error("`quicksort` needs strings, but the values of `{column}` are {kind}")]
     NotText { column: String, kind: &'static str },
-    #[error("`from` is `{from}`, and the values of `{column}` are {kind}")]
+    #[error("`from` is `{from}`, but the values of `{column}` are {kind}")]
     OtherFrom {
         from: String,
         column: String,
@@ -116,7 +116,7 @@ impl CutColumn {
         let data_type = inferred(&column).map_or_else(|| declared.clone(), arrow_type);
         if self.quicksort && !data_type.is_string() {
             let kind = kind_of(&data_type);
-            let help = "use `ties: divide`, or compute a text in a query".to_owned();
+            let help = "use `ties: divide`, or compute a string in a query".to_owned();
             return Err(fault_with_help(
                 "ties",
                 CutError::NotText { column, kind },
@@ -307,7 +307,7 @@ fn kind_of(data_type: &DataType) -> &'static str {
         DataType::Timestamp(..) => "timestamps",
         _ if data_type.is_integer() => "integers",
         _ if data_type.is_floating() => "numbers",
-        _ => "texts",
+        _ => "strings",
     }
 }
 
