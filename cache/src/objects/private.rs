@@ -2,8 +2,8 @@
 //!
 //! A published file may be a hard link to an object's file. A program that writes to the published file or truncates it
 //! changes the object. The store notices this when it next opens the object. However, a process that has mapped the
-//! file reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has one
-//! name, in the store, and never gets another one.
+//! file reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has
+//! a single name, in the store, and never gets a second name.
 //!
 //! A private file has a mark: a bit of its mode that is otherwise unused. All processes can see it. Two kinds of processes
 //! work on an object:

@@ -113,8 +113,7 @@ pub fn type_name(data_type: &DataType) -> &'static str {
 struct PipelineChecker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,
-    /// Columns of the tables checked so far. `None` for a table with an error. Queries that use such a table are not
-    /// checked.
+    /// Columns of the tables checked so far. `None` for a table with an error; queries that use this table are not checked.
     known: BTreeMap<String, Option<Columns>>,
     /// Tables that have an error, and of which only the names of the columns are known.
     doubtful: BTreeSet<String>,
@@ -334,8 +333,8 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Reports an error and returns false if the table has no such column. Returns true otherwise, and for a table whose
-    /// error has been reported already. `None` is such a table.
+    /// Reports an error and returns false if the table has no column `column`. Returns true if `table` is `None` or names a
+    /// table with an error, because that error has been reported already.
     fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
         let columns = table.and_then(|table| self.table(table));
         let (Some(columns), Some(table)) = (columns, table) else {

@@ -394,8 +394,8 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     }
 }
 
-/// Returns the reason in an error message of the crate `regex`. Such a message shows the pattern, a mark below the wrong
-/// place, and the reason in the last line.
+/// Returns the reason in an error message of the crate `regex`. The message must consist of the pattern, a mark below the
+/// wrong place, and the reason in the last line.
 pub(crate) fn regex_fault(message: &str) -> &str {
     let mut lines = message.lines().rev();
     let why = lines.find_map(|line| line.trim().strip_prefix("error: "));

@@ -35,8 +35,8 @@ pub(crate) struct Work {
 }
 
 impl Resolution {
-    /// Returns the nodes whose results were never stored, with the reason [`Reason::Unstored`]. A node that only passes
-    /// such a result on is not included.
+    /// Returns the nodes whose results were never stored, with the reason [`Reason::Unstored`]. A node that only
+    /// passes on the result of another node is not included.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
         let unstored_reason = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)

@@ -478,7 +478,7 @@ impl<'a> StoredPieces<'a> {
 /// Minimum ratio of the throughput after an increase to the throughput before it.
 const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 
-/// Number of ticks after an unsuccessful increase before the next one.
+/// Number of ticks after an unsuccessful increase of the number of connections before the next increase.
 const HOLD_TICKS: u32 = 20;
 
 /// Adjusts the number of connections to the throughput.

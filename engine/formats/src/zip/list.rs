@@ -679,7 +679,7 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
         {
             first = Some((index, file));
         }
-        // Repeated members would make the stack as long as the archive has members.
+        // Duplicate members would make the stack as long as the archive has members.
         if !entry.is_directory && open.last() != Some(&entry.path) {
             open.push(entry.path);
         }

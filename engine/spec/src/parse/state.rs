@@ -225,7 +225,7 @@ impl ParseState {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // Such a key is usually the rest of a query after the query's first comma.
+                // A key with a space and without a value is usually the rest of a query after the query's first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),

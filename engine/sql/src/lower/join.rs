@@ -1,7 +1,7 @@
 //! Joins: which side is kept in memory, and whether the rows keep their order.
 //!
-//! A hash join keeps one side in memory and reads the other one in its order. If the side to keep is too large, both
-//! sides are sorted by the keys instead, and sorts can use temporary files.
+//! A hash join keeps one side in memory and reads the other side in its order. If the side to keep is too large, both sides
+//! are sorted by the keys instead, because sorts can use temporary files.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! Facts from text files. If a line contains the id of an item, the facts are the line's other words, its position, and the
-//! presence of such a line in the file. If the entire text belongs to an item, the facts are its words.
+//! Facts from text files. If a line contains the id of an item, the facts about the item are the other words of the line,
+//! the line's position, and that the file mentions the item at all. If the entire file belongs to an item, the facts are the
+//! words of the file.
 //!
-//! Facts also come from files in formats without a reader, for example databases and pickles: the texts before and after a
-//! text that contains the id of an item.
+//! Facts also come from files in formats without a reader, for example databases and pickles: the strings before and after
+//! a string that contains the id of an item.
 
 use std::borrow::Cow;
 
@@ -122,8 +123,8 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Returns whether a line is a comment or the header of a table. The words of such a line belong to the form of the file,
-/// not to its content.
+/// Returns whether a line is a comment or the header of a table, so that its words belong to the form of the file and not to
+/// its content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
     let mut table_ends = [".csv", ".tsv", ".dat"].iter();
     let is_table = table_ends.any(|end| kind.ends_with(end));

@@ -1,7 +1,7 @@
 //! Keeps selected columns of a table in memory while the entire table is written.
 //!
-//! Most queries compute with few and short columns, such as identifiers and labels. In a text with long rows, each cell
-//! of such a column is in a different page, which must be mapped and loaded. In a separate table, thousands of these
+//! Most queries compute with few and short columns, such as identifiers and labels. If the table has long rows, each
+//! cell of a short column is in a different page, which must be mapped and loaded. In a separate table, thousands of these
 //! cells take as much space as one long row.
 
 use std::collections::BTreeSet;

@@ -16,7 +16,7 @@ use crate::pandas::{CsvError, Schema};
 /// Number of bytes that are scanned before their pages are released.
 const WINDOW_BYTES: usize = 8 << 20;
 
-/// Minimum length of a long row in bytes. Reading such a row takes longer than loading its pages again.
+/// Minimum length of a long row in bytes. Reading a long row takes longer than loading its pages again.
 const LONG_ROW_BYTES: u64 = 1 << 13;
 
 /// Number of rows or cells that are prefetched before the first of them is read.
