@@ -46,7 +46,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether no problem was found. Foreign files are not a problem.
+    /// Returns whether no problem was found. Foreign files are not a problem.
     pub fn is_clean(&self) -> bool {
         self.damaged.is_empty()
             && self.missing.is_empty()

@@ -51,7 +51,7 @@ pub enum Resource {
 }
 
 impl Limit {
-    /// The resource on which this limit depends. `None` for a constant limit, which no ordinary file exceeds.
+    /// Returns the resource on which this limit depends. `None` for a constant limit, which no ordinary file exceeds.
     pub fn resource(self) -> Option<Resource> {
         match self {
             Limit::Nesting
@@ -261,7 +261,7 @@ impl DecodingLimits {
 }
 
 impl Default for DecodingLimits {
-    /// The limits for a small computer: 1 GiB of memory, 16 GiB of disk.
+    /// Returns the limits for a small computer: 1 GiB of memory, 16 GiB of disk.
     fn default() -> Self {
         Self::from_budgets(DEFAULT_MEMORY_BYTES, DEFAULT_DISK_BYTES)
     }

@@ -112,7 +112,7 @@ impl PrintfFormat {
         Ok(Self { parts })
     }
 
-    /// The number of values that the format takes.
+    /// Returns the number of values that the format takes.
     pub fn values(&self) -> usize {
         let is_value = |part: &&Part| matches!(part, Part::Value(_));
         self.parts.iter().filter(is_value).count()
@@ -241,7 +241,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// The text of a value for `%s`; a double as in Python's `str`.
+    /// Returns the text of a value for `%s`; a double as in Python's `str`.
     fn text(value: PrintfArgument<'_>) -> String {
         match value {
             PrintfArgument::Integer(value) => value.to_string(),
@@ -250,7 +250,7 @@ impl Conversion {
         }
     }
 
-    /// Whether an integer is negative, and its digits. Doubles are truncated, as in Python.
+    /// Returns whether an integer is negative, and its digits. Doubles are truncated, as in Python.
     fn decimal(&self, value: PrintfArgument<'_>) -> Result<(bool, String), PrintfError> {
         match value {
             PrintfArgument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),

@@ -102,7 +102,7 @@ impl Grader {
         answers::read(bytes, self.spec.answer_rows.as_ref())
     }
 
-    /// Whether the answers are JSON lines instead of a CSV.
+    /// Returns whether the answers are JSON lines instead of a CSV.
     pub fn answers_are_json(&self) -> bool {
         self.spec.answer_rows.is_some()
     }

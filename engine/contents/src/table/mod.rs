@@ -189,7 +189,7 @@ impl Row {
         checked.map_err(ContentsError::Limit)
     }
 
-    /// Whether the given cells are equal to the given cells of another row.
+    /// Returns whether the given cells are equal to the given cells of another row.
     pub fn equals(&self, cells: &[usize], other: &Row, others: &[usize]) -> bool {
         let pairs = cells.iter().zip(others);
         cells.len() == others.len()

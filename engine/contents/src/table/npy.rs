@@ -58,8 +58,8 @@ impl ArrayFile {
         &self.header
     }
 
-    /// Whether the array has three or more dimensions in Fortran order, so that elements of a row are far apart in the
-    /// file.
+    /// Returns whether the array has three or more dimensions in Fortran order, so that elements of a row are far apart in
+    /// the file.
     fn is_scattered(&self) -> bool {
         self.header.fortran_order && self.header.shape.len() > 2
     }

@@ -97,7 +97,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// The columns of the table that are predicted.
+    /// Returns the columns of the table that are predicted.
     pub fn columns(&self) -> Vec<&str> {
         match self {
             Target::Columns(names) => names.iter().map(String::as_str).collect(),

@@ -56,7 +56,7 @@ pub enum DraftError {
 }
 
 impl DraftError {
-    /// The suggested action.
+    /// Returns the suggested action.
     pub fn help(&self) -> Option<&str> {
         match self {
             DraftError::NoColumns { help, .. } | DraftError::NothingToSplit { help, .. } => {

@@ -65,7 +65,7 @@ pub struct BundleColumn {
 pub type NotTable = Option<String>;
 
 impl BundleTable {
-    /// The file's name in lower case, without its suffix.
+    /// Returns the file's name in lower case, without its suffix.
     pub fn stem(&self) -> String {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         name.split('.').next().unwrap_or_default().to_lowercase()

@@ -67,7 +67,7 @@ impl FormattedObject {
         })
     }
 
-    /// The formatted object.
+    /// Returns the formatted object.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -110,7 +110,7 @@ impl FormattedObject {
     }
 }
 
-/// Whether `text`, a formatted key, represents `key`.
+/// Returns whether `text`, a formatted key, represents `key`.
 fn matches_key(text: &str, key: &str) -> bool {
     let content = text.get(1..text.len().saturating_sub(1));
     match text.contains('\\') {

@@ -79,12 +79,12 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         }
     }
 
-    /// The columns, in the order of the file.
+    /// Returns the columns, in the order of the file.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The writer of the file, as recorded in the footer.
+    /// Returns the writer of the file, as recorded in the footer.
     pub fn created_by(&self) -> Option<&str> {
         self.metadata.metadata().file_metadata().created_by()
     }
@@ -103,18 +103,18 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
             .as_deref()
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// The number of rows of each row group.
+    /// Returns the number of rows of each row group.
     pub fn row_groups(&self) -> impl ExactSizeIterator<Item = u64> {
         let groups = self.metadata.metadata().row_groups().iter();
         groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
     }
 
-    /// The approximate size in bytes of the decoded columns `columns`.
+    /// Returns the approximate size in bytes of the decoded columns `columns`.
     pub fn decoded_bytes(&self, columns: &[&str]) -> u64 {
         let groups = self.metadata.metadata().row_groups().iter();
         let chunks = groups.flat_map(|group| group.columns());
@@ -178,8 +178,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// The maximum number of rows of a batch. The crate copies values of fixed length, including those of a dictionary.
-    /// The footer declares this length, so it may be large.
+    /// Returns the maximum number of rows of a batch. The crate copies values of fixed length, including those of a
+    /// dictionary. The footer declares this length, so it may be large.
     fn most_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));

@@ -66,12 +66,12 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         self.start + self.archive.end_offset()
     }
 
-    /// The number of members that the end record declares. Writers without zip64 store it modulo 65,536.
+    /// Returns the number of members that the end record declares. Writers without zip64 store it modulo 65,536.
     pub fn declared(&self) -> u64 {
         self.archive.entries_hint()
     }
 
-    /// Whether the directory may have `count` members, according to the end record.
+    /// Returns whether the directory may have `count` members, according to the end record.
     pub fn may_have(&self, count: u64) -> bool {
         count == self.declared() || count % 0x1_0000 == self.declared()
     }
@@ -465,7 +465,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
 const RECORD_BYTES: u64 = 46;
 
 impl RawMember {
-    /// Whether it is a directory. Some Windows programs write backslashes.
+    /// Returns whether it is a directory. Some Windows programs write backslashes.
     pub fn is_directory(&self) -> bool {
         self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
     }
@@ -649,7 +649,7 @@ fn unreadable(entry: &ZipEntry, error: io::Error) -> ZipError {
     })
 }
 
-/// The indices of the members, sorted by path. Equal paths are in the order of the central directory.
+/// Returns the indices of the members, sorted by path. Equal paths are in the order of the central directory.
 fn by_path(entries: &ZipDirectory) -> Vec<u32> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

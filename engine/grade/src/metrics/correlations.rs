@@ -177,7 +177,7 @@ fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, 
     }
 }
 
-/// Whether the column contains integers. NumPy compares values as integers if both columns contain integers.
+/// Returns whether the column contains integers. NumPy compares values as integers if both columns contain integers.
 fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }

@@ -135,7 +135,7 @@ impl MetricKind {
         }
     }
 
-    /// The same metric without a fixed best score.
+    /// Returns the same metric without a fixed best score.
     pub(super) const fn without_best_score(self) -> Self {
         MetricKind {
             best_score: None,

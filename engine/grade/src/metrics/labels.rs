@@ -510,9 +510,9 @@ impl Metric for CohenKappa {
 /// Maximum number of classes. With more classes, computing all pairs would take longer than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
-/// Whether scikit-learn loses digits of labels. NumPy has no integer type that covers both `int64` and `uint64`. So if
-/// the predictions need `uint64` and the truth contains labels that the predictions do not, scikit-learn's list of all
-/// labels consists of doubles. Rows whose label is not equal to one of these doubles are left out.
+/// Returns whether scikit-learn loses digits of labels. NumPy has no integer type that covers both `int64` and `uint64`.
+/// So if the predictions need `uint64` and the truth contains labels that the predictions do not, scikit-learn's list of
+/// all labels consists of doubles. Rows whose label is not equal to one of these doubles are left out.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;

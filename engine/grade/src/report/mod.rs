@@ -192,7 +192,7 @@ impl CompetitionReport {
         }
     }
 
-    /// Whether the submission is valid, so that it has a score.
+    /// Returns whether the submission is valid, so that it has a score.
     pub fn valid_submission(&self) -> bool {
         self.score.is_some()
     }

@@ -221,7 +221,7 @@ impl Names {
 }
 
 impl Default for ColumnSelection {
-    /// All columns of the answers.
+    /// Returns all columns of the answers.
     fn default() -> Self {
         ColumnSelection::AllExcept {
             all_except: Names::Many(Vec::new()),

@@ -130,7 +130,7 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// Whether there are at most two distinct labels.
+    /// Returns whether there are at most two distinct labels.
     pub fn is_binary(&self) -> bool {
         match self {
             Labels::Integers(values) => has_at_most_two(values),
@@ -140,7 +140,7 @@ impl<'a> Labels<'a> {
 }
 
 impl Labels<'_> {
-    /// Whether all labels are equal.
+    /// Returns whether all labels are equal.
     pub fn is_constant(&self) -> bool {
         match self {
             Labels::Integers(values) => values.windows(2).all(|pair| pair.first() == pair.last()),

@@ -49,7 +49,7 @@ impl JoinSpec {
         }
     }
 
-    /// A join for which each row of the left side has at most one match, because the right side has no two rows with
+    /// Returns a join for which each row of the left side has at most one match, because the right side has no two rows with
     /// equal keys.
     pub(crate) fn unique(kind: JoinKind, on: Vec<(ColumnId, ColumnId)>) -> JoinSpec {
         JoinSpec {

@@ -72,7 +72,7 @@ const ORDERS: &[Word] = &[
     },
 ];
 
-/// The declared order.
+/// Returns the declared order.
 fn order(declaration: &Declaration) -> Option<SplitOrder> {
     match declaration.text("order")? {
         "file" => Some(SplitOrder::File),

@@ -173,7 +173,7 @@ pub(crate) enum Integer<T> {
     Invalid,
 }
 
-/// Whether C's `isspace` is true for a byte.
+/// Returns whether C's `isspace` is true for a byte.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
@@ -268,7 +268,7 @@ pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     is_plain.then_some(negative)
 }
 
-/// Whether a cell that is an integer has Python's format: no plus, no leading zeros, no spaces, not `-0`.
+/// Returns whether a cell that is an integer has Python's format: no plus, no leading zeros, no spaces, not `-0`.
 pub(crate) fn is_canonical_integer(cell: &[u8]) -> bool {
     let digits = match cell {
         b"0" => return true,
@@ -278,7 +278,7 @@ pub(crate) fn is_canonical_integer(cell: &[u8]) -> bool {
     matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether `read_csv` treats a cell as missing. The spelling must be exact; quotes do not matter.
+/// Returns whether `read_csv` treats a cell as missing. The spelling must be exact; quotes do not matter.
 #[inline]
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
     // Fast path: no spelling of a missing value ends with a digit or is longer than 9 bytes.

@@ -113,7 +113,7 @@ pub struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// The schema of the batches.
+    /// Returns the schema of the batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)

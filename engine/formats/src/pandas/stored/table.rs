@@ -38,7 +38,7 @@ enum Bytes {
 /// The implementor guarantees that the bytes do not change. This crate does not map files. The private objects of the
 /// cache give this guarantee.
 pub trait MappedText: Send + Sync {
-    /// The text.
+    /// Returns the text.
     fn bytes(&self) -> &[u8];
 
     /// Allows the system to remove a range from memory. A later access loads the same bytes.
@@ -219,7 +219,7 @@ impl TextTable {
         Ok(self)
     }
 
-    /// Whether the text is in memory instead of a mapped file.
+    /// Returns whether the text is in memory instead of a mapped file.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         !matches!(self.lines.bytes, Bytes::Mapped(_))
@@ -231,19 +231,19 @@ impl TextTable {
         self.lines.index.bytes()
     }
 
-    /// The columns and the number of rows.
+    /// Returns the columns and the number of rows.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The text, including the header.
+    /// Returns the text, including the header.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.lines.bytes.text()
     }
 
-    /// The header line, including its LF.
+    /// Returns the header line, including its LF.
     #[must_use]
     pub fn header(&self) -> &[u8] {
         self.line(0).unwrap_or_default()
@@ -282,7 +282,7 @@ impl TextTable {
             .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// The offset of a row in the text.
+    /// Returns the offset of a row in the text.
     pub(crate) fn offset(&self, row: u64) -> u64 {
         let span = usize::try_from(row)
             .ok()
@@ -425,7 +425,7 @@ impl RowIndex {
         }
     }
 
-    /// The number of rows. The header is row 0 of the index.
+    /// Returns the number of rows. The header is row 0 of the index.
     pub(crate) fn len(&self) -> usize {
         self.deltas.len()
     }

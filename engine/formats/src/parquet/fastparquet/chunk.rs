@@ -91,7 +91,7 @@ pub(super) fn write_chunk(
     Ok(chunk)
 }
 
-/// The maximum number of rows in a page, computed as in fastparquet.
+/// Returns the maximum number of rows in a page, computed as in fastparquet.
 fn rows_per_page(values: &mut ColumnValues, rows: u64) -> Result<u64, ParquetError> {
     let bytes = match values.column.types.storage {
         PhysicalType::Bool => 0.125,
@@ -369,7 +369,7 @@ impl Snappy {
         Ok(())
     }
 
-    /// The number of uncompressed bytes.
+    /// Returns the number of uncompressed bytes.
     pub(super) fn read(&self) -> u64 {
         self.read
     }

@@ -39,12 +39,12 @@ impl WriterVersions {
         })
     }
 
-    /// The version of fastparquet.
+    /// Returns the version of fastparquet.
     pub fn fastparquet(&self) -> &str {
         &self.fastparquet
     }
 
-    /// The version of pandas.
+    /// Returns the version of pandas.
     pub fn pandas(&self) -> &str {
         &self.pandas
     }
@@ -76,7 +76,7 @@ impl WriterVersions {
         }
     }
 
-    /// The value of the footer's field `created_by`.
+    /// Returns the value of the footer's field `created_by`.
     pub(super) fn created_by(&self) -> String {
         format!("fastparquet-python version {} (build 0)", self.fastparquet)
     }
@@ -202,7 +202,7 @@ pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<
     Some(footer)
 }
 
-/// The field `created_by`, followed by the end of the file's structure.
+/// Returns the field `created_by`, followed by the end of the file's structure.
 fn created_field(versions: &WriterVersions) -> Vec<u8> {
     let mut field = vec![0x18];
     push_binary(&mut field, versions.created_by().as_bytes());

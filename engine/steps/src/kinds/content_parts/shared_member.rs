@@ -182,7 +182,7 @@ impl SharedState {
         }
     }
 
-    /// Number and offset of the slowest reader.
+    /// Returns the number and the offset of the slowest reader.
     fn slowest_reader(&self) -> Option<(u64, u64)> {
         let slowest = self.offsets.iter().min_by_key(|(_, offset)| **offset);
         slowest.map(|(number, offset)| (*number, *offset))

@@ -124,7 +124,7 @@ pub struct PathSummary {
 }
 
 impl PathSummary {
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -47,7 +47,7 @@ pub(super) enum RecordContent {
 }
 
 impl RecordContent {
-    /// A member of an object.
+    /// Returns a member of an object.
     pub fn get(&self, key: &str) -> Option<Cow<'_, JsonValue>> {
         match self {
             RecordContent::Value(value) => value.get(key).map(Cow::Borrowed),
@@ -115,7 +115,7 @@ struct RecordFile<'a> {
 }
 
 impl RecordFile<'_> {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn bytes(&self) -> u64 {
         self.opened.bytes()
     }
