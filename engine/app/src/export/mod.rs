@@ -86,7 +86,8 @@ pub struct Export {
     pub private: bool,
     /// Whether archives in `public` are unpacked.
     pub expand: Expand,
-    /// The layout of the files. `None` means that of the competition's pack, or of MLE-bench if there is no pack.
+    /// The layout of the files. `None` selects the layout of the competition's pack, or MLE-bench's layout if the
+    /// competition does not belong to a pack.
     pub layout: Option<PackLayout>,
     /// The directory or archive to create. It must not exist.
     pub target: PathBuf,

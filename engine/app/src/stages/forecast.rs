@@ -202,7 +202,8 @@ impl Plan {
     /// # Errors
     /// Returns an error if the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
-        // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the reason.
+        // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the
+        // reason.
         let network = |input: &MissingInput<'_>| match input.source {
             None => task.network.get(),
             Some(_) => task.network.any(),
@@ -271,7 +272,7 @@ fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Er
     let prepared = match prepared::manifest(&task.data_dir(), &competition.id)? {
         // Existing files are replaced one by one, so no further space is needed for them.
         Some(_) => 0,
-        // The size of the bundle is the estimate: images keep their size, and compressed tables are small.
+        // The size of the bundle is a good estimate: images keep their size, and tables, which get longer, are small.
         None => competition.entry.size().unwrap_or(download),
     };
     // The bytes of an interrupted download use space already.

@@ -286,7 +286,8 @@ pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
 
 /// Removes a file and its record.
 pub(crate) fn remove_with_origin(file: &Path) {
-    // Errors are ignored: if the directory is not writable, the record remains too, and the file is not used.
+    // Errors are ignored: if the directory is not writable, both files remain, and because of the record the file is not
+    // used.
     let _ = fs::remove_file(file);
     let _ = fs::remove_file(origin_path(file));
 }

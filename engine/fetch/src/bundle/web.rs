@@ -157,7 +157,7 @@ impl WebFile {
         !is_given && self.fetched.path().is_some() && !self.is_foreign()
     }
 
-    /// Returns the local bundle and the entry of the member that may be the file. Its checksum is not verified.
+    /// Returns the local bundle and the entry of the member that may be the file. The member's checksum is not verified.
     fn candidate(&self) -> Option<(File, ZipEntry)> {
         if self.member.is_none() && !self.published.is_some() {
             return None;

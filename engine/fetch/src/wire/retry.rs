@@ -133,7 +133,7 @@ impl Retry {
     }
 }
 
-/// Maximum pause, unless the server requests a longer one. So a server that works again is noticed within a minute.
+/// Maximum pause, unless the server requests a longer pause. So a retry notices within a minute that a server works again.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Returns the pause after `failures` failures in a row, with the limits of `options`.

@@ -153,7 +153,8 @@ fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     Some((start..end, coder))
 }
 
-/// Iterates over the chunks of an LZMA2 stream and appends its parts. Returns whether the stream ends properly.
+/// Iterates over the chunks of an LZMA2 stream and appends the stream's parts to `parts`. Returns whether the stream ends
+/// properly.
 fn walk(
     source: &impl ReadAt,
     stream: Range<u64>,

@@ -2,10 +2,10 @@
 //!
 //! A baseline of boosted trees learns the answers from the intended features, which are divided into coarse bins. Each
 //! fact makes a separate prediction, from items with equal values or the nearest numbers, for items whose answers the
-//! prediction does not use. The gain is the fraction of the variance left unexplained by the baseline that the fact
-//! explains. A fact is reported if its gain is significant among all tests of the run, and as large as its channel
-//! requires. A missing cell or the length of a file can predict a little without a leak, but the order of members in an
-//! archive cannot.
+//! prediction does not use. The gain of a fact is the fraction that it explains of the variance that the
+//! baseline leaves unexplained. A fact is reported if its gain is significant among all tests of the run, and as large as
+//! its channel requires. A missing cell or the length of a file can predict a little without a leak, but the order of
+//! members in an archive cannot.
 //!
 //! Intended features are leaks only if they contain the answer itself (see [`super::exact`]).
 

@@ -127,8 +127,8 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Opens a table in a mapped file. After random lookups, up to `room` bytes of the file stay in memory. If the offsets
-    /// of the rows are known, the text is not read.
+    /// Opens a table in a mapped file. After random lookups, up to `room` bytes of the file stay in memory. `index` contains
+    /// the offsets of the rows. If it is `None`, the text is read to find them.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.

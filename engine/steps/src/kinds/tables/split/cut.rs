@@ -1,7 +1,7 @@
 //! `method: cut`: ranks the rows by a column, and finds the rank of the value at which the table is cut.
 //!
-//! Numbers, dates and timestamps are compared by value, and texts by code point. A row without a value has no place in this
-//! order, so it is an error.
+//! Numbers, dates and timestamps are compared by value, and strings by code point. A row without a value has no place in
+//! this order, so it is an error.
 
 use std::sync::Arc;
 
