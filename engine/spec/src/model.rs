@@ -135,7 +135,7 @@ pub enum TableOrigin {
     Query(Query),
     /// A kind of the vocabulary: `name: { read: train.csv, columns: [...] }`
     Declared(Declaration),
-    /// The texts of one of `lists`, in the column `value`.
+    /// The strings of one of `lists`, in the column `value`.
     List(Vec<String>),
 }
 

@@ -50,8 +50,8 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 /// A pipeline whose queries were planned with the declared columns.
 ///
 /// If a table has an error, a query over this table is only checked for errors that cannot be consequences of the table's
-/// error. If the names of the table's columns are known, these are unknown columns and an undetermined order of the rows.
-/// If not, the query is not checked.
+/// error. If the names of the table's columns are known, these errors are unknown columns and an undetermined order of the
+/// rows. If the names are not known, the query is not checked.
 pub struct CheckedQueries<'a>(PipelineChecker<'a>);
 
 impl<'a> CheckedQueries<'a> {

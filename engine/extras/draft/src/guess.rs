@@ -350,7 +350,7 @@ fn by_sample<'b>(
     Some(TargetTable::new(table, Some(id), target))
 }
 
-/// Finds a column of texts whose values are names of the sample submission's columns.
+/// Finds a column of strings whose values are names of the sample submission's columns.
 fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> {
     if !(2..=MAX_CLASSES).contains(&targets.len()) {
         return None;
@@ -460,7 +460,7 @@ fn is_unique(table: &BundleTable, name: &str) -> bool {
     different.len() == values.len() && !values.contains(&None) && !values.is_empty()
 }
 
-/// Returns whether cells are texts, numbers or booleans, and not lists or objects.
+/// Returns whether cells are strings, numbers or booleans, and not lists or objects.
 fn is_scalar(table: &BundleTable, name: &str) -> bool {
     table
         .column(name)
@@ -561,7 +561,7 @@ fn is_run_lengths(text: &str) -> bool {
 pub(crate) enum TargetKind {
     /// Two integers.
     Binary,
-    /// A few integers, booleans or texts.
+    /// A few integers, booleans or strings.
     Classes,
     /// Other numbers.
     Numbers,

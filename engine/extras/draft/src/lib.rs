@@ -5,7 +5,7 @@
 //! bundle   the tables of a bundle, and its other files by pattern
 //! guess    which table is split, what identifies a row, what is to be predicted
 //! write    the pipeline, with comments where the author has to choose
-//! words    names and texts in the syntax of YAML and SQL
+//! words    names and strings in the syntax of YAML and SQL
 //! ```
 //!
 //! The pipeline loads and runs. A bundle in which nothing can be split is an error. The guess works as follows: the

@@ -15,7 +15,7 @@ pub enum Quoting {
     /// Fields that need quotes (`QUOTE_MINIMAL`).
     #[default]
     Minimal,
-    /// All fields except numbers: texts, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
+    /// All fields except numbers: strings, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
     NonNumeric,
     /// All fields (`QUOTE_ALL`).
     All,

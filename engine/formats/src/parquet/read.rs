@@ -36,7 +36,7 @@ const ROWS_PER_BYTE: u64 = 1000;
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
     section: Arc<ByteSection<R>>,
-    /// The footer, and the schema with views for texts.
+    /// The footer, and the schema with views for strings.
     metadata: ArrowReaderMetadata,
     schema: SchemaRef,
     limits: DecodingLimits,

@@ -64,7 +64,7 @@ fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64
     let right = match (truth, labels) {
         (Labels::Integers(a), Labels::Integers(b)) => matches(a, b).map(f64::from).collect(),
         (Labels::Text(a), Labels::Text(b)) => matches(a, b).map(f64::from).collect(),
-        // NumPy converts a list that contains texts to an array of text, so both arrays of labels can be compared.
+        // NumPy converts a list that contains strings to an array of text, so both arrays of labels can be compared.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => {
             vec![0.0; truth.len()]
         }

@@ -84,7 +84,7 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        // If both booleans and texts are invalid, only columns with a numeric type are valid, because NumPy does not treat
+        // If both booleans and strings are invalid, only columns with a numeric type are valid, because NumPy does not treat
         // Python objects as numbers.
         let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {

@@ -50,7 +50,7 @@ const MAX_COMPARISONS: usize = 50_000;
 /// The section `lists`.
 #[derive(Default)]
 pub struct DeclaredLists {
-    /// The texts of each list. Queries that use lists refer to them.
+    /// The strings of each list. Queries that use lists refer to them.
     pub texts: Arc<BTreeMap<String, Vec<String>>>,
     pub places: BTreeMap<String, Span>,
     pub used: BTreeSet<String>,
@@ -291,7 +291,7 @@ impl ParseState {
         }
     }
 
-    /// Returns the texts of one of the pipeline's `lists`, which is mentioned at `span`.
+    /// Returns the strings of one of the pipeline's `lists`, which is mentioned at `span`.
     pub fn texts_of_list(&mut self, name: &str, span: Span) -> Option<Vec<String>> {
         if let Some(texts) = self.lists.texts.get(name) {
             self.lists.used.insert(name.to_owned());

@@ -180,7 +180,7 @@ pub enum KeyType {
     Outputs,
     /// Checks with names.
     Checks,
-    /// Texts that give reasons, by the name of the subject of each reason.
+    /// Strings that give reasons, by the name of the subject of each reason.
     Reasons,
     /// The grading section.
     Grade,

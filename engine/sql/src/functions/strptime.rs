@@ -61,7 +61,7 @@ pub struct TimeError {
     message: String,
 }
 
-/// Reads texts as `strptime` does. A missing text is a missing time.
+/// Reads strings as `strptime` does. A missing string is a missing time.
 ///
 /// # Errors
 /// The first text that does not match the format, or an unknown directive of the format.

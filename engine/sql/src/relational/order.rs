@@ -171,7 +171,7 @@ impl Relational {
     /// Returns a row for each element of the lists.
     ///
     /// # Errors
-    /// None at present. If the rows have no order, neither has the result.
+    /// Returns no error at present. If the rows have no order, the result has no order either.
     pub(crate) fn unnested(
         self,
         lists: Vec<(ColumnId, ColumnId)>,

@@ -194,14 +194,14 @@ const MAX_TEXT: usize = 200;
 /// Minimum length of a run of printable characters that is treated as a text.
 const MIN_TEXT: usize = 2;
 
-/// Maximum number of bytes of an item's own file that are searched for texts.
+/// Maximum number of bytes of an item's own file that are searched for strings.
 const MAX_HEAD: usize = 1 << 16;
 
-/// Maximum number of texts of an item's own file that become facts.
+/// Maximum number of strings of an item's own file that become facts.
 const MAX_TEXTS: usize = 24;
 
-/// Adds the texts before and after each text that contains the id of an item. `shortest` is the length of the shortest id,
-/// in bytes.
+/// Adds the strings before and after each string that contains the id of an item. `shortest` is the length of the shortest
+/// id, in bytes.
 pub(crate) fn collect_strings(
     path: &str,
     content: &[u8],
@@ -211,7 +211,7 @@ pub(crate) fn collect_strings(
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
-        // If no other bytes separate two texts, both are read as one text. Then the rest of the text follows the name.
+        // If no other bytes separate two strings, both are read as one string. Then the rest of the string follows the name.
         let following = match name_in(text, shortest, item_of) {
             Some((item, rest)) => {
                 place += 1;
@@ -250,7 +250,7 @@ fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(u
     None
 }
 
-/// Adds the texts of a file that belongs to an item, by their position.
+/// Adds the strings of a file that belongs to an item, by their position.
 pub(crate) fn collect_strings_of_item(
     kind: &str,
     content: &[u8],
@@ -258,7 +258,7 @@ pub(crate) fn collect_strings_of_item(
     facts: &mut ItemFacts,
 ) {
     let head = content.get(..MAX_HEAD).unwrap_or(content);
-    // Short texts occur in random data, too.
+    // Short strings occur in random data, too.
     for (number, text) in texts(head, 6).take(MAX_TEXTS).enumerate() {
         let what = format!("text {} of `{kind}`", number + 1);
         facts.add(Channel::Metadata, &what, item, text);

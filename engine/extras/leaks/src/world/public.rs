@@ -302,7 +302,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Adds the facts of a file that does not belong to an item and whose format has no reader: texts that contain ids
+    /// Adds the facts of a file that does not belong to an item and whose format has no reader: strings that contain ids
     /// of items.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;

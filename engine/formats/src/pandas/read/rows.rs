@@ -93,7 +93,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Returns the contents of all fields as texts.
+    /// Returns the contents of all fields as strings.
     pub fn texts(&self) -> Vec<String> {
         let text = |index| String::from_utf8_lossy(&self.content(index)).into_owned();
         (0..self.fields.len()).map(text).collect()

@@ -159,7 +159,7 @@ impl TypeScanner {
             }
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
-                    // A text that contains a quote is not missing, so it does not affect a column of texts.
+                    // A string that contains a quote is not missing, so it does not affect a column of strings.
                     if !(row.surely_contains_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
                     }

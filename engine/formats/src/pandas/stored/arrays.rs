@@ -101,7 +101,7 @@ fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T
     }
 }
 
-/// Concatenated texts. They are validated as UTF-8 in one call, because most texts are short.
+/// Concatenated strings. They are validated as UTF-8 in one call, because most strings are short.
 pub(in crate::pandas) struct Texts {
     bytes: Vec<u8>,
     /// The offset of each text, followed by the end of the last text.

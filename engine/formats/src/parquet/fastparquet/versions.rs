@@ -67,7 +67,7 @@ impl WriterVersions {
         if text { "str" } else { "object" }
     }
 
-    /// pandas' name for the type of a column of texts with missing values.
+    /// pandas' name for the type of a column of strings with missing values.
     pub(super) fn texts_with_gaps(&self) -> &'static str {
         if self.labels() == "str" {
             "unicode"
@@ -165,7 +165,7 @@ impl ParquetFooter {
 /// Returns the footer with `versions` in place of its versions, followed by its length and the final signature.
 ///
 /// Only the versions and the type of the column labels are replaced. If the pages or the types of columns also depend on
-/// the versions, the file must be written again. Returns `None` if the footer lacks one of the replaced texts.
+/// the versions, the file must be written again. Returns `None` if the footer lacks one of the replaced strings.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;

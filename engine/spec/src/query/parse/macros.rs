@@ -22,7 +22,7 @@ use super::exprs::column;
 use super::query::check_name;
 use super::{Parsed, Parser};
 
-/// Maximum number of texts in a call. Planning time grows with the square of the number of computed columns.
+/// Maximum number of strings in a call. Planning time grows with the square of the number of computed columns.
 const MAX_COLUMNS: usize = 2000;
 
 /// The macros that create a column for each text, with the word for their first argument in messages.
@@ -193,7 +193,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the texts of a list of the pipeline.
+    /// Returns the strings of a list of the pipeline.
     pub(super) fn texts_of_list(&mut self, name: &Name) -> Parsed<Vec<String>> {
         let texts = self.lists.get(&name.text).cloned();
         let texts = texts.ok_or_else(|| Fault::unknown_list(&name.text, name.at, self.lists))?;

@@ -1,6 +1,6 @@
 //! Reads records (JSON objects, BSON documents) as a table: the declared members as columns, and the entire records.
 //!
-//! A column declared `text` contains the texts of the file unchanged. A column declared `inferred` has the values of the
+//! A column declared `text` contains the strings of the file unchanged. A column declared `inferred` has the values of the
 //! same column of `pandas.DataFrame(records)`, printed as by `to_csv`: integers become doubles if the column also has
 //! fractions or missing values. Members that are lists or objects must be declared `json`.
 //!

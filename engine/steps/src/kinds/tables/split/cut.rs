@@ -65,7 +65,7 @@ pub(super) struct CutColumn {
     /// The declared value at the cut. `None` if a size or a query determines the cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// Format of the times in the column, if the texts are compared as times.
+    /// Format of the times in the column, if the strings are compared as times.
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     /// Whether equal values are in the order of NumPy's quicksort.
@@ -293,7 +293,7 @@ fn quicksort_places(ranks: &[u32]) -> Vec<u32> {
     places
 }
 
-/// Parses texts as times in the format `format`.
+/// Parses strings as times in the format `format`.
 fn read_times(values: &ArrayRef, format: &str) -> Result<Result<ArrayRef, TimeError>, StepError> {
     let texts = cast(values, &DataType::Utf8).map_err(StepError::internal)?;
     let times = times(texts.as_string::<i32>(), format);
