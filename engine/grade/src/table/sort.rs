@@ -7,7 +7,7 @@
 //!
 //! Entire keys are not compared. A key is divided into chunks of eight bytes, and the current chunk is stored next to the
 //! key's position. A number has one chunk. A string has as many chunks as are needed to distinguish it from the other
-//! strings. So the memory of a text is accessed once per chunk and not once per comparison. These accesses are the main
+//! strings. So the memory of a string is accessed once per chunk and not once per comparison. These accesses are the main
 //! cost of sorting ten million strings.
 
 use std::cmp::Ordering;
