@@ -304,8 +304,8 @@ fn published(
     ))
 }
 
-/// Adds the files below a directory, and the empty directories, to `found`. If `published` is given, adds only published
-/// ones. A published file may be a link, because content-addressed storage tools replace files by links.
+/// Adds the files below a directory, and the empty directories, to `found`. If `published` is given, adds only those that it
+/// contains. A published file may be a link, because content-addressed storage tools replace files by links.
 fn list(
     directory: &Path,
     name: &str,

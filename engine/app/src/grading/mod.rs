@@ -239,8 +239,8 @@ impl Grading {
         Ok(outcome)
     }
 
-    /// Opens prepared data with `open`, and grades a submission. Another thread reads a long submission while the data are
-    /// opened, and a third one computes its digest for the report.
+    /// Opens prepared data with `open`, and grades a submission. A second thread reads a long submission while the data are
+    /// opened, and a third thread computes its digest for the report.
     ///
     /// # Errors
     /// Returns the error of `open`. The outcome has the same errors as [`grade`](Self::grade).

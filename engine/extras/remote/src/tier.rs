@@ -42,8 +42,8 @@ impl fmt::Debug for LinkTier {
 }
 
 impl Link {
-    /// Returns the cache with the remote as its second level. It fetches results that are missing locally, and sends
-    /// new ones.
+    /// Returns the cache with the remote as its second level. The cache then fetches results that are missing locally, and
+    /// sends new results.
     pub fn attach(&self, store: &Store) -> Store {
         self.remember_in(store);
         store.with_tier(Arc::new(LinkTier {

@@ -76,7 +76,7 @@ impl BundleChecksums {
         self.md5.is_some() || self.sha256.is_some()
     }
 
-    /// Returns whether a file with these checksums has the `published` ones.
+    /// Returns whether a file with these checksums has the checksums `published`.
     pub(crate) fn fits(&self, published: &BundleChecksums) -> bool {
         let pairs = [
             (&self.md5, &published.md5),

@@ -1,5 +1,5 @@
-//! The pieces of a file: which ones exist, which ones are being fetched, and which ones to request next. The piece map, a
-//! file next to the partial file, records the pieces that exist, each with its CRC-32.
+//! The pieces of a file: which pieces exist, which are being fetched, and which to request next. The piece map, a file next
+//! to the partial file, records the pieces that exist, each with its CRC-32.
 //!
 //! The first line of the map is JSON and identifies the object and its address. It is followed by records of twelve bytes:
 //! the number of the piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line. A record

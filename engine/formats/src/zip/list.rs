@@ -29,7 +29,7 @@ use crate::sniff::{FileType, SNIFF_BYTES};
 const MAX_RESERVED: u64 = 1 << 16;
 
 /// Maximum length in bytes of an extra field, of all extra fields, and of a comment in a form. In a hostile directory, each
-/// member may have long ones.
+/// member may have long extra fields and a long comment.
 const MAX_FORM_EXTRA_BYTES: usize = 24;
 const MAX_FORM_EXTRAS_BYTES: usize = 1024;
 const MAX_FORM_COMMENT_BYTES: usize = 1024;

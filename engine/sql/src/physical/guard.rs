@@ -58,9 +58,9 @@ impl Guard {
         Guard { copies, rows }.above(input)
     }
 
-    /// Creates the plan of a guard. It states no order and no equal or constant columns of its rows, because DataFusion
-    /// infers wrong ones. For example, DataFusion treats a constant of the outer side of a join as a constant of the
-    /// joined rows, and would then neither sort by this column nor compare all groups.
+    /// Creates the plan of a guard. It states no order and no equal or constant columns of its rows, because those
+    /// that DataFusion infers are partly wrong. For example, DataFusion treats a constant of the outer side of a join as a
+    /// constant of the joined rows, and would then neither sort by this column nor compare all groups.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)

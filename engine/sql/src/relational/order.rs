@@ -112,7 +112,7 @@ impl Relational {
         unique.iter().copied().find(|key| !names(keys, *key))
     }
 
-    /// Sorts by `keys`. Rows with equal keys keep their order. If they are groups, which have no order, they are sorted
+    /// Sorts by `keys`. Rows with equal keys keep their order. If the rows are groups, which have no order, they are sorted
     /// by the keys of GROUP BY.
     ///
     /// # Errors

@@ -309,7 +309,7 @@ impl VerbatimSearch<'_> {
     }
 
     /// Returns whether the task is to rewrite this column: some training answers are equal to the cells of this column, and
-    /// others are not.
+    /// other training answers are not.
     fn is_rewritten(&self, source: &PublicValue<'_>) -> bool {
         let column = source
             .name

@@ -58,7 +58,7 @@ impl Observed {
         };
         if !is_fresh && !is_durable && listing.len() > 0 {
             // The verified listing is stored before the manifest contains the current boot. Otherwise, if this publication
-            // were interrupted, the next one would trust the metadata in the old listing.
+            // were interrupted, the next publication would trust the metadata in the old listing.
             listing.write(&home, began).map_err(StepError::machine)?;
         }
         Ok(Observed {
