@@ -46,7 +46,7 @@ pub enum DraftError {
     /// No table has all columns that the author named.
     #[error("no table of the bundle has {}", of_columns(names))]
     NoColumns { names: Vec<String>, help: String },
-    #[error("the bundle of `{id}` holds no file")]
+    #[error("the bundle of `{id}` contains no file")]
     Empty { id: String },
     /// The bundle has fewer than two files and no table to split. A pipeline that splits a single file would not run.
     #[error(

@@ -32,7 +32,7 @@ pub enum RemoteError {
     Full { remote: String },
 
     /// The credentials do not permit writing, or the remote cannot be written.
-    #[error("the remote {remote} may only be read")]
+    #[error("the remote {remote} can only be read")]
     ReadOnly { remote: String },
 
     /// The remote is a directory, and the current user cannot write one of its subdirectories.
@@ -374,7 +374,7 @@ mod tests {
                 true,
                 "credentials",
             ),
-            ("403 Forbidden: ", true, "may only be read"),
+            ("403 Forbidden: ", true, "can only be read"),
             ("403 Forbidden: ", false, "credentials"),
             ("500 Internal: no free volumes left", true, "is full"),
             ("507 Insufficient: ", true, "is full"),
@@ -397,7 +397,7 @@ mod tests {
             ),
             ("500 oops: ", false, "HTTP status 500"),
             ("500 oops: ", true, "may be full"),
-            ("405 Method Not Allowed: ", true, "may only be read"),
+            ("405 Method Not Allowed: ", true, "can only be read"),
         ] {
             let error = classify("s3://b", &answered(text), writing);
             let message = error.to_string();
