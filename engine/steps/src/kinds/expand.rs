@@ -35,7 +35,7 @@ impl Expand {
 }
 
 #[derive(Debug, Error)]
-#[error("`{archive}` cannot be unpacked: an output already publishes a file at `{path}`")]
+#[error("`{archive}` cannot be unpacked, because the output already contains `{path}`")]
 struct ExpandCollision {
     archive: String,
     path: String,
