@@ -406,7 +406,7 @@ fn invalid_setting_reports_its_place() {
             split("cut, by: k, from: many"),
             4,
             "many",
-            &["`from` is `many`, and the values of `k` are integers"],
+            &["`from` is `many`, but the values of `k` are integers"],
         ),
         (
             split("cut, by: k, from: 4"),
