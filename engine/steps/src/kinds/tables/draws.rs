@@ -383,7 +383,7 @@ enum DrawnCell {
     Text(String),
 }
 
-/// Returns drawn integers as one text. `low` is added to each of them.
+/// Returns drawn integers as one string. `low` is added to each of them.
 fn spaced(drawn: &[u32], low: i64) -> DrawnCell {
     let drawn = drawn.iter();
     let texts = drawn.map(|index| (low + i64::from(*index)).to_string());
