@@ -102,7 +102,7 @@ impl fmt::Debug for Digest {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// The text does not have 64 bytes. The field is its length.
-    #[error("a digest has 64 hexadecimal digits, this text has {0} bytes")]
+    #[error("a digest has 64 hexadecimal digits, but this string has {0} bytes")]
     Length(usize),
     /// The byte at this offset is not a lower-case hexadecimal digit.
     #[error("byte {0} of the digest is not one of 0-9 and a-f (digests are written in lower case)")]

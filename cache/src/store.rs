@@ -163,8 +163,8 @@ impl Store {
         Bucket::Runs.dir(root)
     }
 
-    /// Finds directories and locks of the store `root` that this user cannot write, although a run writes them. If several
-    /// users share the store, another user may have created them.
+    /// Finds directories and locks of the store `root` that the current user cannot write, although a run writes them. If
+    /// several users share the store, another user may have created them.
     pub fn unwritable(root: &Path) -> Unwritable {
         let mut found = Unwritable::default();
         found.examine(root);
@@ -199,7 +199,7 @@ impl Store {
         }
     }
 
-    /// Whether writers also compute the SHA-256 of the bytes they write.
+    /// Returns whether writers also compute the SHA-256 of the bytes they write.
     pub fn computes_sha256(&self) -> bool {
         self.with_sha256
     }
@@ -233,7 +233,7 @@ impl Store {
         Bucket::Tmp.dir(self.root())
     }
 
-    /// Whether this handle may only read.
+    /// Returns whether this handle may only read.
     pub fn is_read_only(&self) -> bool {
         self.inner.read_only
     }

@@ -299,7 +299,7 @@ fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
 }
 
 /// Two processes open an object that is also published. The first process replaces the object with a copy. The file that
-/// the second process has opened then has only one name: the published one.
+/// the second process has opened then has only one name: the published name.
 #[test]
 fn file_with_only_a_published_name_is_not_private() -> Outcome {
     let content = b"id,label\n1,a\n";

@@ -95,7 +95,7 @@ class Registry:
         return definitions.directory()
 
     def get_splits_dir(self) -> Path:
-        """Returns the directory of lists of ids: `experiments/splits` in a checkout of upstream, otherwise one of ours."""
+        """Returns the directory of lists of ids: `experiments/splits` in a checkout of upstream, otherwise prep's own."""
         splits = get_repo_dir() / "experiments" / "splits"
         return splits if splits.is_dir() else definitions.directory() / "splits"
 

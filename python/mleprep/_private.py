@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def is_private(directory: Path) -> bool:
-    """Whether only this user and root can write a directory, or replace it or a directory above it.
+    """Returns whether only the current user and root can write a directory, or replace it or a directory above it.
 
     Modules and settings are only read from such directories.
     """
@@ -28,7 +28,7 @@ def is_private(directory: Path) -> bool:
 
 
 def temporary_home() -> Path:
-    """Returns this user's directory below the directory of temporary files, for users without a home directory."""
+    """Returns the current user's directory below the directory of temporary files, for users without a home directory."""
     path = Path(tempfile.gettempdir()) / f"mle-bench-{os.geteuid()}"
     try:
         path.mkdir(mode=0o700, exist_ok=True)

@@ -274,7 +274,7 @@ class Finding:
     detector: str
     what: str
     evidence: tuple[str, ...] = ()
-    #: The probability of such a finding in data without a leak, if that was tested.
+    #: The probability of this finding in data without a leak, if that was tested.
     p_value: float | None = None
     advice: str | None = None
     #: The reason why the pipeline accepts the finding, if it does.

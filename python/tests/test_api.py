@@ -294,7 +294,7 @@ def test_second_prepare_changes_nothing_and_keeps_other_files(tmp_path: Path) ->
     assert before == {path: path.stat().st_mtime_ns for path in own.public_dir.iterdir()}
     sums = generate_checksums(own.private_dir)
     assert list(sums) == ["test.csv"]
-    # A directory without our records.
+    # A directory without the records of prep.
     for record in home.glob("prepared.*"):
         record.unlink()
     (home / f"{ID}.zip").unlink()

@@ -161,7 +161,7 @@ pub enum SplitError {
 }
 
 impl SplitError {
-    /// The parameter that caused the error, if it is a single one.
+    /// Returns the parameter that caused the error, if it is a single one.
     pub fn parameter(&self) -> Option<&'static str> {
         match self {
             SplitError::SizeOutOfRange { name, .. }

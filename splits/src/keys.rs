@@ -17,7 +17,7 @@ pub enum KeyRole {
 }
 
 impl KeyRole {
-    /// The name in a pipeline.
+    /// Returns the name in a pipeline.
     pub fn name(self) -> &'static str {
         match self {
             KeyRole::Groups => "groups",
@@ -26,7 +26,7 @@ impl KeyRole {
         }
     }
 
-    /// Whether keys must be numbered in sorted order, as `numpy.unique` does for scikit-learn. Otherwise they are
+    /// Returns whether keys must be numbered in sorted order, as `numpy.unique` does for scikit-learn. Otherwise they are
     /// numbered by first appearance.
     pub fn is_sorted(self) -> bool {
         self == KeyRole::Stratify

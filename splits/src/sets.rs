@@ -42,12 +42,12 @@ pub fn set(name: &str) -> Option<&'static [&'static str]> {
         .map(|(_, ids)| ids.as_slice())
 }
 
-/// The names that [`set`] accepts, including aliases.
+/// Returns the names that [`set`] accepts, including aliases.
 pub fn set_names() -> impl Iterator<Item = &'static str> {
     SETS.iter().map(|(name, _)| *name).chain(["lite"])
 }
 
-/// The sets that contain a competition, without aliases.
+/// Returns the sets that contain a competition, without aliases.
 pub fn sets_of(id: &str) -> impl Iterator<Item = &'static str> {
     SETS.iter()
         .filter(move |(_, ids)| ids.contains(&id))

@@ -214,7 +214,7 @@ def revoked(world):
         reader.call("remote", "pull", "--skip-verification")
         assert reader.tree() == world.alone()
         lone = Machine(world, "lone", remote, weed.url, who=READER)
-        said = [once_of(lone.run(), "may only be read")]
+        said = [once_of(lone.run(), "can only be read")]
         gone = Machine(world, "gone", remote, weed.url, trusted=[one.key], who=("gone", "gone-secret"))
         ended = gone.run()
         assert gone.tree() == world.alone()

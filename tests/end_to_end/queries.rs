@@ -406,7 +406,7 @@ fn invalid_setting_reports_its_place() {
             split("cut, by: k, from: many"),
             4,
             "many",
-            &["`from` is `many`, and the values of `k` are integers"],
+            &["`from` is `many`, but the values of `k` are integers"],
         ),
         (
             split("cut, by: k, from: 4"),
@@ -448,7 +448,10 @@ fn invalid_setting_reports_its_place() {
             split("cut, by: t, test_size: 0.5"),
             4,
             "t, test",
-            &["`t` is the text `5.1.2019` in row 1", "format: '%d.%m.%Y'"],
+            &[
+                "`t` is the string `5.1.2019` in row 1",
+                "format: '%d.%m.%Y'",
+            ],
         ),
         (
             draws("{ x: integers, low: 3, high: k }"),

@@ -21,7 +21,7 @@ use crate::locks::lease::{Lease, Mode};
 use crate::system::machine::is_shared;
 use crate::{Digest, Store, StoreError};
 
-/// Pause between two attempts to take a lock, if the system cannot wait for it.
+/// Pause between two attempts to take a lock, if the file system offers no way to wait for it.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Suffix of the directory that holds the leases of a lock.
@@ -32,8 +32,8 @@ pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
     path: PathBuf,
-    /// `None` if the file system does not support locks, or if there is no lock file and this handle may not create
-    /// one.
+    /// `None` if the file system does not support locks, or if there is no lock file and a read-only store cannot
+    /// create one.
     file: Option<File>,
     /// `Some` if processes on other machines may request the lock as well.
     lease: Option<Lease>,

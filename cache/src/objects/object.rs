@@ -74,7 +74,7 @@ impl Object {
         self.len
     }
 
-    /// Whether the object has no bytes.
+    /// Returns whether the object has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

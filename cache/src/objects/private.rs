@@ -2,8 +2,8 @@
 //!
 //! A published file may be a hard link to an object's file. A program that writes to the published file or truncates it
 //! changes the object. The store notices this when it next opens the object. However, a process that has mapped the
-//! file reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has one
-//! name, in the store, and never gets another one.
+//! file reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has
+//! a single name, in the store, and never gets a second name.
 //!
 //! A private file has a mark: a bit of its mode that is otherwise unused. All processes can see it. Two kinds of processes
 //! work on an object:
@@ -117,8 +117,8 @@ impl Store {
     /// copy. On some file systems, the copy shares its disk blocks with the original.
     ///
     /// # Errors
-    /// The errors of [`open_object`](Self::open_object), and an error if the copy cannot be written.
-    /// [`StoreError::ReadOnlyHandle`] if the object is not private yet and this handle may not change the store.
+    /// Returns the errors of [`open_object`](Self::open_object), and an error if the copy cannot be written. Returns
+    /// [`StoreError::ReadOnlyHandle`] if the object is not private yet, but this handle must not change the store.
     pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::io("make private", object.path(), source);

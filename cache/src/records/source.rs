@@ -112,7 +112,7 @@ impl SourceRecord {
         self.stamp.len
     }
 
-    /// Whether the file has no bytes.
+    /// Returns whether the file has no bytes.
     pub fn is_empty(&self) -> bool {
         self.stamp.len == 0
     }

@@ -40,7 +40,7 @@ fn name_of(id: u32, list: &str) -> String {
     name.unwrap_or(id)
 }
 
-/// Returns whether this user may write a file, or create files in a directory.
+/// Returns whether the current user can write a file, or create files in a directory.
 fn may_write(path: &Path) -> bool {
     let needed = match path.is_dir() {
         true => Access::WRITE_OK | Access::EXEC_OK,
@@ -50,19 +50,19 @@ fn may_write(path: &Path) -> bool {
 }
 
 /// Describes the owner and mode of the file or directory that prevents writing `path`: either `path` itself, or the
-/// directory in which it would be created. `None` if this user may write both.
+/// directory in which it would be created. `None` if the current user can write both.
 pub(crate) fn obstacle(path: &Path) -> Option<String> {
     let existing = path.ancestors().filter(|path| path.exists());
     let blocking = existing.take(2).find(|path| !may_write(path))?;
     ownership(blocking)
 }
 
-/// Directories and files below a directory that this user cannot write.
+/// Directories and files that the current user cannot write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unwritable {
     /// Number of directories and files that cannot be written.
     pub count: usize,
-    /// One of them.
+    /// The first of these directories and files that was found.
     pub first: Option<PathBuf>,
 }
 

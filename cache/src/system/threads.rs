@@ -107,7 +107,7 @@ impl Drop for Permit {
 /// wait forever if they cannot.
 ///
 /// # Errors
-/// The system's error if a thread cannot be started.
+/// Returns the I/O error if a thread cannot be started.
 pub fn check_threads(count: usize) -> std::io::Result<()> {
     std::thread::scope(|scope| {
         let mut alive = Vec::new();

@@ -394,8 +394,8 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
 }
 
 impl Store {
-    /// Removes the recorded runs of these competitions. Also removes the entries that only those runs used, and the
-    /// objects that only those entries name.
+    /// Removes the recorded runs of these competitions. Also removes the entries that only these runs used, and the objects
+    /// that only these entries name. If `dry_run`, only reports them.
     ///
     /// # Errors
     /// Same as for [`gc`](Store::gc).

@@ -46,7 +46,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether no problem was found. Foreign files are not a problem.
+    /// Returns whether no problem was found. Foreign files are not a problem.
     pub fn is_clean(&self) -> bool {
         self.damaged.is_empty()
             && self.missing.is_empty()
@@ -167,7 +167,8 @@ impl Store {
         self.readable::<T>(bucket, repair, report).map(drop)
     }
 
-    /// Returns the intact records of a bucket, and adds the others to the report.
+    /// Returns the intact records of a bucket, and adds the damaged records to the report. If `repair` is true, also removes
+    /// the damaged records.
     fn readable<T: DeserializeOwned>(
         &self,
         bucket: Bucket,

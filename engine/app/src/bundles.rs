@@ -54,13 +54,13 @@ pub(crate) fn list(
     Ok((file, bytes, listing.entries()))
 }
 
-/// Returns the directory that contains member lists: one for each recorded bundle whose MD5 was the published one.
+/// Returns the directory that contains member lists: one list for each recorded bundle that had its published MD5.
 pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
     Store::bundle_lists(&settings.store_dir)
 }
 
-/// Records the members of the bundle of `id`, for later audits. Its MD5 must be `md5`, the published one. Failures are
-/// ignored, because without the list of members an audit reports fewer findings, but no wrong ones.
+/// Records the members of the bundle of `id`, for later audits. The bundle must have the published MD5, `md5`. Failures are
+/// ignored, because without the list of members an audit reports fewer findings, but no wrong findings.
 pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str) {
     if let Some(path) = path(settings, id, dirs) {
         let _ = known::remember(&member_lists(settings), md5, &path);
@@ -139,7 +139,7 @@ pub enum Note<'a> {
         id: &'a str,
         bundle: &'a BorrowedBundle,
     },
-    /// The disk space may not be sufficient.
+    /// The free disk space is probably too small. Contains the message.
     LittleDisk(&'a str),
 }
 

@@ -466,7 +466,7 @@ pub fn set_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the ids of a set. `all` contains all competitions, unlike the benchmark's list `all`, which contains only
-/// the scored ones.
+/// the scored competitions.
 ///
 /// # Errors
 /// Returns an error if there is no such set. The error suggests a similar name, or lists all names.

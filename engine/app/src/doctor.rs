@@ -102,7 +102,8 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
 /// Depth of the directories in the data directory to which a run writes: `PACK/ID/prepared/public`.
 const DATA_DEPTH: usize = 4;
 
-/// Reports directories in the cache or the data directory that another user created, and that this user cannot write.
+/// Reports directories of the cache or of the data directory, `dir`, that the current user cannot write, for example because
+/// another user created them. Returns `None` if all are writable.
 fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
     let found = match check {
         "cache" => Store::unwritable(dir),
@@ -116,8 +117,8 @@ fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
     unwritable(check, &found)
 }
 
-/// Reports directories and files that this user cannot write: their number, the owner of the first, and the repair.
-/// Returns `None` if the user can write all of them.
+/// Reports directories and files that the current user cannot write: their number, the owner of one of them, and the
+/// commands that repair it. Returns `None` if nothing was found.
 pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult> {
     let first = found.first.as_ref()?;
     let described = prep_cache::ownership(first);
@@ -131,7 +132,7 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
     Some(CheckResult::new(check, Health::Error, text).help(help))
 }
 
-/// Reports a directory that is writable by its group, if the group cannot write the directories that this user creates
+/// Reports a directory that its group can write, if the group cannot write the directories that the current user creates
 /// in it. Returns `None` if there is no such problem.
 fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     const GROUP_MAY_WRITE: u32 = 0o020;
@@ -221,8 +222,8 @@ fn links(settings: &Settings) -> CheckResult {
     }
 }
 
-/// Returns how an object of this user gets to the data directory, and the same for an object of another user if the cache
-/// contains one.
+/// Returns how an object that the current user owns gets from the cache to the data directory, and how an object of another
+/// user gets there, if the cache contains one.
 fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error> {
     let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
     let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;

@@ -66,8 +66,9 @@ impl Error {
         }
     }
 
-    /// An error when reading a file that the user named. `what` is the action in the message, for example `read the bundle`.
-    /// A missing file, a directory, and text that is not UTF-8 are input errors; all others are system errors.
+    /// Creates the error for a file that the user named and that could not be read. `what` is the action in the message, for
+    /// example `read the bundle`. A missing file, a directory, and text that is not UTF-8 are input errors; all other
+    /// errors are system errors.
     pub fn reading(what: &str, path: &Path, error: &io::Error) -> Error {
         let failure = match error.kind() {
             ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::InvalidData => {
@@ -85,8 +86,8 @@ impl Error {
         )
     }
 
-    /// An error when reading the file of a pipeline. Same as [`Error::reading`], but text that is not UTF-8 is a mistake
-    /// in the pipeline.
+    /// Creates the error for a file of a pipeline that could not be read. Same as [`Error::reading`], but text that is not
+    /// UTF-8 is a mistake in the pipeline.
     pub fn reading_pipeline(path: &Path, error: &io::Error) -> Error {
         let found = Error::reading("read the pipeline", path, error);
         match error.kind() {
@@ -98,7 +99,7 @@ impl Error {
         }
     }
 
-    /// An error when creating or writing a file or directory. It is always a system error.
+    /// Creates the error for a file or directory that could not be created or written. It is always a system error.
     pub fn writing(what: &str, path: &Path, error: &io::Error) -> Error {
         let message = format!("cannot {what} {}: {}", path.display(), chain(error));
         Error::new(Failure::Machine, message)

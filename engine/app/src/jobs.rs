@@ -2,8 +2,8 @@
 //!
 //! A job array prepares one competition per job, the largest first. An array of download jobs runs before it. Only a few
 //! download jobs run at a time, because more downloads per account are not faster. They fill the mirror, from which the
-//! workers read the members that they need. A job that failed because of the system is restarted. A job that failed
-//! because of its input is not restarted. The generated text contains no secrets.
+//! workers read the members that they need. A job that failed because of a problem of the system, for example a full disk,
+//! is restarted. A job that failed because of its input is not restarted. The generated text contains no secrets.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -228,7 +228,7 @@ struct Pod<'a> {
     suspended: bool,
     arguments: Vec<&'a str>,
     processors: usize,
-    /// In mebibytes.
+    /// Memory of the pod in MiB.
     memory: u64,
 }
 

@@ -40,7 +40,7 @@ pub enum Permission {
         /// Whether an earlier check found that the rules are accepted. Then no request was sent.
         remembered: bool,
     },
-    /// The account may not download the bundle, for example because it has not accepted the rules.
+    /// The account is not allowed to download the bundle, for example because it has not accepted the rules.
     Refused(FetchError),
     /// No request was sent, because Kaggle accepts no more requests or the user cancelled.
     NotRequested,
@@ -103,7 +103,8 @@ impl PermissionCheck<'_> {
         Ok(answers)
     }
 
-    /// Waits until the pause after the last request is over. Returns `false` if the user cancelled.
+    /// Waits until the pause after the request at `last` is over. If there was no request, does not wait. Returns `false` if
+    /// the user cancelled.
     fn wait(&self, last: Option<Instant>) -> bool {
         while let Some(last) = last
             && !self.cancel.is_cancelled()

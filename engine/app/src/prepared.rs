@@ -93,8 +93,8 @@ pub struct PreparedData {
 }
 
 impl PreparedData {
-    /// Compares the data of a competition in `data_dir` with its manifest, if it has one. Reads the files whose metadata
-    /// changed, for example after a copy.
+    /// Compares the data of a competition in `data_dir` with its manifest. If `manifest` is `None`, the competition is not
+    /// prepared. Reads the files whose metadata changed, for example after a copy.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be examined.
@@ -214,8 +214,8 @@ pub fn each_manifest<'i, T: Send>(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// After a restart of the system, verifies all files that were published before the restart, because a loss of power may
-/// have truncated them. Each file is read once.
+/// Verifies all files that were published before the last restart of the system, because a loss of power may have truncated
+/// them. Reads each of these files once.
 ///
 /// # Errors
 /// Returns an error if a manifest cannot be read or written.

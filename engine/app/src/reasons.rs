@@ -105,7 +105,7 @@ fn name(field: &str) -> String {
     }
 }
 
-/// Returns whether a text has at least three words. Such texts are compared word by word.
+/// Returns whether a string has at least three words, so that it is compared word by word.
 fn is_query(text: &str) -> bool {
     text.split_whitespace().nth(2).is_some()
 }
@@ -132,8 +132,8 @@ fn value(value: &Value) -> String {
 /// Number of unchanged words that are shown before and after a change.
 const CONTEXT_WORDS: usize = 3;
 
-/// Maximum number of words of each text to compare. Longer texts are shown completely, because the time of the comparison
-/// grows with the product of their lengths.
+/// Maximum number of words of each string to compare. Longer strings are shown completely, because the time of the
+/// comparison grows with the product of their lengths.
 const MAX_WORDS: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -120,7 +120,7 @@ pub fn remove(
     })
 }
 
-/// Removes the prepared data of a competition in a data directory.
+/// Removes the prepared data of a competition in a data directory. If `dry_run`, only reports the files.
 fn remove_prepared(data_dir: &Path, id: &str, dry_run: bool) -> Result<RemovedFiles, Error> {
     let removed = prep_steps::remove_published(data_dir, id, dry_run);
     let removed = removed
@@ -131,7 +131,7 @@ fn remove_prepared(data_dir: &Path, id: &str, dry_run: bool) -> Result<RemovedFi
     })
 }
 
-/// Deletes a file or directory, and adds its size to `space`.
+/// Adds the size of a file or directory to `space`, and deletes it unless `dry_run` is true.
 fn delete(path: &Path, dry_run: bool, space: &mut Space) -> Result<(), Error> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,

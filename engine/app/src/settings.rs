@@ -10,7 +10,7 @@ use prep_remote::Link;
 use prep_spec::{BASE_VARIANT, known_variants, variant_directory, variant_of_directory};
 use prep_trust::Identity;
 
-/// Every archive may unpack to this number of bytes when it is inspected, however short it is.
+/// Number of bytes to which every inspected archive is allowed to unpack, however short the archive is.
 const MIN_INSPECTED_BYTES: u64 = 128 << 20;
 
 /// Settings that all tasks of a program share.

@@ -1,7 +1,7 @@
 //! Tasks: the settings, the catalog of competitions, the options of preparation, and the network.
 //!
-//! A data directory records options of the last run. A later run uses the recorded options unless the caller sets other
-//! ones. So a competition stays up to date even if the user does not repeat the options.
+//! A data directory records options of the last run. A later run uses the recorded options unless the caller sets
+//! different options. So a competition stays up to date even if the user does not repeat the options.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -36,8 +36,8 @@ impl AuditError {
         }
     }
 
-    /// Returns whether the system failed, for example because of a bad disk. Such an error shows nothing about the
-    /// data.
+    /// Returns whether an I/O operation failed, for example because of a bad disk. This shows nothing about the content of
+    /// the file.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, AuditError::Read { cause, .. } if cause.is_of_the_system())
     }
@@ -46,7 +46,7 @@ impl AuditError {
 /// Returns the value, or `None` if the content is damaged or exceeds a limit.
 ///
 /// # Errors
-/// Returns an error if the system failed.
+/// Returns an error if an I/O operation failed.
 pub(crate) fn unless_damaged<T>(
     read: Result<T, ContentsError>,
 ) -> Result<Option<T>, ContentsError> {

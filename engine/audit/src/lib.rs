@@ -1,16 +1,16 @@
 //! Explains why files differ from the published ones.
 //!
 //! There are three comparisons, and each is a function of this crate: the bundle against its published MD5, the
-//! prepared outputs against their published checksums, and a tree that another program prepared against ours. Together
-//! they show which side differs. In this crate, *ours* are the files that `prep` prepared, and *theirs* are the files
-//! of the other tree.
+//! prepared outputs against their published checksums, and an *audited tree*, which another program prepared, against the
+//! tree that `prep` prepared. Together they show which side differs. In names, messages and comments of this crate, *ours*
+//! is the tree that `prep` prepared, or a file of it, and *theirs* is the audited tree, or a file of it.
 //!
 //! ```text
 //! causes      all causes; `causes.txt` has the harm, meaning and suggested action of each
 //! finding     one cause in one file, rules of harm            report      findings grouped by cause, the verdict, JSON
 //! bundle/     checks a downloaded archive: damaged, truncated, not an archive, a different archive
 //! table/      compares two tables: rows, cells, and the form of the files
-//! tree/       compares two trees of files: names, documents, images, archives, splits
+//! tree/       compares the two trees: names, documents, images, archives, splits
 //! published/  renders a file in other forms until one of them has the published checksum
 //! ```
 //!
@@ -19,8 +19,8 @@
 //! difference that no rule explains is `not-classified`. A cause for a different checksum is accepted only if it
 //! reproduces the published checksum.
 //!
-//! `prep-contents` reads and pairs files, members and rows. This crate interprets their differences. It writes
-//! temporary copies of members and the member lists of verified bundles, and nothing else.
+//! `prep-contents` reads and pairs files, members and rows. This crate interprets the differences. The only files that it
+//! writes are temporary copies of members, and the member lists of verified bundles.
 
 pub mod bundle;
 mod causes;

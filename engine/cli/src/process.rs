@@ -98,7 +98,7 @@ pub fn set_up() {
     }
 }
 
-/// If a library panicked because a resource is exhausted, returns the message about that resource.
+/// Returns the message for a panic of a library because of an exhausted resource. Returns `None` for other panics.
 fn exhausted(panic: &PanicHookInfo<'_>) -> Option<&'static str> {
     let text = panic.payload_as_str().unwrap_or_default();
     match text {

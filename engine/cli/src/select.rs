@@ -221,8 +221,8 @@ impl UnitArg {
     }
 }
 
-/// Environment variables that contain the number of a job in its array. The second variable of a pair contains the
-/// first number of the array. Without a second variable, the first number is 0.
+/// Environment variables that schedulers set in a job of a job array. The first variable of a pair contains the number of
+/// the job. The second one contains the lowest number in the array. If there is no second variable, the lowest number is 0.
 const ARRAY_VARIABLES: [(&str, Option<&str>); 3] = [
     ("SLURM_ARRAY_TASK_ID", Some("SLURM_ARRAY_TASK_MIN")),
     ("JOB_COMPLETION_INDEX", None),

@@ -86,7 +86,7 @@ impl Kaggle {
     /// Finds the credentials in variables or files.
     ///
     /// # Errors
-    /// Returns an error if there are no credentials, or if the first ones that are found cannot be used.
+    /// Returns an error if there are no credentials, or if the first credentials that are found cannot be used.
     pub fn credentials(&self) -> Result<FoundCredentials, CredentialsError> {
         let variable = |name: &str| (self.variable)(name)?.into_string().ok();
         prep_fetch::find_credentials(&prep_fetch::CredentialVariables {

@@ -177,8 +177,8 @@ impl EntryWalk<'_> {
         (self.visit)(entry, &mut BufReader::new(file))
     }
 
-    /// Visits the members if the file is a zip archive. Returns whether it is. A member that is itself a zip archive is
-    /// read in place if it is not compressed.
+    /// Visits the members if the file is a zip archive. Returns whether the file is a zip archive. A member that is itself
+    /// a zip archive is read in place if it is not compressed.
     fn zip(
         &mut self,
         file: &File,

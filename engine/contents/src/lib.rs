@@ -107,7 +107,7 @@ pub enum ContentsError {
     /// A directory entry that is not read, for example a symbolic link.
     #[error("{} {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
-    /// The system failed: disk full, too many open files, bad block, permission denied, no such file, and so on.
+    /// An I/O operation failed: disk full, too many open files, bad block, permission denied, no such file, and so on.
     #[error("{}", access(path.as_deref(), source))]
     System {
         path: Option<PathBuf>,
@@ -118,7 +118,7 @@ pub enum ContentsError {
 /// Results of reading content.
 pub type Result<T, E = ContentsError> = std::result::Result<T, E>;
 
-/// Formats a system error. Without a path, the message is that of the system.
+/// Formats a system error. If `path` is `None`, the message is that of `source`.
 fn access(path: Option<&Path>, source: &io::Error) -> String {
     path.map_or_else(
         || source.to_string(),
@@ -127,7 +127,7 @@ fn access(path: Option<&Path>, source: &io::Error) -> String {
 }
 
 impl ContentsError {
-    /// Classifies a decoder's error by its cause: a limit, a failure of the system, or otherwise damage.
+    /// Classifies a decoder's error by its cause: an exceeded limit, a failed I/O operation, or otherwise damaged content.
     pub fn classify(error: impl Error + 'static) -> Self {
         if let Some(exceeded) = LimitExceeded::find_in(&error) {
             return ContentsError::Limit(*exceeded);
@@ -157,7 +157,7 @@ impl ContentsError {
         }
     }
 
-    /// Whether the system failed, so that nothing is known about the content.
+    /// Returns whether an I/O operation failed, so that nothing is known about the content.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, ContentsError::System { .. })
     }

@@ -14,7 +14,7 @@ use crate::entries::{of_archive, open};
 use crate::read::{hash, spool};
 use crate::{ContentsError, ReadContext, Result};
 
-/// A member that differs.
+/// The difference of a member between the archives `theirs` and `ours`.
 #[derive(Debug)]
 pub enum MemberDifference<'a> {
     OnlyThere {
@@ -23,13 +23,13 @@ pub enum MemberDifference<'a> {
     OnlyHere {
         size: u64,
     },
-    /// In `theirs`, the content of this member has the name `there`, which `ours` does not have.
+    /// The member's content has the name `there` in `theirs`. `ours` has no member with this name.
     Renamed {
         there: &'a str,
         size: u64,
     },
-    /// In `theirs`, the content that this member has in `ours` has the name `there`. Both archives have both names, and
-    /// the members called `there` differ as well.
+    /// The content that this member has in `ours` belongs to the member `there` in `theirs`. Both archives have both names,
+    /// and the members called `there` differ as well.
     Swapped {
         there: &'a str,
         /// Length of the member in `theirs` and in `ours`.
@@ -94,15 +94,15 @@ pub struct MemberTotals {
 /// Receives a member that differs: its name and the difference.
 pub type VisitDifference<'a> = &'a mut dyn FnMut(&str, MemberDifference<'_>) -> Result<()>;
 
-/// Compares the archives `theirs` and `ours`, which errors call `path`, and visits members that differ. Compares
-/// contents, not the checksums that an archive declares.
+/// Compares the archives `theirs` and `ours`, and calls `visit` for each member that differs. `path` is the name of both
+/// archives in errors. Compares contents, not the checksums that an archive declares.
 ///
 /// Members that differ are copied to the temporary directory. Zip archives allow random access, so only one pair is
 /// copied at a time. From other archives, all differing members of `theirs` are copied, and one member of `ours` at a
 /// time. No file stays open.
 ///
 /// # Errors
-/// If the system fails. Also returns errors from `visit`.
+/// Returns an error if an I/O operation fails. Also returns the errors of `visit`.
 pub fn compare(
     path: &str,
     theirs: &Path,

@@ -120,7 +120,7 @@ impl fmt::Display for BundleDigest {
 /// The text of [`BundleStatus::Verified`].
 const VERIFIED: &str = "verified";
 
-/// Whether `bundle`, the value of the fact `bundle`, describes a verified bundle.
+/// Returns whether `bundle`, the value of the fact `bundle`, describes a verified bundle.
 fn is_verified(bundle: &str) -> bool {
     bundle
         .split_once(' ')
@@ -148,7 +148,8 @@ impl fmt::Display for LockDifference {
 }
 
 impl LockedDataset {
-    /// Creates an entry with the facts that are known before anything is prepared.
+    /// Creates an entry with the facts that are known before anything is prepared: the digests of the leaderboard and of the
+    /// rules, or `None` for each one that the competition does not have.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> LockedDataset {
         let mut locked = LockedDataset::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -204,7 +205,7 @@ impl LockedDataset {
         self.0.get(fact)?.split(' ').next()
     }
 
-    /// The digests of the prepared files, if the digests of both directories are recorded.
+    /// Returns the digests of the prepared files, if the digests of both directories are recorded.
     pub fn trees(&self) -> Option<Trees> {
         let tree = |fact: &str| tree_of(self.0.get(fact)?);
         Some(Trees {
@@ -398,7 +399,7 @@ impl DatasetDigests {
         }
     }
 
-    /// Sets the digest of the description.
+    /// Sets or, with `None`, removes the digest of the description.
     #[must_use]
     pub fn with_description(self, description: Option<Sha256>) -> DatasetDigests {
         DatasetDigests {
@@ -420,7 +421,7 @@ impl DatasetDigests {
         ]
     }
 
-    /// The SHA-256 of the lines `name value`, one for each of [`DatasetDigests::lines`].
+    /// Returns the SHA-256 of the lines `name value`, one for each of [`DatasetDigests::lines`].
     pub fn digest(&self) -> Sha256 {
         let lines = self.lines().into_iter();
         let lines: String = lines
@@ -434,7 +435,7 @@ fn none() -> String {
     "none".to_owned()
 }
 
-/// The SHA-256 of the lines `id digest` of several competitions, sorted by id.
+/// Returns the SHA-256 of the lines `id digest` of several competitions, sorted by id.
 pub fn combined_digest<'a>(digests: impl IntoIterator<Item = (&'a str, Sha256)>) -> Sha256 {
     let mut lines: Vec<String> = digests
         .into_iter()

@@ -93,7 +93,7 @@ impl TreeHasher {
         self.files += 1;
     }
 
-    /// The digest of all files added.
+    /// Returns the digest of all files added.
     pub fn finish(mut self) -> TreeDigest {
         for (path, sha256) in std::mem::take(&mut self.lines) {
             self.line(&path, sha256);
@@ -118,7 +118,7 @@ fn escaped(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// The digest of a file's content, and its length in bytes.
+/// Returns the digest of a file's content, and its length in bytes.
 ///
 /// # Errors
 /// An I/O error while opening or reading.
@@ -126,7 +126,7 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
     digest_of_reader(&mut File::open(path)?)
 }
 
-/// The digest of the remaining bytes of `reader`, and their number.
+/// Returns the digest of the remaining bytes of `reader`, and their number.
 ///
 /// # Errors
 /// An I/O error while reading.
@@ -149,7 +149,7 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
     }
 }
 
-/// The digest of a directory, computed on `threads` threads. A missing directory has the digest of an empty one.
+/// Returns the digest of a directory, computed on `threads` threads. A missing directory has the digest of an empty one.
 ///
 /// # Errors
 /// The I/O error, and the path of the file that cannot be read. If the name of a file is not UTF-8, the path is that of
@@ -235,22 +235,22 @@ pub struct Sha256([u8; 32]);
 pub struct Sha256Error(String);
 
 impl Sha256 {
-    /// The digest of `bytes`.
+    /// Returns the digest of `bytes`.
     pub fn of_bytes(bytes: &[u8]) -> Sha256 {
         Sha256(sha2::Sha256::digest(bytes).into())
     }
 
-    /// The digest with these 32 bytes.
+    /// Returns the digest with these 32 bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Sha256 {
         Sha256(bytes)
     }
 
-    /// The 32 bytes of the digest.
+    /// Returns the 32 bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The first 12 hex digits.
+    /// Returns the first 12 hex digits.
     pub fn short(&self) -> String {
         let mut text = self.to_string();
         text.truncate(SHORT);
@@ -311,7 +311,7 @@ impl Sha256Hasher {
         self.0.update(bytes);
     }
 
-    /// The digest of all bytes appended.
+    /// Returns the digest of all bytes appended.
     pub fn finish(self) -> Sha256 {
         Sha256(self.0.finalize().into())
     }

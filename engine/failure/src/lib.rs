@@ -41,7 +41,7 @@ pub enum Failure {
     Check,
     /// The pipeline requests something impossible.
     Pipeline,
-    /// The system failed: disk full, permission denied, out of memory.
+    /// A problem of the system: disk full, permission denied, out of memory.
     Machine,
     /// A server is unreachable, overloaded, or asks the client to wait. A later attempt may succeed.
     Away,
@@ -93,7 +93,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     messages.join(": ")
 }
 
-/// Whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.
+/// Returns whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.
 ///
 /// The kind decides, because libraries that add a path to the message drop the error number.
 pub fn is_from_system(error: &io::Error) -> bool {
@@ -109,7 +109,7 @@ pub fn is_from_system(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || !is_from_decoder
 }
 
-/// Whether the system is at fault, for example because the disk is full, permission is denied, or a block is bad.
+/// Returns whether the system is at fault, for example because the disk is full, permission is denied, or a block is bad.
 ///
 /// `false` for a missing or short file and for a connection that the server closed.
 pub fn is_system_fault(error: &io::Error) -> bool {

@@ -37,9 +37,9 @@ pub enum FetchError {
     LoginExpired { path: PathBuf, message: String },
     #[error("{host} returned its login page instead of the bundle")]
     LoginPage { host: String },
-    #[error("this account may not take part in {id}: Kaggle denies `competitions.participate`{}", server_message(.message))]
+    #[error("this account cannot take part in {id}: Kaggle denies `competitions.participate`{}", server_message(.message))]
     MayNotParticipate { id: String, message: String },
-    #[error("{host} returned an answer that prep cannot read")]
+    #[error("{host} returned a response that prep cannot read")]
     Unexpected { host: String },
     #[error("Kaggle denies access to the bundle of {id} (403){}", server_message(.message))]
     Forbidden { id: String, message: String },
@@ -186,7 +186,7 @@ fn server_message(message: &str) -> String {
     }
 }
 
-/// Describes the pause that a server requests because of too many requests.
+/// Describes the pause `wait` that a server requests because of too many requests. `None` if it requests no specific pause.
 fn describe_pause(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),
@@ -281,8 +281,8 @@ impl FetchError {
                 "check KAGGLE_API_ENDPOINT and the proxy".into()
             }
             FetchError::NoSuchCompetition { id, .. } => format!(
-                "check the last part of its address, https://www.kaggle.com/competitions/{id}; Kaggle gives the same answer for \
-                 a competition without a bundle"
+                "check the last part of its address, https://www.kaggle.com/competitions/{id}; Kaggle returns the same error \
+                 for a competition without a bundle"
             )
             .into(),
             FetchError::Quota { .. } => {
@@ -396,8 +396,8 @@ pub enum Trouble {
         bytes: u64,
         time: Duration,
     },
-    /// The answer ended early.
-    #[error("{host} ended its answer at byte {offset}, {} too early", units::bytes(*.missing))]
+    /// The response ended before the announced number of bytes had arrived.
+    #[error("{host} ended its response at byte {offset}, {} too early", units::bytes(*.missing))]
     Short {
         host: String,
         offset: u64,

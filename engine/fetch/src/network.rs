@@ -92,7 +92,8 @@ impl Network {
         })
     }
 
-    /// Returns the length of an item in bytes. Requests its first byte.
+    /// Returns the length of an item in bytes. Requests the item's first byte from `location`. If `location` is `None`,
+    /// requests a location first.
     async fn length(
         &self,
         item: &Item,

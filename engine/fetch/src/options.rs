@@ -85,7 +85,7 @@ const MIN_REPORTED_PAUSE: Duration = Duration::from_secs(2);
 /// The reason for waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitReport {
-    /// No answer has arrived, or the connection is not established yet.
+    /// The connection is not established yet, or no response has arrived.
     Silence {
         /// The server.
         host: String,

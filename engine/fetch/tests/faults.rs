@@ -294,7 +294,7 @@ fn api_faults_are_retried_or_reported() {
             "403 participate",
             refusal(403, "Permission 'competitions.participate' was denied"),
             1,
-            End::Error("may not take part in spooky-author-identification"),
+            End::Error("cannot take part in spooky-author-identification"),
         ),
         (
             "403 with a picture",

@@ -183,7 +183,7 @@ fn a_file_that_is_replaced_between_two_runs_is_not_mixed() {
     }
 }
 
-/// If an answer cannot prove its version, all bytes come from a single answer.
+/// If responses do not prove which version of the object they contain, all bytes come from a single response.
 #[test]
 fn a_file_without_a_strong_validator_comes_from_one_answer() -> Outcome {
     let bytes = archive(1);

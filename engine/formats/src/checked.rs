@@ -24,7 +24,7 @@ impl<R: Read> CheckedReader<R> {
         }
     }
 
-    /// Compares length and checksum with the expected ones. Called at the end of the stream.
+    /// Compares the length and the checksum of the stream with the expected values. Must be called at the end of the stream.
     fn check(&self) -> io::Result<()> {
         if self.left > 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -45,7 +45,7 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
-/// Whether `head`, the first bytes of a file, is the beginning of a gzip file.
+/// Returns whether `head`, the first bytes of a file, is the beginning of a gzip file.
 #[must_use]
 pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)

@@ -145,7 +145,7 @@ impl<R: Read> Bytes<R> {
         }
     }
 
-    /// The error for a file that begins with `first`. Reads more bytes to determine its type.
+    /// Returns the error for a file that begins with `first`. Reads more bytes to determine its type.
     fn not_an_image(&mut self, first: &[u8]) -> ImageError {
         let mut head = first.to_vec();
         let input = Read::by_ref(&mut self.input);

@@ -51,7 +51,7 @@ pub enum Resource {
 }
 
 impl Limit {
-    /// The resource on which this limit depends. `None` for a constant limit, which no ordinary file exceeds.
+    /// Returns the resource on which this limit depends. `None` for a constant limit, which no ordinary file exceeds.
     pub fn resource(self) -> Option<Resource> {
         match self {
             Limit::Nesting
@@ -155,19 +155,19 @@ pub struct DecodingLimits {
 
 /// Maximum depth of nested archives. Kaggle's bundles have up to three levels.
 const MAX_NESTING: u64 = 8;
-/// Every archive may unpack to this number of bytes, however short the archive is.
+/// Number of bytes to which every archive is allowed to unpack, however short the archive is.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
-/// In addition, an archive may unpack to this multiple of its length. Text tables reach a ratio of 20, decompression
-/// bombs about 1,000.
+/// Additional bytes to which an archive is allowed to unpack, for each byte of its length. Text tables reach a ratio of 20,
+/// decompression bombs about 1,000.
 const MAX_RATIO: u64 = 100;
-/// Every archive may have this number of members, if the memory budget allows it.
+/// Number of members that every archive is allowed to have, if the memory budget allows it.
 const MIN_MEMBERS: u64 = 1 << 16;
-/// In addition, an archive may have one member for this number of bytes of its length. An empty member in a compressed
+/// Number of bytes of an archive's length for which it is allowed one additional member. An empty member in a compressed
 /// archive takes about 12 bytes.
 const BYTES_PER_MEMBER: u64 = 4;
-/// Every table may have this number of cells, however short its file is.
+/// Number of cells that every table is allowed to have, however short its file is.
 const MIN_CELLS: u64 = 1 << 24;
-/// A table in a longer file may have this number of cells for each byte of the file.
+/// Number of cells that a table in a longer file is allowed to have, for each byte of the file.
 const CELLS_PER_BYTE: u64 = 64;
 /// Memory and disk budgets of [`DecodingLimits::default`], in bytes.
 const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
@@ -261,7 +261,7 @@ impl DecodingLimits {
 }
 
 impl Default for DecodingLimits {
-    /// The limits for a small computer: 1 GiB of memory, 16 GiB of disk.
+    /// Returns the limits for a small computer: 1 GiB of memory, 16 GiB of disk.
     fn default() -> Self {
         Self::from_budgets(DEFAULT_MEMORY_BYTES, DEFAULT_DISK_BYTES)
     }

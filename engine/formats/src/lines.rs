@@ -70,7 +70,7 @@ impl<R: BufRead> TextLines<R> {
         self
     }
 
-    /// Whether the last line read ended with a line break. Only the last line of a file can lack one.
+    /// Returns whether the last line read ended with a line break. Only the last line of a file can lack one.
     pub fn has_ended(&self) -> bool {
         self.ended
     }

@@ -256,7 +256,7 @@ pub fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError
     Ok(found)
 }
 
-/// The little-endian integer of 32 bits at offset `at`.
+/// Returns the little-endian integer of 32 bits at offset `at`.
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at + 4)?;
     Some(u32::from_le_bytes(four.try_into().ok()?))
@@ -315,7 +315,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     Some(())
 }
 
-/// The name up to its terminating zero. `None` if it exceeds [`MAX_NAME_BYTES`].
+/// Returns the name up to its terminating zero. `None` if it exceeds [`MAX_NAME_BYTES`].
 fn name_of(name: &[u8]) -> Option<&[u8]> {
     let name = name.split(|byte| *byte == 0).next()?;
     (name.len() <= MAX_NAME_BYTES).then_some(name)

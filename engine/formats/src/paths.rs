@@ -102,7 +102,7 @@ fn reject_unsafe(raw: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Whether no component is empty or `.`. Most paths are normal and are copied unchanged.
+/// Returns whether no component is empty or `.`. Most paths are normal and are copied unchanged.
 fn is_normal(raw: &str) -> bool {
     raw.split('/').all(|part| !matches!(part, "" | "."))
 }

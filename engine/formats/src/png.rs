@@ -198,7 +198,7 @@ fn grey_palette(palette: &[u8]) -> [u8; 256] {
     greys
 }
 
-/// The grey value of a color by ITU-R 601-2.
+/// Returns the grey value of a color by ITU-R 601-2.
 fn grey([r, g, b]: [u8; 3]) -> u8 {
     let sum = 19_595 * u32::from(r) + 38_470 * u32::from(g) + 7471 * u32::from(b) + 0x8000;
     u8::try_from(sum >> 16).unwrap_or(u8::MAX)

@@ -3,8 +3,8 @@
 //! Supports the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, a width and a
 //! precision.
 //!
-//! Rust's macros are not used, because they need a format that is known when the program is compiled. Crates for other
-//! formats follow C, where `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
+//! Rust's macros are not used, because they need a format that is known when the program is compiled. Crates that
+//! implement `printf` are not used either: they print -255 with `%x` as C does, `ffffff01`, but Python prints `-ff`.
 
 use std::fmt::Write;
 
@@ -112,7 +112,7 @@ impl PrintfFormat {
         Ok(Self { parts })
     }
 
-    /// The number of values that the format takes.
+    /// Returns the number of values that the format takes.
     pub fn values(&self) -> usize {
         let is_value = |part: &&Part| matches!(part, Part::Value(_));
         self.parts.iter().filter(is_value).count()
@@ -241,7 +241,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// The text of a value for `%s`; a double as in Python's `str`.
+    /// Returns the text of a value for `%s`; a double as in Python's `str`.
     fn text(value: PrintfArgument<'_>) -> String {
         match value {
             PrintfArgument::Integer(value) => value.to_string(),
@@ -250,7 +250,7 @@ impl Conversion {
         }
     }
 
-    /// Whether an integer is negative, and its digits. Doubles are truncated, as in Python.
+    /// Returns whether an integer is negative, and its digits. Doubles are truncated, as in Python.
     fn decimal(&self, value: PrintfArgument<'_>) -> Result<(bool, String), PrintfError> {
         match value {
             PrintfArgument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
@@ -320,7 +320,7 @@ impl Conversion {
         strip(&format!("{value:.decimals$}"))
     }
 
-    /// Appends sign and body, padded to the width.
+    /// Appends sign and body, padded to the width. Only numbers, for which `is_number` is true, are padded with zeros.
     fn pad(&self, sign: &str, body: &str, is_number: bool, out: &mut String) {
         let length = sign.len() + body.chars().count();
         let missing = self.width.saturating_sub(length);

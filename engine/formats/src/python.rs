@@ -61,7 +61,7 @@ pub fn trim_number(text: &str) -> &str {
     text.trim()
 }
 
-/// Whether Python's `str.strip` and `str.split` treat a character as whitespace.
+/// Returns whether Python's `str.strip` and `str.split` treat a character as whitespace.
 pub fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
@@ -72,7 +72,7 @@ fn parse_decimal(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// The value of a decimal digit of any script.
+/// Returns the value of a decimal digit of any script.
 pub fn decimal_digit(c: char) -> Option<u32> {
     let code = u32::from(c);
     let zero = ZERO_CODE_POINTS.get(

@@ -80,7 +80,7 @@ pub struct ByteSection<R> {
 }
 
 impl<R: ReadAt> ByteSection<R> {
-    /// The bytes `range` of `base`. Sequential reading begins at the start of the range.
+    /// Creates a reader of the bytes `range` of `base`. Sequential reading begins at the start of the range.
     pub fn new(base: R, range: Range<u64>) -> Self {
         Self {
             base,
@@ -89,17 +89,17 @@ impl<R: ReadAt> ByteSection<R> {
         }
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         self.range.end.saturating_sub(self.range.start)
     }
 
-    /// Whether the range is empty.
+    /// Returns whether the range is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The position of sequential reads, counted from the start of the range.
+    /// Returns the position of sequential reads, counted from the start of the range.
     pub fn position(&self) -> u64 {
         self.position
     }

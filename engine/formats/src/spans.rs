@@ -15,13 +15,14 @@ use crate::read_at::ReadAt;
 
 /// Consecutive ranges of uncompressed bytes, each of which can be decoded separately.
 pub trait Spans {
-    /// The number of spans.
+    /// Returns the number of spans.
     fn count(&self) -> usize;
 
-    /// The number of the span that contains an uncompressed offset, and the range of that span. `None` after the end.
+    /// Returns the number of the span that contains an uncompressed offset, and the range of that span. `None` after the
+    /// end.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)>;
 
-    /// Whether the bytes of a span are stored uncompressed.
+    /// Returns whether the bytes of a span are stored uncompressed.
     fn is_plain(&self, _number: usize) -> bool {
         false
     }
@@ -112,13 +113,13 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
-    /// The number of bytes that were decoded repeatedly or discarded because of random access. A second sequential pass
-    /// over the content is not counted.
+    /// Returns the number of bytes that were decoded repeatedly or discarded because of random access. A second sequential
+    /// pass over the content is not counted.
     pub fn repeated_bytes(&self) -> u64 {
         self.cache.lock().repeated
     }
 
-    /// The memory for a span of `bytes` bytes; marks it as most recently used.
+    /// Returns the memory for a span of `bytes` bytes; marks it as most recently used.
     fn buffer(&self, number: usize, bytes: u64) -> SpanBuffer {
         let mut cache = self.cache.lock();
         let found = cache.buffers.iter().position(|(span, _)| *span == number);

@@ -18,7 +18,7 @@ use crate::limits::{DecodingLimits, Limit, LimitExceeded};
 /// Constant for masking. The format masks CRCs because a CRC over data that contain their own CRC is weak.
 const MASK: u32 = 0xa282_ead8;
 
-/// The CRC-32C of `bytes`, masked as in the file format.
+/// Returns the CRC-32C of `bytes`, masked as in the file format.
 pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(MASK)
 }
@@ -281,7 +281,7 @@ impl<'a> Example<'a> {
         Self { payload }
     }
 
-    /// The names of the features, in the order of the payload.
+    /// Returns the names of the features, in the order of the payload.
     ///
     /// # Errors
     /// [`TfRecordError::NotAnExample`] if the payload is invalid.

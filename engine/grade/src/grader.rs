@@ -102,7 +102,7 @@ impl Grader {
         answers::read(bytes, self.spec.answer_rows.as_ref())
     }
 
-    /// Whether the answers are JSON lines instead of a CSV.
+    /// Returns whether the answers are JSON lines instead of a CSV.
     pub fn answers_are_json(&self) -> bool {
         self.spec.answer_rows.is_some()
     }
@@ -123,7 +123,7 @@ impl Grader {
     /// rule or the metric needs them. So a large file with a wrong shape takes little memory.
     ///
     /// # Errors
-    /// If the file cannot be read. Such an error does not mean that the submission is invalid.
+    /// Returns an error if the file cannot be read. This error does not mean that the submission is invalid.
     pub fn grade_scanned(
         &self,
         answers: &Frame,

@@ -91,7 +91,7 @@ fn invalid_answer_rows_are_reported() {
         (json!({}), "expected a sequence"),
         (
             json!([{ "id": 3 }]),
-            "`id` must be a text or a list of parts",
+            "`id` must be a string or a list of parts",
         ),
         (
             json!([{ "id": [{ "of": "a", "each": "b" }] }]),

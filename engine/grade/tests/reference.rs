@@ -28,7 +28,7 @@ answer_rows:
       - { of: annotations.0.yes_no, unless: NONE }
 ```
 
-A cell is either a text or a list of parts, which are joined by spaces. In a text, `{path}` is replaced with a member of
+A cell is either a string or a list of parts, which are joined by spaces. In a string, `{path}` is replaced with a member of
 the record. For example, `{a.0.b}` is the member `b` of the first element of the member `a`. A part is the value at a path
 (`of`), or each element of the list at a path (`each`). `unless` leaves out values that are equal to it or contain its
 members. `text` defines how a value is printed. If no value remains, the cell is missing.

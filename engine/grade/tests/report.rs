@@ -173,7 +173,7 @@ fn lists_of_submissions_are_parsed() {
         ),
         (
             "{\"competition_id\": 1, \"submission_path\": \"\"}",
-            "line 1: `competition_id` is not a text",
+            "line 1: `competition_id` is not a string",
         ),
     ];
     for (text, message) in table {

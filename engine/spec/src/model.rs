@@ -28,7 +28,7 @@ pub struct Pipeline {
     pub bundle: Bundle,
     /// Sources in addition to the bundle.
     pub sources: Vec<SourceSpec>,
-    /// Named lists of texts for queries and grading.
+    /// Named lists of strings for queries and grading.
     pub lists: Vec<(Spanned<String>, Vec<String>)>,
     /// Tables in file order.
     pub tables: Vec<Table>,
@@ -135,7 +135,7 @@ pub enum TableOrigin {
     Query(Query),
     /// A kind of the vocabulary: `name: { read: train.csv, columns: [...] }`
     Declared(Declaration),
-    /// The texts of one of `lists`, in the column `value`.
+    /// The strings of one of `lists`, in the column `value`.
     List(Vec<String>),
 }
 

@@ -381,7 +381,7 @@ impl ParseState {
         key: &str,
         check: fn(&str) -> Result<(), String>,
     ) -> Option<String> {
-        let text = self.text(fields?.get(key)?, "a text")?;
+        let text = self.text(fields?.get(key)?, "a string")?;
         if let Err(reason) = check(&text.value) {
             let message = format!("`{}` is not valid for `{key}`: {reason}", text.value);
             self.error("bad-value", text.span, message);

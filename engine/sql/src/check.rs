@@ -50,8 +50,8 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 /// A pipeline whose queries were planned with the declared columns.
 ///
 /// If a table has an error, a query over this table is only checked for errors that cannot be consequences of the table's
-/// error. If the names of the table's columns are known, these are unknown columns and an undetermined order of the rows.
-/// If not, the query is not checked.
+/// error. If the names of the table's columns are known, these errors are unknown columns and an undetermined order of the
+/// rows. If the names are not known, the query is not checked.
 pub struct CheckedQueries<'a>(PipelineChecker<'a>);
 
 impl<'a> CheckedQueries<'a> {
@@ -113,8 +113,7 @@ pub fn type_name(data_type: &DataType) -> &'static str {
 struct PipelineChecker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,
-    /// Columns of the tables checked so far. `None` for a table with an error. Queries that use such a table are not
-    /// checked.
+    /// Columns of the tables checked so far. `None` for a table with an error; queries that use this table are not checked.
     known: BTreeMap<String, Option<Columns>>,
     /// Tables that have an error, and of which only the names of the columns are known.
     doubtful: BTreeSet<String>,
@@ -334,8 +333,8 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Reports an error if the table has no such column. Returns true for a table with an error, which has been reported
-    /// already.
+    /// Reports an error and returns false if the table has no column `column`. Returns true if `table` is `None` or names a
+    /// table with an error, because that error has been reported already.
     fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
         let columns = table.and_then(|table| self.table(table));
         let (Some(columns), Some(table)) = (columns, table) else {
@@ -546,7 +545,7 @@ fn fault_of(key_type: &KeyType, columns: &Columns) -> Option<Fault> {
             "wrong-columns",
             "a query for lines must return one text column, and optionally one boolean column"
                 .to_owned(),
-            "join the columns into one text: SELECT a || ',' || b AS line",
+            "join the columns into one string: SELECT a || ',' || b AS line",
         )),
         (KeyType::Entries, [column]) if column.data_type == ENTRIES => None,
         (KeyType::Entries, _) => Some((

@@ -1,8 +1,8 @@
 //! Errors of queries, found when a query is planned or while it runs.
 //!
 //! [`Failure`] classifies errors of a running query. For example, a value that cannot be cast is a failure of the
-//! input, and a lack of memory or disk space is one of the system. If a relation cannot be read, its own error is
-//! available through [`std::error::Error::source`].
+//! input, and a lack of memory or disk space is a failure of the system. If a relation cannot be read, the relation's
+//! error is available through [`std::error::Error::source`].
 
 use std::error::Error;
 use std::fmt;
@@ -376,7 +376,7 @@ fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
         }
         ArrowError::OffsetOverflowError(_) => (
             Failure::Pipeline,
-            "the texts or lists of a few rows together exceed 2 GiB".to_owned(),
+            "the strings or lists of a few rows together exceed 2 GiB".to_owned(),
         ),
         ArrowError::MemoryError(text) => (Failure::Machine, text.clone()),
         other => (Failure::Pipeline, other.to_string()),
@@ -394,8 +394,8 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     }
 }
 
-/// Returns the reason in an error message of the crate `regex`. Such a message shows the pattern, a mark below the wrong
-/// place, and the reason in the last line.
+/// Returns the reason in an error message of the crate `regex`. The message must consist of the pattern, a mark below the
+/// wrong place, and the reason in the last line.
 pub(crate) fn regex_fault(message: &str) -> &str {
     let mut lines = message.lines().rev();
     let why = lines.find_map(|line| line.trim().strip_prefix("error: "));

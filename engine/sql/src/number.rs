@@ -115,7 +115,7 @@ pub enum NumberError {
     /// The result is infinite or NaN.
     #[error("the result is {0}, expected a finite number")]
     NotFinite(f64),
-    /// The system does not provide what the query needs to run.
+    /// The query lacks something that it needs to run, for example memory.
     #[error("the query cannot run: {0}")]
     System(String),
 }
@@ -148,8 +148,9 @@ pub fn check_number(
     }
 }
 
-/// Plans a query over tables to which each column that the query needs is added when the binder misses it. All these
-/// columns have the type `kind`.
+/// Plans a query over tables whose columns are not known: if the binder misses a column, a column with this name and the
+/// type `kind` is added to a table, and the query is planned again. If `known` is given, only columns with these names are
+/// added.
 fn plan_with_unknown(
     query: &Query,
     tables: &[&str],

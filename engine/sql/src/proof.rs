@@ -57,7 +57,7 @@ impl Facts {
 /// of the result arrive in a determined order.
 ///
 /// # Errors
-/// If this is not certain, which is an error of this crate.
+/// Returns an error if this cannot be verified, which is a defect of this crate.
 pub(crate) fn prove(plan: &Plan, in_order: bool) -> Result<()> {
     let facts = facts(plan.as_ref())?;
     match in_order && !facts.is_ordered {

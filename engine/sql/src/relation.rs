@@ -69,7 +69,7 @@ pub trait Relation: Debug + Send + Sync {
         self.scan(columns, batch)
     }
 
-    /// Returns the origins of `len` rows from `first`. The origin of a row is the number of the stored row, in which a
-    /// writer finds the row's cells.
+    /// Returns the origins of the `len` rows that begin with row `first`. The origin of a row is the number of the stored
+    /// row from which a writer copies the cells.
     fn origins(&self, first: u64, len: usize) -> Vec<u64>;
 }

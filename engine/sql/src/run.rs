@@ -82,7 +82,8 @@ struct QueryExecution {
 /// The form in which a caller needs the rows of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
-    /// In the query's order. A cell that is copied unchanged is replaced by its origin, the number of its stored row.
+    /// In the query's order. Instead of the value of a cell that the query copies unchanged, the row contains the origin of
+    /// the cell, which is the number of its stored row.
     Cells,
     /// In the query's order, as values.
     Values,

@@ -188,7 +188,7 @@ fn located(
     )
 }
 
-/// If an error concerns a query, adds the place in the query's text. `source` is this text.
+/// Adds the place to an error that concerns a query. Returns any other error unchanged. `source` contains the query's text.
 pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
     let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
     let Some((Subject::Query(query, place), help)) =

@@ -120,7 +120,7 @@ impl Mt19937 {
         generator
     }
 
-    /// The next 32 random bits.
+    /// Returns the next 32 random bits.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
         if self.used == N {
@@ -131,14 +131,14 @@ impl Mt19937 {
         word
     }
 
-    /// The next 64 random bits in NumPy's order: the first word is the upper half.
+    /// Returns the next 64 random bits in NumPy's order: the first word is the upper half.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let high = u64::from(self.next_u32());
         high << 32 | u64::from(self.next_u32())
     }
 
-    /// A double in [0, 1) from two words, with 53 random bits (`genrand_res53`, used by both libraries).
+    /// Returns a double in [0, 1) from two words, with 53 random bits (`genrand_res53`, used by both libraries).
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         let high = f64::from(self.next_u32() >> 5);

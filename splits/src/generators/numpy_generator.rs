@@ -50,7 +50,7 @@ impl NumpyGenerator {
         Ok(low.wrapping_add(self.at_most(largest) as i64))
     }
 
-    /// A number in 0..=largest. If `largest` is 0, nothing is drawn.
+    /// Returns a number in 0..=largest. If `largest` is 0, nothing is drawn.
     fn at_most(&mut self, largest: u64) -> u64 {
         match u32::try_from(largest) {
             Ok(0) => 0,

@@ -74,15 +74,15 @@ impl Pcg64 {
         generator
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.step();
         let folded = (self.state >> 64) as u64 ^ self.state as u64;
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// The next 32 random bits. Two consecutive calls share one 64-bit draw: the first call returns its lower half, the
-    /// second its upper half.
+    /// Returns the next 32 random bits. Two consecutive calls share one 64-bit draw: the first call returns its lower
+    /// half, the second its upper half.
     pub fn next_u32(&mut self) -> u32 {
         if let Some(half) = self.half.take() {
             return half;

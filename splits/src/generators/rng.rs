@@ -20,7 +20,7 @@ pub enum RngKind {
 }
 
 impl RngKind {
-    /// The name in a pipeline.
+    /// Returns the name in a pipeline.
     pub fn name(self) -> &'static str {
         match self {
             RngKind::Numpy => "numpy",
@@ -67,7 +67,7 @@ impl Rng {
         })
     }
 
-    /// The kind of this generator.
+    /// Returns the kind of this generator.
     pub fn kind(&self) -> RngKind {
         match self {
             Rng::Numpy(_) => RngKind::Numpy,
@@ -76,7 +76,7 @@ impl Rng {
         }
     }
 
-    /// A double in [0, 1): NumPy's `random_sample()` (legacy) or `random()`, or Python's `random()`.
+    /// Returns a double in [0, 1): NumPy's `random_sample()` (legacy) or `random()`, or Python's `random()`.
     pub fn random(&mut self) -> f64 {
         match self {
             Rng::Numpy(generator) => generator.random_sample(),
@@ -103,7 +103,7 @@ impl Rng {
         }
     }
 
-    /// An integer in low..high: `randint(low, high)`, `integers(low, high)`, `randrange(low, high)`.
+    /// Returns an integer in low..high: `randint(low, high)`, `integers(low, high)`, `randrange(low, high)`.
     ///
     /// # Errors
     /// [`RandomError::EmptyRange`] if `low >= high`.
@@ -115,7 +115,7 @@ impl Rng {
         }
     }
 
-    /// The index that `choice` selects among `n` items.
+    /// Returns the index that `choice` selects among `n` items.
     ///
     /// # Errors
     /// [`RandomError::EmptyRange`] if `n` is 0.
@@ -123,7 +123,7 @@ impl Rng {
         self.integers(0, n.into()).map(|index| index as u32)
     }
 
-    /// The numbers 0..n in random order: `permutation(n)` of NumPy, `random.shuffle` of a list in Python.
+    /// Returns the numbers 0..n in random order: `permutation(n)` of NumPy, `random.shuffle` of a list in Python.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         match self {
             Rng::Numpy(generator) => generator.permutation(n),

@@ -88,7 +88,7 @@ pub enum SplitAlgorithm {
 }
 
 impl SplitAlgorithm {
-    /// The name in a pipeline.
+    /// Returns the name in a pipeline.
     pub fn name(&self) -> &'static str {
         match self {
             SplitAlgorithm::Shuffle { .. } => "shuffle",
@@ -139,7 +139,7 @@ impl SplitAlgorithm {
         }
     }
 
-    /// The roles of keys that the method supports.
+    /// Returns the roles of keys that the method supports.
     pub fn roles(&self) -> &'static [KeyRole] {
         match self {
             SplitAlgorithm::Shuffle { .. } => {
@@ -151,7 +151,7 @@ impl SplitAlgorithm {
         }
     }
 
-    /// Whether the method requires keys.
+    /// Returns whether the method requires keys.
     pub fn needs_keys(&self) -> bool {
         matches!(self, SplitAlgorithm::FirstFit { .. })
     }

@@ -60,18 +60,18 @@ impl Groups {
         Ok(Groups { starts, rows })
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> u32 {
         (self.starts.len() - 1) as u32
     }
 
-    /// Total number of rows.
+    /// Returns the total number of rows.
     pub fn rows_total(&self) -> u32 {
         self.rows.len() as u32
     }
 
-    /// The rows of a key, in row order. Empty if the key does not exist.
+    /// Returns the rows of a key, in row order. Empty if the key does not exist.
     pub fn rows(&self, key: u32) -> &[u32] {
         match self.starts.get(key as usize..) {
             Some(&[start, end, ..]) => &self.rows[start as usize..end as usize],
@@ -79,7 +79,7 @@ impl Groups {
         }
     }
 
-    /// The rows of each key, in the order of the codes.
+    /// Returns the rows of each key, in the order of the codes.
     pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.len()).map(|key| self.rows(key))
     }

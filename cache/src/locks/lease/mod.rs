@@ -84,8 +84,8 @@ const TIMING: LeaseTiming = LeaseTiming {
     silence: Duration::from_secs(25),
 };
 
-/// If two processes request the lock at the same time, one of them has to withdraw. The other waits at most
-/// `WITHDRAWAL_LIMIT` for this, and checks after each `WITHDRAWAL_PAUSE`.
+/// Maximum time for which a process waits for another process to withdraw its request, and the pause between two checks. If
+/// two processes request the lock at the same time, one of them has to withdraw.
 const WITHDRAWAL_LIMIT: Duration = Duration::from_millis(500);
 const WITHDRAWAL_PAUSE: Duration = Duration::from_millis(2);
 

@@ -86,7 +86,8 @@ pub struct Export {
     pub private: bool,
     /// Whether archives in `public` are unpacked.
     pub expand: Expand,
-    /// The layout of the files. `None` means that of the competition's pack, or of MLE-bench if there is no pack.
+    /// The layout of the files. `None` selects the layout of the competition's pack, or MLE-bench's layout if the
+    /// competition does not belong to a pack.
     pub layout: Option<PackLayout>,
     /// The directory or archive to create. It must not exist.
     pub target: PathBuf,
@@ -264,7 +265,8 @@ fn interrupted() -> Error {
     Error::new(Failure::Cancelled, "interrupted; no copy was created")
 }
 
-/// Returns the published paths of a complete publication, and a text about files that no run published.
+/// Returns the published paths of a complete publication, including the private files if `private` is true, and a note about
+/// files that no run published.
 ///
 /// # Errors
 /// Returns an error if the publication is incomplete, or if files to copy do not have their published content.
@@ -302,8 +304,8 @@ fn published(
     ))
 }
 
-/// Adds the files below a directory, and the empty directories, to `found`. If `published` is given, adds only published
-/// ones. A published file may be a link, because content-addressed storage tools replace files by links.
+/// Adds the files below a directory, and the empty directories, to `found`. If `published` is given, adds only those that it
+/// contains. A published file may be a link, because content-addressed storage tools replace files by links.
 fn list(
     directory: &Path,
     name: &str,
@@ -537,7 +539,7 @@ impl TarCopier {
     }
 }
 
-/// Returns the error of the system that caused an error of the archive, if there is one.
+/// Converts an error of the archive to an I/O error: the I/O error that caused it, or a new one that wraps it.
 fn system_error(error: ArchiveError) -> io::Error {
     match error {
         ArchiveError::Write {

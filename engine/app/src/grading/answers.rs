@@ -32,7 +32,8 @@ pub(super) struct PreparedDirectory<'a> {
     directory: PathBuf,
     /// The record of the last publication, even if that was interrupted.
     manifest: Option<Manifest>,
-    /// The differences between the directory and the record of a complete publication. Empty without such a record.
+    /// The differences between the directory and the record of a complete publication. Empty if there is no record, or if
+    /// the publication is incomplete.
     tree: TreeState,
 }
 

@@ -121,7 +121,8 @@ fn list_report(
     report
 }
 
-/// Writes the report of a single submission into the directory `output_dir`, in the form of a list. Returns its path.
+/// Writes the report of a single submission into the directory `output_dir`, as a list of one report, and signs it if `key`
+/// is given. Returns the path of the file.
 ///
 /// # Errors
 /// Returns an error if the report cannot be written.

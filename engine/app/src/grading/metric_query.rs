@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// The queries of the examples in the documentation.
+    /// Returns the queries of the examples in the documentation.
     fn documented() -> Vec<String> {
         let page = include_str!("../../../../docs/pipelines.md");
         let section = page.split("### A metric of your own").nth(1).unwrap();

@@ -47,7 +47,7 @@ pub(crate) use self::rules::{direction, grader, parse_leaderboard, read};
 pub use self::rules::{leaderboard, read_leaderboard};
 pub use self::submission::{Submission, SubmissionDirectory, SubmissionError};
 
-/// Grades submissions of one competition. One value grades many submissions, from several threads.
+/// Grades submissions of one competition. A value of this type can grade many submissions, on several threads.
 pub struct Grading {
     id: String,
     /// `None` if the competition has no leaderboard, and therefore no medals.
@@ -239,8 +239,8 @@ impl Grading {
         Ok(outcome)
     }
 
-    /// Opens prepared data with `open`, and grades a submission. Another thread reads a long submission while the data are
-    /// opened, and a third one computes its digest for the report.
+    /// Opens prepared data with `open`, and grades a submission. A second thread reads a long submission while the data are
+    /// opened, and a third thread computes its digest for the report.
     ///
     /// # Errors
     /// Returns the error of `open`. The outcome has the same errors as [`grade`](Self::grade).
@@ -417,7 +417,7 @@ pub struct Validation {
 impl Validation {
     /// Converts the result of opening or grading a submission. `name` is the name of the file for people.
     ///
-    /// The result does not show whether the submission is a copy of the answers, because that is a score.
+    /// The result does not show whether the submission is a copy of the answers, because that would reveal the score.
     pub fn of(name: &str, outcome: &Result<GradeOutcome, SubmissionError>) -> Validation {
         match outcome {
             Ok(outcome) => Validation::from_outcome(outcome),

@@ -7,7 +7,7 @@
 //! A file of at most [`MAX_MEMORY_BYTES`] is read into memory once. A larger file is read several times, and its
 //! metadata are compared at the end. So a change in the middle is an error.
 //!
-//! A [`SubmissionDirectory`] opens submissions below one directory, for callers who may not read other files.
+//! A [`SubmissionDirectory`] opens submissions below one directory, for callers who are not allowed to read other files.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

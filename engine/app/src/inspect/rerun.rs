@@ -24,7 +24,7 @@ use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
-/// A second run that must give the same results gets the memory of the first one divided by this number.
+/// Divisor of the memory for a second run, which must give the same results as the first run with less memory.
 pub(crate) const MEMORY_DIVISOR: u64 = 4;
 
 /// The results of the steps of a competition that ran again.
@@ -222,7 +222,7 @@ impl Rerunning<'_> {
         })
     }
 
-    /// Compares the result of a step with the entries of its key in the cache and in the remote.
+    /// Compares the result of a step with the entry of its key in the cache and, if `is_shared` is true, in the remote.
     fn compare(
         &self,
         key: &Digest,

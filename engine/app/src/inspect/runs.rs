@@ -126,7 +126,7 @@ fn steps(store: &Store, id: &str, run: &EarlierRun) -> Result<Steps, Error> {
     Ok(steps)
 }
 
-/// Returns the differences between a step's key records.
+/// Returns the differences between the key records of a step in two runs. `None` if the run has no such step.
 fn step_differences(
     name: &str,
     old: Option<&EarlierStep>,

@@ -18,8 +18,9 @@ use crate::stages::resolve::Plan;
 use crate::stages::run::{CompetitionState, Run};
 use crate::task::{PreparationOptions, Task};
 
-/// If the current outputs of a competition are only in the cache, publishes them into a scratch data directory, which is
-/// removed when the result is dropped. Returns `None` if they are in the data directory, or if the cache lacks some of them.
+/// Publishes the current outputs of a competition into a scratch data directory, if they are only in the cache. Returns the
+/// directory, which is removed when it is dropped. Returns `None` if the outputs are already in the data directory, or if
+/// the cache lacks some of them.
 ///
 /// # Errors
 /// Returns an error if the cache cannot be read, or the scratch directory cannot be written.

@@ -131,7 +131,7 @@ impl StatedContents {
         })
     }
 
-    /// Returns all known contents of a source.
+    /// Returns all known contents of the source with this name, or of the bundle if `source` is `None`.
     pub(super) fn of_source(&self, source: Option<&str>) -> impl Iterator<Item = Content> {
         let stated = match source {
             None => self.bundle.as_ref(),

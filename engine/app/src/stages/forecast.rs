@@ -202,7 +202,8 @@ impl Plan {
     /// # Errors
     /// Returns an error if the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
-        // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the reason.
+        // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the
+        // reason.
         let network = |input: &MissingInput<'_>| match input.source {
             None => task.network.get(),
             Some(_) => task.network.any(),
@@ -271,7 +272,7 @@ fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Er
     let prepared = match prepared::manifest(&task.data_dir(), &competition.id)? {
         // Existing files are replaced one by one, so no further space is needed for them.
         Some(_) => 0,
-        // The size of the bundle is the estimate: images keep their size, and compressed tables are small.
+        // The size of the bundle is a good estimate: images keep their size, and tables, which get longer, are small.
         None => competition.entry.size().unwrap_or(download),
     };
     // The bytes of an interrupted download use space already.
@@ -319,8 +320,8 @@ impl Peak {
         }
     }
 
-    /// Compares the needed space with the free space. Bundles that do not fit are an error. Prepared files that may not
-    /// fit are only a warning, because their sizes are estimates.
+    /// Compares the needed disk space with the free disk space. If the bundles fit, but not together with the prepared
+    /// files, returns a warning. This is not an error, because the sizes of prepared files are estimates.
     ///
     /// # Errors
     /// Returns an error if the bundles alone do not fit.

@@ -133,7 +133,7 @@ impl FurtherSource {
 }
 
 impl Competition {
-    /// Returns the size of the bundle: of its file, otherwise the published one.
+    /// Returns the size of the bundle: the size of its file or, if it has no file, the published size.
     pub(super) fn bundle_bytes(&self) -> Option<u64> {
         let file = self.bundle.as_ref().and_then(|path| path.metadata().ok());
         let file = file.filter(std::fs::Metadata::is_file);

@@ -156,8 +156,8 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// Returns the origin of complete data that were prepared from `bundle`. `last` are the last runs, including the one that
-/// has just ended.
+/// Returns the origin of the data of a competition, which must be complete. `bundle` is the digest of the bundle from which
+/// the data were prepared. `last` contains the last run of each step, including the run that has just ended.
 ///
 /// # Errors
 /// Returns an error if the history cannot be read.

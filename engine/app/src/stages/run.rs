@@ -187,8 +187,8 @@ pub(crate) struct Watch {
     all: Arc<CompetitionGraph>,
     store: Store,
     task: Task,
-    /// The sources, by competition and step, whose failure only leaves their competition out. Such a failure is not
-    /// reported as one.
+    /// The sources, by competition and step, whose failure is not reported as a failure, because it only leaves their
+    /// competition out.
     optional: HashSet<(String, String)>,
     next: Arc<dyn Reporter>,
     times: Mutex<HashMap<String, (Instant, Instant)>>,

@@ -31,7 +31,7 @@ pub struct Rendering {
     missing: &'static str,
     /// Booleans are written in upper case, as spreadsheets do.
     upper_booleans: bool,
-    /// Numbers are written as pandas' default parser before 3.1 reads them from our text.
+    /// Numbers are written as pandas' default parser before 3.1 reads them from the prepared file.
     fast_floats: bool,
     no_final_newline: bool,
     order: Order,
@@ -86,7 +86,7 @@ impl Rendering {
         }
     }
 
-    /// Describes all differences from our form.
+    /// Describes all differences from the form in which `prep` wrote the file.
     pub fn description(&self) -> String {
         let mut words = Vec::new();
         if self.byte_order_mark {
@@ -214,7 +214,7 @@ impl Rendering {
     }
 }
 
-/// Finds a form of our table that has this MD5.
+/// Finds a form in which the prepared table at `path` has the MD5 `md5`.
 pub(super) fn search(
     path: &Path,
     format: Format,

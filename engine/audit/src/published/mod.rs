@@ -1,6 +1,6 @@
 //! Explains why a prepared file does not have its published checksum.
 //!
-//! A checksum reveals nothing about the content. So the audit tries causes: it renders our content as a different
+//! A checksum reveals nothing about the content. So the audit tries causes: it renders the prepared content as a different
 //! library, option or version would have written it. A cause is accepted only if it reproduces the published checksum.
 //!
 //! The versions of fastparquet and pandas in the footer of a Parquet file are searched, too. The bytes before the footer are
@@ -98,15 +98,15 @@ pub fn check(
 const RELEASES: &str = include_str!("releases.txt");
 
 enum FooterMatch {
-    /// The versions that wrote the published file, and those that wrote our file.
+    /// The versions that wrote the published file, and the versions that wrote the prepared file.
     Versions(WriterVersions, WriterVersions),
     /// No pair of versions matches. The value is the number of pairs that were tried.
     Tried(usize),
-    /// A different library than fastparquet wrote our file.
+    /// A different library than fastparquet wrote the prepared file.
     OtherWriter,
 }
 
-/// Finds the versions with which our file at `path` has the MD5 `md5`.
+/// Finds the versions with which the prepared file at `path` has the MD5 `md5`.
 fn search_footers(path: &Path, md5: &str) -> io::Result<FooterMatch> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();

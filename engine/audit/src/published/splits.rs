@@ -1,8 +1,8 @@
-//! Finds the split that produces a published file: divides our items with other seeds and test sizes, and renders the
-//! file for each of them.
+//! Finds the split that produces a published file: divides the prepared items with other seeds and test sizes, and renders
+//! the file for each of these splits.
 //!
-//! Our train table, test table and answers together contain the cells of all items, and the original order of the items
-//! follows from our split. So the file can be rendered for any seed without the bundle.
+//! The prepared train table, test table and answers together contain the cells of all items. The original order of the
+//! items follows from the split of the pipeline. So the file can be rendered for any seed without the bundle.
 
 use std::path::Path;
 
@@ -63,10 +63,10 @@ impl LoadedTable {
     }
 }
 
-/// Finds the split with which the file at `path` has this MD5. `home` is our prepared directory.
+/// Finds the split with which the file at `path` has the MD5 `md5`. `home` is the directory that `prep` prepared.
 ///
 /// # Errors
-/// Returns an error if our tables cannot be read.
+/// Returns an error if the tables in `home` cannot be read.
 pub fn search(
     home: &Path,
     path: &str,

@@ -23,9 +23,9 @@ pub(crate) enum Difference {
         ulps: u64,
         parser: bool,
     },
-    /// One number is the other one, rounded to single precision.
+    /// One of the two numbers is the other number, rounded to single precision.
     Single,
-    /// One number is the other one, rounded to fewer decimals.
+    /// One of the two numbers is the other number, rounded to fewer decimals.
     Rounded,
     /// Leading or trailing spaces.
     Blanks,

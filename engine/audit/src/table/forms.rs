@@ -89,7 +89,7 @@ pub(super) fn csv_findings(
 }
 
 /// Compares the types and writers of two Parquet files with different bytes. `equal` is the number of rows if all rows
-/// are equal and in the same order.
+/// are equal and in the same order, otherwise `None`.
 pub(super) fn parquet_findings(
     path: &str,
     theirs: &ParquetFile,

@@ -56,10 +56,10 @@ impl TableUse {
     }
 }
 
-/// Compares two files of different bytes as tables.
+/// Compares two files as tables. Their bytes must differ.
 ///
 /// # Errors
-/// Returns an error if our file cannot be read as a table, or if the system failed. If their file is damaged, this is a
+/// Returns an error if `ours` cannot be read as a table, or if an I/O operation fails. If `theirs` is damaged, this is a
 /// finding, not an error.
 pub fn compare(
     path: &str,

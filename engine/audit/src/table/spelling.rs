@@ -22,7 +22,7 @@ pub(super) enum Spelling {
 }
 
 impl Spelling {
-    /// All spellings, in the order in which they are tried. The first ones change least.
+    /// All spellings, in the order in which they are tried: spellings that change less come first.
     pub(super) const ALL: [Spelling; 4] = [
         Spelling::Integers,
         Spelling::Trimmed,

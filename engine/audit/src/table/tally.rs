@@ -33,7 +33,7 @@ struct Count {
     parsed: u64,
 }
 
-/// The types of our columns. The first use reads all rows to find them.
+/// The types of the columns of `ours`. The first use reads all rows to find the types.
 pub(crate) struct ColumnTypes<'a> {
     ours: &'a dyn TableReader,
     columns: &'a [CommonColumn],

@@ -1,4 +1,4 @@
-//! Compares two trees of files.
+//! Compares an audited tree of files with the tree that `prep` prepared.
 //!
 //! Two files of the same name are read side by side, up to their first difference. Several pairs are read at the same
 //! time. Only files that differ are analysed as tables, documents or images. Members of archives are compared like
@@ -70,10 +70,11 @@ pub struct TreeComparison {
     pub common: u64,
 }
 
-/// Compares the tree of another program with ours. Both are `prepared` directories, with `public` and `private`.
+/// Compares `theirs`, the tree that another program prepared, with `ours`, the tree that `prep` prepared. Both must be
+/// `prepared` directories, with the subdirectories `public` and `private`.
 ///
 /// # Errors
-/// Returns an error if a tree does not exist, or the system failed. A damaged file is a finding, not an error.
+/// Returns an error if a tree does not exist, or an I/O operation fails. A damaged file is a finding, not an error.
 pub fn compare(
     theirs: &Path,
     ours: &Path,
@@ -122,7 +123,7 @@ pub fn compare(
         named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
     for (archive, directory) in left.take_unpacked(ours, &resources.limits)? {
-        // The budget depends on our archive only, because the files of `theirs` are about as long as its members.
+        // The budget depends only on the archive in `ours`, because the files in `theirs` are about as long as its members.
         let file = ours.join(&archive);
         let found = pair::with_context(&roles, resources, [&file, &file], |context| {
             pair::unpacked_findings(&archive, &directory, theirs, &file, context)

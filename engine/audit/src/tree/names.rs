@@ -28,8 +28,8 @@ impl OneSided {
         }
     }
 
-    /// Removes files whose paths differ only in case, accents or Unicode normalization. Returns pairs of their path and
-    /// ours.
+    /// Removes files whose paths in the two trees differ only in case, accents or Unicode normalization. Returns pairs of
+    /// the path in `theirs` and the path in `ours`.
     pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
         let paths = self.surplus.keys();
         let folded: HashMap<String, String> =
@@ -37,19 +37,20 @@ impl OneSided {
         self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
     }
 
-    /// Removes files that are compressed in `theirs`, with the suffix `.gz`, `.zip` or `.7z`. Returns pairs of their
-    /// path and ours.
+    /// Removes files that are compressed in `theirs`, with the suffix `.gz`, `.zip` or `.7z`. Returns pairs of the path in
+    /// `theirs` and the path in `ours`.
     pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
     }
 
-    /// Removes our gzip files that are not compressed in `theirs`. Returns pairs of their path and ours.
+    /// Removes gzip files of `ours` that are not compressed in `theirs`. Returns pairs of the path in `theirs` and the path
+    /// in `ours`.
     pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }
 
-    /// Removes our files that `theirs` has under a different path. `names` returns the paths that a file of ours may
-    /// have there. Returns pairs of their path and ours.
+    /// Removes files of `ours` that `theirs` has under a different path. `names` returns the paths that a file may have in
+    /// `theirs`, given its path in `ours`. Returns pairs of the path in `theirs` and the path in `ours`.
     fn take_pairs<N: IntoIterator<Item = String>>(
         &mut self,
         names: impl Fn(&str) -> N,
@@ -66,11 +67,11 @@ impl OneSided {
         found
     }
 
-    /// Removes our archives whose members are files in a directory of `theirs`, and removes these files. Returns pairs
-    /// of the archive's path and that directory, which ends with `/`, or is empty for the root of the tree.
+    /// Removes archives of `ours` whose members are files in a directory of `theirs`, and removes these files. Returns pairs
+    /// of the archive's path and the path of that directory. The path ends with `/`, or is empty for the root of `theirs`.
     ///
     /// # Errors
-    /// Returns an error if one of our archives cannot be read.
+    /// Returns an error if an archive of `ours` cannot be read.
     pub(super) fn take_unpacked(
         &mut self,
         ours: &Path,
@@ -199,8 +200,9 @@ fn base_letter(letter: char) -> char {
     }
 }
 
-/// Returns `files-other-part` if a file has the same name in a different part of the split, and `files-renamed`
-/// otherwise.
+/// Returns the cause for a file whose content has the path `path` in one tree and `other` in the other tree. The cause is
+/// `files-other-part` if both paths have the same file name, and the file moved to a different part or `other_split` is
+/// true. Otherwise it is `files-renamed`.
 pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);
@@ -210,8 +212,8 @@ pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> C
     }
 }
 
-/// Removes pairs of files with equal content and returns their findings. Only files whose size occurs on both sides are
-/// read.
+/// Removes pairs of files with equal content from `surplus` and `missing`, and returns the findings about these pairs. Reads
+/// only files whose size occurs on both sides. `other_split` states whether the trees are split differently.
 fn renamed(
     theirs: &Path,
     surplus: &mut BTreeMap<String, u64>,
@@ -264,7 +266,7 @@ fn renamed(
     Ok(found)
 }
 
-/// Returns the finding for a file whose content in the other tree is the content of a different file in ours.
+/// Returns the finding for the file `path`, whose content in `theirs` is the content of the file `other` in `ours`.
 pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     let mut finding = AuditFinding::new(Cause::FilesSwapped, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {

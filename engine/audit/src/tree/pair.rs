@@ -71,10 +71,10 @@ impl FileComparison {
     }
 }
 
-/// Compares two files. `path` is their path in the tree.
+/// Compares two files. `path` is the path of both files, relative to their trees.
 ///
 /// # Errors
-/// Returns an error if the system failed. Such an error shows nothing about the files.
+/// Returns an error if an I/O operation fails. This shows nothing about the content of the files.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -169,8 +169,8 @@ fn find_differences(
         false => Format::from_path(path).filter(|_| !is_json),
     };
     let role = context.roles.role(path);
-    // If theirs is equal to the beginning of ours, a binary file is truncated. Text files are compared further, because
-    // theirs may be a complete table with fewer rows, or may lack only the line break at the end.
+    // If a binary file in `theirs` equals the beginning of the file in `ours`, it is truncated. Text files are compared
+    // further, because the file in `theirs` may be a complete table with fewer rows, or may lack only the last line break.
     let is_csv = matches!(format, Some(Format::Csv(_)));
     let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
     if at.is_none() && !is_in_lines {
@@ -239,8 +239,8 @@ fn find_differences(
     }
 }
 
-/// Compares the unpacked content if `theirs` is compressed although its name does not show it, and `ours` is not
-/// compressed in this way. Returns `None` otherwise.
+/// Compares the unpacked content of `theirs` with `ours`, if `theirs` is compressed although its name does not show it, and
+/// `ours` is not compressed in this way. Returns `None` otherwise.
 fn compare_unexpectedly_packed(
     path: &str,
     theirs: &Path,
@@ -512,11 +512,11 @@ pub(super) fn unpacked_findings(
     Ok(found)
 }
 
-/// Returns the findings for a file that is compressed in `ours` but not in `theirs`: that fact, and the differences in
-/// content.
+/// Returns the findings for a file that is compressed in `ours` but not in `theirs`: one for the compression, and one for
+/// each difference in content.
 ///
 /// # Errors
-/// Returns an error if the system failed.
+/// Returns an error if an I/O operation fails.
 pub(super) fn inflated_findings(
     their_path: &str,
     our_path: &str,
@@ -541,10 +541,10 @@ pub(super) fn inflated_findings(
     Ok(found)
 }
 
-/// Returns the finding for one of our archives that cannot be read to its end.
+/// Returns a finding if the archive `path` of `ours` could not be read to its end. `visited` is the result of reading it.
 ///
 /// # Errors
-/// Returns an error if the system failed.
+/// Returns an error if an I/O operation failed.
 fn unread_archive(path: &str, visited: Result<()>) -> Result<Option<AuditFinding>> {
     match visited {
         Ok(()) => Ok(None),

@@ -30,8 +30,8 @@ pub struct Roles {
 
 impl Roles {
     /// Infers ids and labels from the prepared tables, unless ids are known. The columns of the answers that are also
-    /// in the public test table are ids; the other ones are labels. Without a public test table, the first column is
-    /// the id.
+    /// in the public test table are ids; the other columns of the answers are labels. Without a public test table, the
+    /// first column is the id.
     ///
     /// # Errors
     /// Returns an error if a table cannot be read. A damaged table is ignored.

@@ -66,7 +66,8 @@ pub(super) fn raise(
     Ok(())
 }
 
-/// Returns the path of a file or, if the path is that of a member, of the outermost archive that contains it.
+/// Returns the path of a file of `theirs`. If `path` names a member of an archive, returns the path of the outermost archive
+/// that contains the member.
 fn outermost_file(path: &str, theirs: &Path) -> Option<String> {
     let ends = path.match_indices('/').map(|(end, _)| end);
     let mut outer = ends
@@ -83,8 +84,8 @@ fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
     finding.proof = Some(proof.map_or(shown.to_owned(), |proof| format!("{proof}; {shown}")));
 }
 
-/// Raises the harm of additional public files if there is one per test item, with the item's answer in its name or
-/// text.
+/// Raises the harm of additional public files if there is one file per test item, and its name or content contains the
+/// item's answer.
 fn raise_item_files(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
@@ -107,7 +108,7 @@ fn raise_item_files(
     Ok(())
 }
 
-/// Our answers, which are searched for in the public files of the other tree.
+/// The answers that `prep` prepared. The public files of the audited tree are searched for them.
 struct SearchedAnswers {
     /// Ids of the test items in the order of the answers.
     order: Vec<String>,
@@ -118,7 +119,7 @@ struct SearchedAnswers {
 }
 
 impl SearchedAnswers {
-    /// Reads our answers. Columns with the same label in all rows are omitted.
+    /// Reads the answers that `prep` prepared. Omits columns with the same label in all rows.
     fn read(roots: &TreeRoots<'_>, roles: &Roles) -> Result<Option<SearchedAnswers>> {
         let (Some(path), Some(id)) = (roles.answers.as_deref(), roles.only_id()) else {
             return Ok(None);
@@ -168,7 +169,7 @@ impl SearchedAnswers {
             let path = finding.path.clone();
             by_path.entry(path).or_default().push(finding);
         }
-        // Our tree has no file for a member. This path is not a file, so nothing of ours is compared.
+        // Members are not compared with prep's own tree, because it has no files for them: this path is not a file.
         let nothing = roots.ours.join("");
         let visited = entries::of_file(&theirs, file, resources, &mut |member, _, content| {
             if !by_path.contains_key(file) && !by_path.contains_key(member) {
@@ -203,7 +204,8 @@ impl SearchedAnswers {
         Ok(shown.filter(|_| !is_known))
     }
 
-    /// Searches their table for a column with answers that ours does not contain. Returns a description of the column.
+    /// Searches a table of the audited tree for a column with answers that the same table in prep's own tree does not
+    /// contain. Returns a description of the column.
     fn shown_in_table(
         &self,
         path: &str,
@@ -281,8 +283,8 @@ impl SearchedAnswers {
         }
     }
 
-    /// Searches a table without ids for a column that contains the answers, in the order of our answers. Returns a
-    /// description of the column. Searches nothing if the table also exists in our tree.
+    /// Searches a table without ids for a column that contains the answers, in the same order as the answers that `prep`
+    /// prepared. Returns a description of the column. Searches nothing if `ours`, the same table in prep's own tree, exists.
     fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
         let names = table.columns();
         if ours.is_file() {
@@ -313,8 +315,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Each of the files belongs to one test item. Searches the names and texts of the files for the answers of these
-    /// items. Returns a description of the files.
+    /// Searches files that each belong to one test item: does a file's name or content contain the answer to its item?
+    /// Returns a description of the files if the answers of most items are found in this way.
     fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
         let ids: HashSet<&String> = self.order.iter().collect();
         let mut found: Vec<(&String, String)> = Vec::new();
@@ -345,7 +347,7 @@ impl SearchedAnswers {
                 .count();
             if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers)) {
                 return Ok(Some(format!(
-                    "the names or texts of their files contain the answers in `{label}` for {hits} of {count} test items"
+                    "the names or contents of their files contain the answers in `{label}` for {hits} of {count} test items"
                 )));
             }
         }
@@ -376,8 +378,8 @@ impl SearchedAnswers {
             .map(|(_, position)| position))
     }
 
-    /// Searches a file of any format for answers. The answers are found if they are the words at a fixed distance after
-    /// the ids.
+    /// Searches a file of any format for answers. Finds them if each answer is the word at a fixed distance after the id
+    /// of its item.
     fn shown_in_text(&self, file: &Path) -> Result<Option<String>> {
         let length = file
             .metadata()
@@ -412,7 +414,7 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns the fraction of rows of our table whose cell in this column is the answer of the item.
+    /// Returns the fraction of rows of the table `ours` whose cell in the column `name` is the answer of the row's item.
     fn hit_fraction(
         &self,
         ours: &Path,
@@ -461,13 +463,16 @@ const MAX_PAIRS: usize = 5_000;
 /// Maximum number of different cells in a column of codes.
 const MAX_CODES: usize = 64;
 
-/// Counts for how many items the cell of a column is the answer, and how often each cell occurs with each answer.
+/// Statistics about how well the cells of one column reveal the answers to one label.
 #[derive(Debug, Clone, Default)]
 struct Agreement {
+    /// Number of items whose cell equals their answer.
     hits: usize,
+    /// Number of items.
     count: usize,
+    /// For each cell: how often it occurs together with each answer.
     codes: HashMap<String, HashMap<String, usize>>,
-    /// Pairs of cell and answer, if both are numbers.
+    /// Cell and answer of the first items for which both are numbers.
     pairs: Vec<(f64, f64)>,
 }
 

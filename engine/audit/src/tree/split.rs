@@ -1,7 +1,8 @@
-//! Explains trees that contain the same items, but divided differently into train and test.
+//! Explains an audited tree that contains the same items, but divided differently into train and test.
 //!
-//! Rows that are missing in one file and additional in another one were split differently. If the original order of the
-//! items is known, seeds and test sizes are tried until one of them produces exactly the parts of the tree.
+//! If a file of the audited tree lacks rows and another file has them in addition, they were split differently. If the
+//! original order of the items is known, splits with other seeds are tried until one of them produces exactly the train
+//! and test parts of the audited tree.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -22,17 +23,17 @@ use crate::finding::AuditFinding;
 pub struct SplitSearch {
     /// Id column. If `None`, it is inferred from the tables.
     pub id: Option<String>,
-    /// Paths of our train and test tables, which together contain all items.
+    /// Paths of the train and test tables that `prep` prepared, which together contain all items.
     pub train: String,
     pub test: String,
     /// Seed and test size of the pipeline's split.
     pub seed: u32,
     pub test_size: Option<SplitSize>,
-    /// Path of our answers, which contain the test items in the order of `test`.
+    /// Path of the answers that `prep` prepared, which contain the test items in the order of `test`.
     pub answers: Option<String>,
 }
 
-/// A split that may have produced the parts of the other tree.
+/// A split that may have produced the train and test parts of the audited tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hypothesis {
     Shuffled {
@@ -86,7 +87,9 @@ impl TreeRoots<'_> {
     }
 }
 
-/// Removes the findings about rows that moved between files, and returns findings about the split in their place.
+/// Removes the findings about rows that moved between files, and returns findings about the split in their place. If
+/// `search` is given, also searches for the split of the audited tree. `id` is the id column, if `search` does not name
+/// it.
 ///
 /// # Errors
 /// Returns an error if a table cannot be read.
@@ -177,7 +180,8 @@ pub(super) fn explain(
 
 /// The result of the search for a split.
 enum Search {
-    /// The split that produces the parts of the tree; and the number of its test items and of all items.
+    /// The split that produces the train and test parts of the audited tree, the number of test items, and the number of all
+    /// items.
     Found(Hypothesis, (usize, usize)),
     /// No split matches. The value is the number of splits that were tried.
     Tried(usize),
@@ -190,7 +194,8 @@ pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }
 
-/// Tries splits. The original order of the items follows from our parts, because our split is known.
+/// Searches for the split of the audited tree. The original order of the items follows from the train and test parts that
+/// `prep` prepared, because the split that produced them is known.
 fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     let train = trees.keys(trees.ours, &search.train, id)?;
     let test = trees.keys(trees.ours, &search.test, id)?;
@@ -265,8 +270,8 @@ fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search>
     Ok(Search::Tried(tried))
 }
 
-/// Merges the values of both parts into the order of the table that was split. `places` are the positions of both
-/// parts.
+/// Merges the values of the train and test items into the order of the table that was split. `places` contains the
+/// positions of the train items and of the test items in that table.
 pub(crate) fn merged<T: Clone + Default>(
     places: &(Vec<u32>, Vec<u32>),
     train: &[T],
@@ -357,7 +362,8 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Returns the positions of the train and test items, in the order in which the split draws them.
+/// Returns the positions of the train and test items of a shuffled split, in the order in which the split draws them. If
+/// `keys` is given, the split is stratified. Returns `None` if the split is not possible.
 pub(crate) fn parts(
     count: usize,
     seed: u32,

@@ -14,8 +14,8 @@ use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 
-/// Replaces the findings of files whose content in the other tree is the content of a different file in ours. Only
-/// files whose lengths occur on both sides are read.
+/// Replaces the findings of files whose content in the audited tree is the content of a different file in prep's own tree.
+/// Reads only files whose lengths occur in both trees.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read.
@@ -35,7 +35,8 @@ fn length(file: &Path) -> u64 {
 /// Minimum length of a file that is treated as a copy. Shorter files can be equal by chance.
 const MIN_COPIED_BYTES: u64 = 256;
 
-/// Finds files that have the content of a different file of ours, which itself may be unchanged.
+/// Finds files of the audited tree that have the content of a different file of prep's own tree. That file itself may be
+/// unchanged.
 fn find_copied(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,

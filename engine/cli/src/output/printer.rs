@@ -38,8 +38,8 @@ pub enum MessageLevel {
     Verbose,
 }
 
-/// Makes a text safe for terminals. Names of files, columns and cells are untrusted and may contain escape sequences.
-/// Therefore all control characters except line breaks and tabs are replaced with escapes such as `\u{1b}`.
+/// Makes text safe for terminals: replaces all control characters except line breaks and tabs with escapes such as
+/// `\u{1b}`. Otherwise an untrusted file name, column name or cell could send escape sequences to the terminal.
 pub fn printable(text: impl Display) -> String {
     let text = text.to_string();
     let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';

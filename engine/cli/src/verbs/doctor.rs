@@ -48,7 +48,7 @@ const REQUEST_INTERVAL: Duration = Duration::from_millis(1500);
 /// Maximum difference between this system's clock and the server's clock without a warning.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
-/// If steps have less memory than this, large competitions may be slow or fail. In bytes.
+/// Memory for steps in bytes below which large competitions may be slow or fail.
 const MIN_MEMORY_BYTES: u64 = 2 << 30;
 
 /// Results of all checks, and the exit codes of errors.

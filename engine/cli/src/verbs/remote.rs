@@ -338,7 +338,7 @@ Examples:
   prep remote jobs k8s --lite --remote s3://bucket/team --image registry.lab.org/prep:1 -o prepare.yaml
   kubectl apply -f prepare.yaml
 
-The manifest has two indexed jobs; start the second one by hand. docs/clusters.md explains the set-up of a cluster.")]
+The manifest has two indexed jobs; start the second job by hand. docs/clusters.md explains the set-up of a cluster.")]
     K8s {
         #[command(flatten)]
         common: Common,

@@ -160,7 +160,7 @@ fn unique(names: &[String]) -> Vec<String> {
     names.iter().map(String::as_str).map(number).collect()
 }
 
-/// Whether all cells are integers.
+/// Returns whether all cells are integers.
 fn has_integers(table: &dyn TableReader, place: usize) -> Result<bool> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     while rows.next(&mut row)? {

@@ -95,7 +95,7 @@ impl DetectedFile {
 /// Returns `None` if the column does not exist.
 ///
 /// # Errors
-/// If the file cannot be read as such a table.
+/// Returns an error if the file cannot be read as a table in the format `format`.
 pub fn column<T>(
     path: &Path,
     format: Format,
@@ -119,7 +119,7 @@ pub fn column<T>(
 /// Returns the names of a file's columns.
 ///
 /// # Errors
-/// If the file cannot be read as such a table.
+/// Returns an error if the file cannot be read as a table in the format `format`.
 pub fn columns_of(path: &Path, format: Format, limits: &DecodingLimits) -> Result<Vec<String>> {
     let opened = DetectedFile::open(path, format, limits)?;
     Ok(opened.table().columns().to_vec())
@@ -189,7 +189,7 @@ impl Row {
         checked.map_err(ContentsError::Limit)
     }
 
-    /// Whether the given cells are equal to the given cells of another row.
+    /// Returns whether the given cells are equal to the given cells of another row.
     pub fn equals(&self, cells: &[usize], other: &Row, others: &[usize]) -> bool {
         let pairs = cells.iter().zip(others);
         cells.len() == others.len()

@@ -58,8 +58,8 @@ impl ArrayFile {
         &self.header
     }
 
-    /// Whether the array has three or more dimensions in Fortran order, so that elements of a row are far apart in the
-    /// file.
+    /// Returns whether the array has three or more dimensions in Fortran order, so that elements of a row are far apart in
+    /// the file.
     fn is_scattered(&self) -> bool {
         self.header.fortran_order && self.header.shape.len() > 2
     }
@@ -256,7 +256,8 @@ mod tests {
         found
     }
 
-    /// Returns where the element with this number in the order of rows is in the file.
+    /// Returns the position in the file of the element that has this number in the order of rows. If `is_fortran`, the file
+    /// is column-major.
     fn offset(shape: &[u64], is_fortran: bool, number: u64) -> u64 {
         let (mut rest, mut indices) = (number, vec![0; shape.len()]);
         for (index, length) in indices.iter_mut().zip(shape).rev() {

@@ -186,7 +186,7 @@ const FIRST_LINE: u64 = 1 << 24;
 /// Returns whether a file named like a JSON document contains a document on each line, judged by the first two lines.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn is_json_lines(path: &Path) -> Result<bool> {
     let mut input = open_buffered(path)?;
     let mut line = Vec::new();

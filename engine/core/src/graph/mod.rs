@@ -173,7 +173,7 @@ impl Graph {
         self.nodes.node_count()
     }
 
-    /// Whether the graph has no nodes.
+    /// Returns whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -35,8 +35,8 @@ pub(crate) struct Work {
 }
 
 impl Resolution {
-    /// Returns the nodes whose results were never stored, with the reason [`Reason::Unstored`]. A node that only passes
-    /// such a result on is not included.
+    /// Returns the nodes whose results were never stored, with the reason [`Reason::Unstored`]. A node that only
+    /// passes on the result of another node is not included.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
         let unstored_reason = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
@@ -311,8 +311,8 @@ pub struct Resolution {
     pub order: Vec<NodeId>,
     /// Nodes that run, or may run once their inputs are known, with the reason.
     pub work: HashMap<NodeId, Reason>,
-    /// For each node that waits for missing objects: the objects that it waits for. It passes these on to a node that runs.
-    /// Other missing objects of the waiting node are not needed.
+    /// For each node that waits for missing objects: the objects that it waits for, because it passes them on to a node that
+    /// runs. Other missing objects of the waiting node are not needed.
     pub(crate) passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     /// The last runs of the steps.
     pub last: Arc<LastRuns>,

@@ -527,8 +527,9 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Returns the record of a failed check, or `None` if the node is not a check that failed. Other failures are not recorded,
-/// because they may not occur again. A check would fail again, because its result depends only on its key record.
+/// Returns the record of a failed check, or `None` if the node is not a check that failed. A failed check is
+/// recorded because it would fail again: its result depends only on its key record. Other failures are not recorded, because
+/// the next run may succeed.
 fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

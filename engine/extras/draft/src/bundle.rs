@@ -222,8 +222,8 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// If a few directories contain files with nearly the same names, for example `images` and `masks`, divides the files by
-/// their directories. Otherwise, returns all files as one group.
+/// Divides files by their directories, if there are only a few directories and they contain files with nearly the same
+/// names, for example `images` and `masks`. Otherwise returns all files as one group.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut names = BTreeSet::new();

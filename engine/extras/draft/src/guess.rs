@@ -12,7 +12,8 @@ use crate::table::BundleTable;
 
 /// Maximum number of classes of one-hot answers.
 const MAX_CLASSES: usize = 300;
-/// If the test table lacks more columns than this, the missing columns are not treated as targets.
+/// Maximum number of columns that the test table lacks and that are treated as targets. If it lacks more columns, none of
+/// them is treated as a target.
 const MAX_LACKING: usize = 8;
 /// Maximum number of ids that are compared with the names of files to find out whether files belong to rows.
 const MAX_COMPARED: usize = 2000;
@@ -96,7 +97,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// The columns of the table that are predicted.
+    /// Returns the columns of the table that are predicted.
     pub fn columns(&self) -> Vec<&str> {
         match self {
             Target::Columns(names) => names.iter().map(String::as_str).collect(),
@@ -289,7 +290,7 @@ impl<'b> TargetTable<'b> {
     fn note(&self, notes: &mut Vec<String>) {
         let path = &self.table.path;
         let id = match self.is_numbered {
-            true => "their number, because no column is unique".to_owned(),
+            true => "their row numbers (no column has unique values)".to_owned(),
             false => format!("`{}`", self.id),
         };
         let targets = self.target.columns().into_iter();
@@ -300,7 +301,7 @@ impl<'b> TargetTable<'b> {
         ));
         if self.table.keys.iter().any(|(key, _)| *key == "encoding") {
             notes.push(format!(
-                "{path} is not UTF-8, so it is read as Latin-1: check its texts"
+                "{path} is not UTF-8, so it is read as Latin-1: check its non-ASCII characters"
             ));
         }
         if let Some(group) = &self.group {
@@ -349,7 +350,7 @@ fn by_sample<'b>(
     Some(TargetTable::new(table, Some(id), target))
 }
 
-/// Finds a column of texts whose values are names of the sample submission's columns.
+/// Finds a column of strings whose values are names of the sample submission's columns.
 fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> {
     if !(2..=MAX_CLASSES).contains(&targets.len()) {
         return None;
@@ -459,7 +460,7 @@ fn is_unique(table: &BundleTable, name: &str) -> bool {
     different.len() == values.len() && !values.contains(&None) && !values.is_empty()
 }
 
-/// Returns whether cells are texts, numbers or booleans, and not lists or objects.
+/// Returns whether cells are strings, numbers or booleans, and not lists or objects.
 fn is_scalar(table: &BundleTable, name: &str) -> bool {
     table
         .column(name)
@@ -560,7 +561,7 @@ fn is_run_lengths(text: &str) -> bool {
 pub(crate) enum TargetKind {
     /// Two integers.
     Binary,
-    /// A few integers, booleans or texts.
+    /// A few integers, booleans or strings.
     Classes,
     /// Other numbers.
     Numbers,

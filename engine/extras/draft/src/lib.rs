@@ -5,7 +5,7 @@
 //! bundle   the tables of a bundle, and its other files by pattern
 //! guess    which table is split, what identifies a row, what is to be predicted
 //! write    the pipeline, with comments where the author has to choose
-//! words    names and texts in the syntax of YAML and SQL
+//! words    names and strings in the syntax of YAML and SQL
 //! ```
 //!
 //! The pipeline loads and runs. A bundle in which nothing can be split is an error. The guess works as follows: the
@@ -46,7 +46,7 @@ pub enum DraftError {
     /// No table has all columns that the author named.
     #[error("no table of the bundle has {}", of_columns(names))]
     NoColumns { names: Vec<String>, help: String },
-    #[error("the bundle of `{id}` holds no file")]
+    #[error("the bundle of `{id}` contains no file")]
     Empty { id: String },
     /// The bundle has fewer than two files and no table to split. A pipeline that splits a single file would not run.
     #[error(
@@ -56,7 +56,7 @@ pub enum DraftError {
 }
 
 impl DraftError {
-    /// The suggested action.
+    /// Returns the suggested action.
     pub fn help(&self) -> Option<&str> {
         match self {
             DraftError::NoColumns { help, .. } | DraftError::NothingToSplit { help, .. } => {

@@ -57,7 +57,7 @@ pub struct BundleColumn {
     /// For a column of members of JSON values, the column and the path in its values: `info` and `id`. `None` for a column
     /// of the file.
     pub member_of: Option<(String, String)>,
-    /// The cells of the first rows, as texts. `None` if they are unknown.
+    /// The cells of the first rows, as strings. `None` if they are unknown.
     pub values: Option<ObjectColumn>,
 }
 
@@ -65,7 +65,7 @@ pub struct BundleColumn {
 pub type NotTable = Option<String>;
 
 impl BundleTable {
-    /// The file's name in lower case, without its suffix.
+    /// Returns the file's name in lower case, without its suffix.
     pub fn stem(&self) -> String {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         name.split('.').next().unwrap_or_default().to_lowercase()
@@ -322,7 +322,7 @@ fn is_padded(value: CellValue<'_>) -> bool {
     text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the cells of a column as texts.
+/// Returns the cells of a column as strings.
 fn texts(data: &ColumnData) -> ObjectColumn {
     let mut texts = ObjectColumn::default();
     for value in data.values() {
@@ -359,7 +359,7 @@ struct MemberTypes {
 impl MemberTypes {
     fn add(&mut self, member: &JsonValue) {
         *match member {
-            // A column of texts cannot contain unpaired surrogates.
+            // A column of strings cannot contain unpaired surrogates.
             JsonValue::String(text) if text.as_str().is_some() => &mut self.texts,
             JsonValue::Bool(_) => &mut self.booleans,
             JsonValue::Int(_) => &mut self.integers,

@@ -1,4 +1,4 @@
-//! Writes names and texts in the syntax of YAML and SQL.
+//! Writes names and strings in the syntax of YAML and SQL.
 
 /// Keywords of SQL, which must be quoted if they are names.
 const RESERVED_WORDS: &str = "\
@@ -55,7 +55,7 @@ pub fn yaml(text: &str) -> String {
     out
 }
 
-/// Joins texts with a separator.
+/// Joins strings with a separator.
 pub fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
     texts.into_iter().collect::<Vec<_>>().join(separator)
 }

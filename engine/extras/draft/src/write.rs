@@ -399,8 +399,8 @@ impl RowsWriter<'_> {
         }
     }
 
-    /// Returns the query for the files of `part`, which is `train` or `test`. If names of files repeat, the query keeps
-    /// their paths.
+    /// Returns the query for the files of `part`, which is `train` or `test`. If `repeats` is true, several files have the
+    /// same name, so the query keeps their paths.
     fn files_query(&self, part: &str, files: &str, column: &str, repeats: bool) -> String {
         if self.rows.is_unique {
             let path = if repeats { ", f.path" } else { "" };

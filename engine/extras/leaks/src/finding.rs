@@ -46,7 +46,7 @@ pub struct LeakFinding {
     pub what: String,
     /// Up to three examples, with exact values.
     pub evidence: Vec<String>,
-    /// The probability of such a finding in data without a leak, if that was tested.
+    /// The probability of this finding in data without a leak, if that was tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_value: Option<f64>,
     /// Suggests what to do.

@@ -1,9 +1,9 @@
 //! Finds groups of items that are entirely in the test part, for example patients or trips.
 //!
 //! A careful split puts whole groups into one part. Then the answers of a test group agree, but participants know none of
-//! them, so agreement within such a group is not a leak. The names of groups are in a column, in words of ids, in
-//! directories, or in metadata of files. The training part also has such names, but different ones. Groups without names
-//! are sections of an order.
+//! them, so agreement within a test group is not a leak. The names of groups are in a column, in words of ids, in
+//! directories, or in metadata of files. The training part has names of groups in the same place, but different names.
+//! Groups without names are sections of an order.
 
 use std::collections::{HashMap, HashSet};
 

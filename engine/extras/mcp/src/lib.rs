@@ -71,8 +71,8 @@ fn tools(options: &McpOptions) -> impl Iterator<Item = &'static ToolDefinition> 
     all.filter(move |tool| scores || !tool.has_scores)
 }
 
-/// Answers the client's messages one after the other, until the client closes the input. A message that is not UTF-8 or
-/// is too long gets an error as its answer.
+/// Responds to the client's messages one after the other, until the client closes the input. The response to a message that
+/// is not UTF-8 or is too long is an error.
 ///
 /// # Errors
 /// Returns an error if the input cannot be read or a response cannot be written.
@@ -93,7 +93,7 @@ pub fn serve(
                 method,
                 params,
             })) => response(&id, answer(options, &method, params)),
-            // Notifications and responses need no answer.
+            // Notifications and responses need no response.
             Ok(_) => continue,
             Err(response) => response,
         };

@@ -117,7 +117,8 @@ impl Address {
         url.to_string()
     }
 
-    /// If the remote is a directory, returns the directories in it that this user cannot write. Empty for other remotes.
+    /// Returns the subdirectories of the remote that the current user cannot write, if the remote is a directory. Returns an
+    /// empty value for other remotes.
     pub fn unwritable(&self) -> Unwritable {
         let mut found = Unwritable::default();
         // Only addresses of directories have paths.

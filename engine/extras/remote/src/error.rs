@@ -32,10 +32,10 @@ pub enum RemoteError {
     Full { remote: String },
 
     /// The credentials do not permit writing, or the remote cannot be written.
-    #[error("the remote {remote} may only be read")]
+    #[error("the remote {remote} can only be read")]
     ReadOnly { remote: String },
 
-    /// The remote is a directory, and this user cannot write a part of it.
+    /// The remote is a directory, and the current user cannot write one of its subdirectories.
     #[error("the remote {remote} cannot be written: {owner}")]
     Unwritable {
         remote: String,
@@ -245,8 +245,8 @@ pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     is_denied && !answer.has_code(&CLOCK_CODES) && !answer.has_code(&CREDENTIAL_CODES)
 }
 
-/// Returns the meaning of a library error that occurred while reading or writing. It depends on the error's type, the
-/// status of the response, and the provider's code in the body.
+/// Returns the meaning of an error of the crate `object_store`. The meaning depends on the error's type, the status of the
+/// response, the provider's code in the body, and on `writing`, which is true if the error occurred while writing.
 pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
     use object_store::Error as Library;
 
@@ -374,7 +374,7 @@ mod tests {
                 true,
                 "credentials",
             ),
-            ("403 Forbidden: ", true, "may only be read"),
+            ("403 Forbidden: ", true, "can only be read"),
             ("403 Forbidden: ", false, "credentials"),
             ("500 Internal: no free volumes left", true, "is full"),
             ("507 Insufficient: ", true, "is full"),
@@ -397,7 +397,7 @@ mod tests {
             ),
             ("500 oops: ", false, "HTTP status 500"),
             ("500 oops: ", true, "may be full"),
-            ("405 Method Not Allowed: ", true, "may only be read"),
+            ("405 Method Not Allowed: ", true, "can only be read"),
         ] {
             let error = classify("s3://b", &answered(text), writing);
             let message = error.to_string();

@@ -241,7 +241,8 @@ impl Inner {
         is_usable(&mut self.writes.lock())
     }
 
-    /// Reports an error, unless its kind was reported before, and skips the remote from now on.
+    /// Reports an error that occurred while writing, if `writing` is true, or while reading. Errors of the same kind are
+    /// reported only once. From now on, the remote is skipped, for a minute if the error is temporary.
     pub(crate) fn report_error(&self, error: &RemoteError, writing: bool) {
         let next = match error.is_temporary() {
             true => Availability::PausedUntil(Instant::now() + PAUSE_AFTER_ERROR),
@@ -357,8 +358,8 @@ impl Inner {
         }
     }
 
-    /// Writes the record of a source with a serial number above that of `before` and of all records that this machine
-    /// has read.
+    /// Writes a source record with a higher serial number than `before`, the record that it replaces, and than all records
+    /// of this source that this machine has read. `mirrored` states whether the bytes of the source are in the mirror.
     pub(crate) async fn put_source(
         &self,
         name: &str,

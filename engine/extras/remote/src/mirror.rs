@@ -2,8 +2,8 @@
 //!
 //! A reader that will read many members announces their ranges ([`Ranges::expect`]). Adjacent ranges are then fetched
 //! together, in requests of up to 8 MiB, several of them ahead of the reader. Bytes between the ranges are not fetched,
-//! except for small gaps. Reads that were not announced are fetched on demand. The longer such a reader reads
-//! sequentially, the longer its requests become.
+//! except for small gaps. Reads that were not announced are fetched on demand. The longer a reader reads
+//! sequentially without announcements, the longer its requests become.
 //!
 //! The bytes of each request are verified against the bundle's digest before they are returned. The required hashes are
 //! fetched with the first request of their region and then kept.

@@ -492,7 +492,7 @@ impl Remote {
         let Some(got) = self.get(name, options).await? else {
             return Ok(None);
         };
-        // The caller verifies the bytes, so an answer of the wrong length is found to be damaged.
+        // The caller verifies the bytes, so a response of the wrong length is detected as damaged.
         let bytes = self.collect(got, length).await?.unwrap_or_default();
         self.received
             .fetch_add(bytes.len() as u64, Ordering::Relaxed);

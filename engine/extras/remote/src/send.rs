@@ -107,8 +107,8 @@ impl Remote {
         }
     }
 
-    /// Sends a file and computes its digest while it is sent. A file that does not match its digest never gets its
-    /// final name.
+    /// Sends a file and computes its digest while it is sent. A file that does not match `digest` never gets its final name.
+    /// If `replace` is false and the remote has a file with this name and length, sends nothing.
     async fn put_file(
         &self,
         name: &str,

@@ -1,5 +1,5 @@
-//! The remote as the second level of the local cache, and a source that reads a bundle from the mirror if the bundle is not on
-//! this machine.
+//! The remote as the second level of the local cache, and a source that reads a bundle from the mirror if the bundle is
+//! not on this machine.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -42,8 +42,8 @@ impl fmt::Debug for LinkTier {
 }
 
 impl Link {
-    /// Returns the cache with the remote as its second level. It fetches results that are missing locally, and sends
-    /// new ones.
+    /// Returns the cache with the remote as its second level. The cache then fetches results that are missing locally, and
+    /// sends new results.
     pub fn attach(&self, store: &Store) -> Store {
         self.remember_in(store);
         store.with_tier(Arc::new(LinkTier {
@@ -156,8 +156,8 @@ enum Chunk {
     Failed(RemoteError),
 }
 
-/// Fetches an object. `expected` is its length in a trusted entry. If that is unknown, the announced length must not exceed
-/// the free space. Returns the last message, which states how the transfer ended.
+/// Fetches an object. `expected` is its length in a trusted entry. If it is `None`, the length that the server announces
+/// must not exceed `free`, the free disk space. Returns the last message, which states how the transfer ended.
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,
@@ -211,7 +211,8 @@ pub struct MirroredSource {
 pub type RemoteContent = Arc<OnceLock<Option<Content>>>;
 
 impl MirroredSource {
-    /// Wraps `inner`. The cache records its content under `name`.
+    /// Wraps `inner`. The cache records the content of this source under `name`. `md5` and `sha256` are its published
+    /// checksums.
     pub fn new(
         inner: Box<dyn Source>,
         name: &str,
@@ -230,15 +231,15 @@ impl MirroredSource {
         }
     }
 
-    /// States the content that the source had when it was last used. It is used in place of the content that the remote
-    /// records.
+    /// States the content that the source had when it was last used, if that is known. This content is used in place of the
+    /// content that the remote records.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> MirroredSource {
         MirroredSource { stated, ..self }
     }
 
-    /// Returns the content that the remote records, as soon as it was queried. It is queried only if the source is not on
-    /// this machine and has no stated content.
+    /// Returns the content that the remote records. The value is empty until the remote was queried. It is queried only if
+    /// the source is not on this machine and has no stated content.
     pub fn remote_answer(&self) -> RemoteContent {
         self.remote_answer.clone()
     }

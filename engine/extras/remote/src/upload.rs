@@ -1,6 +1,8 @@
-//! Sends results, bundles and records of sources to the remote, immediately or from the queue.
+//! Uploads three things to the remote: results of steps, bundles, and source records. A source record states the content
+//! of a source from which results were computed.
 //!
-//! Jobs are sent one after the other. For a result, the objects are sent first and then the entry that names them.
+//! An upload runs immediately, or as a job of a queue, which a background task processes one job at a time. The objects
+//! of a result are sent before the entry that names them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -57,8 +59,8 @@ impl Link {
         }
     }
 
-    /// Queues the record of a source, behind all jobs that are already in the queue. Results must have been computed from
-    /// this content, because readers of the record rely on that.
+    /// Queues the upload of a source record, after all jobs that are already in the queue. Results must have been computed
+    /// from this content, because readers of the record rely on that.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
         self.enqueue(Job::Source { name, content });
@@ -199,7 +201,7 @@ enum ObjectLocation {
     Missing,
 }
 
-/// Ensures that an object is in this area of the remote.
+/// Ensures that an object is in this area of the remote. If `replace` is true, sends the object even if the remote has it.
 async fn object(
     inner: &Arc<Inner>,
     area: Area,
@@ -279,7 +281,8 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
     Ok(())
 }
 
-/// Writes the record of a source, unless the remote has the same record. Returns whether the bytes are in the mirror.
+/// Writes a source record, unless the remote has the same record. If `file` is given, sends its bytes to the mirror, unless
+/// they are there already. Returns whether the bytes of the source are in the mirror.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,

@@ -313,7 +313,7 @@ fn read_errors_are_cache_misses_and_reported_once() {
 fn write_errors_lose_no_result_and_do_not_affect_reads() {
     for (fault, says) in [
         (Fault::Full, "is full"),
-        (Fault::ReadOnly, "may only be read"),
+        (Fault::ReadOnly, "can only be read"),
     ] {
         let (faulty, two, id, object) = machine_with_fault(fault);
         let began = Instant::now();

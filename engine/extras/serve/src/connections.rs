@@ -196,7 +196,7 @@ impl Drop for Connection {
 }
 
 /// Returns the network that a client belongs to: the address, or the first 64 bits of an IPv6 address, because a client
-/// can choose the others.
+/// can choose the other bits.
 fn network(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => {

@@ -326,7 +326,8 @@ fn running_answer() -> Answer {
     json_answer(StatusCode::OK, "{\"status\":\"running\"}\n".to_owned())
 }
 
-/// Returns the response `{"result":MESSAGE}`. If the server is for all competitions, it also has `is_valid`.
+/// Returns the response `{"result":MESSAGE}`. If `valid` is given, the object also has the member `is_valid`, as for servers
+/// of all competitions.
 fn result_answer(message: &str, valid: Option<bool>) -> Answer {
     let valid = valid.map_or_else(String::new, |valid| format!("\"is_valid\":{valid},"));
     json_answer(

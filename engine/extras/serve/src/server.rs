@@ -72,7 +72,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts to listen. [`run`](Self::run) answers clients.
+    /// Starts to listen for connections. [`run`](Self::run) then handles the requests of clients.
     ///
     /// # Errors
     /// Returns an error if the address is not available.

@@ -92,8 +92,8 @@ impl Prefix {
         self.gradings += u64::from(link.competition.as_deref() == Some(competition));
     }
 
-    /// Reads the lines that other writers added, including a last line without a line feed. Returns whether there is such
-    /// a last line.
+    /// Reads the lines that other writers added, including a last line without a line feed. Returns whether the
+    /// last line lacks its line feed.
     fn extend(&mut self, file: &mut File, competition: &str) -> io::Result<bool> {
         if file.metadata()?.len() < self.bytes {
             *self = Prefix::default();

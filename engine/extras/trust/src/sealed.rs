@@ -31,7 +31,7 @@ pub enum SealError {
     /// The text is not a public key of age.
     #[error("`{0}` is not a recipient: it must begin with `age1`")]
     Recipient(String),
-    /// The text contains no secret key of age, or a line that is neither such a key nor a comment.
+    /// The text contains no secret key of age, or a line that is neither a secret key nor a comment.
     #[error("it is not a file of secret keys, whose lines begin with AGE-SECRET-KEY-1")]
     Identity,
     /// The file is encrypted for other keys.

@@ -11,9 +11,9 @@
 //! DATA/ID/*.partial.holders/        the lease of the downloading process, if several machines share the directory
 //! ```
 //!
-//! The origin of a file is recorded in `DATA/ID/sources/FILE.url`, because a pipeline may change the URL of a file without
-//! changing its name. A file from the old URL is then not used for the new one. A file without a record was put there by the
-//! user, and is used.
+//! The URL from which a file was downloaded is recorded in `DATA/ID/sources/FILE.url`. If an edit of the pipeline changes
+//! the URL but not the file name, the file on disk comes from the earlier URL and is not used. A file without such a record
+//! was put there by the user, and is used.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -174,15 +174,16 @@ pub(crate) fn part_name(stem: &str, key: &str) -> String {
     format!("{stem}.part-{key}")
 }
 
-/// Name of the directory that contains the files of other sources.
+/// Name of the directory that contains the files of sources other than the bundle.
 const SOURCES: &str = "sources";
 
-/// Returns the path to which the file of another source is fetched.
+/// Returns the path to which `file`, the file of a source other than the bundle, is downloaded.
 pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes that an interrupted download uses: of `ID.zip`, or of the file of another source.
+/// Returns the disk space in bytes that an interrupted download uses. If `file` is `None`, it is the download of the
+/// bundle `ID.zip`, otherwise the download of this file of another source.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data
@@ -193,7 +194,7 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     partial.metadata().map_or(0, |file| file.blocks() * 512)
 }
 
-/// Lists the bundle, its parts, incomplete downloads, and the directory of other sources.
+/// Lists the bundle, its parts, incomplete downloads, and the directory that contains the files of other sources.
 ///
 /// # Errors
 /// Returns an error if the directory `DATA/ID` exists and cannot be listed.

@@ -76,7 +76,7 @@ impl BundleChecksums {
         self.md5.is_some() || self.sha256.is_some()
     }
 
-    /// Returns whether a file with these checksums has the `published` ones.
+    /// Returns whether a file with these checksums has the checksums `published`.
     pub(crate) fn fits(&self, published: &BundleChecksums) -> bool {
         let pairs = [
             (&self.md5, &published.md5),
@@ -170,8 +170,8 @@ impl LocalBundle {
         LocalBundle { looked, ..self }
     }
 
-    /// States the content that the file had when it was last used. It is used if the file does not exist and the content
-    /// has the published checksums.
+    /// States the content that the file had when it was last used, if that is known. If the file does not exist, this
+    /// content is used in its place, provided that it has the published checksums.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> LocalBundle {
         LocalBundle { stated, ..self }

@@ -64,6 +64,7 @@ impl WebFile {
     /// Creates the source. It searches for `FILE` and `ID/FILE` in the directories of the user, then for the target of
     /// the download, `DATA/ID/sources/FILE`, then in the local bundle. If the file is in none of them, the source
     /// downloads it. Without `published` checksums, only the target and the member that the address names are used.
+    /// `is_checked` states whether a file with a different checksum is an error.
     ///
     /// # Errors
     /// Returns an error if the URL is not valid.
@@ -118,7 +119,7 @@ impl WebFile {
         })
     }
 
-    /// Same as [`LocalBundle::with_content`], for the content that was at the URL.
+    /// Same as [`LocalBundle::with_content`], for the file that was at the URL.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> WebFile {
         WebFile {
@@ -156,7 +157,7 @@ impl WebFile {
         !is_given && self.fetched.path().is_some() && !self.is_foreign()
     }
 
-    /// Returns the local bundle and the entry of the member that may be the file. Its checksum is not verified.
+    /// Returns the local bundle and the entry of the member that may be the file. The member's checksum is not verified.
     fn candidate(&self) -> Option<(File, ZipEntry)> {
         if self.member.is_none() && !self.published.is_some() {
             return None;

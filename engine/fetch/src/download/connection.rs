@@ -1,9 +1,9 @@
-//! A connection requests one range and passes its bytes to the session. All connections of a session use the address of
-//! its object.
+//! A connection requests one range of an object and passes the bytes to the download session. All connections of a session
+//! use the same address of the object.
 //!
-//! A rejected address is treated as a failure only if it never served a request. After a rejection, one connection
-//! tries the new address, and the other connections wait for its answer. So if an address has expired, or serves only
-//! one request, the download only needs another API call.
+//! If the server rejects an address that never served a request, this is a failure. If the address served a request before,
+//! it may have expired, or be valid for one request only. Then the download only needs another API call, for a new address:
+//! one connection tries the new address, and the other connections wait for the response.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,17 +27,17 @@ use crate::wire::shared::Shared;
 /// The object and location of a request.
 pub(crate) struct Request<'a> {
     pub(crate) object: &'a Identity,
-    /// `None` if the object must come from the ready answer alone.
+    /// Where ranges of the object are requested. `None` if all bytes must come from the response that is already there.
     pub(crate) location: Option<Location>,
     /// Set to true once the location has sent bytes.
     pub(crate) has_served: &'a AtomicBool,
 }
 
-/// An answer whose bytes have not been read yet, and the permission for its connection.
+/// A response whose bytes have not been read yet, and the permit for its connection.
 pub(crate) type ReadyAnswer = (Answer, OwnedSemaphorePermit);
 
-/// Requests `range` of an object and passes its bytes to `sink`. If a `ready` answer is given, uses it first. A server may
-/// send a shorter range than requested, and then the rest is requested.
+/// Requests `range` of an object and passes its bytes to `sink`. If `ready` is given, this response is read before anything
+/// is requested. If the server sends a shorter range than requested, the rest is requested.
 pub(crate) async fn connection(
     shared: &Shared,
     sink: &Sink,
@@ -75,7 +75,7 @@ pub(crate) async fn connection(
                 request.has_served.store(true, Ordering::Relaxed);
                 (answer, permit)
             }
-            // The answer to a request for the entire file ended early.
+            // The response to a request for the entire file ended early.
             (None, None) => {
                 return Err(Trouble::Short {
                     host,
@@ -121,7 +121,7 @@ impl<'a> SessionAddress<'a> {
         !self.is_tried || self.has_served.load(Ordering::Relaxed)
     }
 
-    /// Prepares the address for another connection. Requests a new address if the last one was rejected.
+    /// Prepares the address for another connection. Requests a new address if the last address was rejected.
     pub(crate) async fn prepare(&mut self, order: &Order) -> Result<(), FetchError> {
         if self.location.is_none() {
             *self.location = Some(address(&order.shared, &order.item).await?);
@@ -137,7 +137,8 @@ impl<'a> SessionAddress<'a> {
         }
     }
 
-    /// Discards the address with this number, which the server rejected. Returns whether this is a failure.
+    /// Discards the address with this number, which the server rejected. Returns true if this is a failure, because the
+    /// address never served a request.
     pub(crate) fn reject(&mut self, number: u64, order: &Order) -> bool {
         if number < self.number {
             return false;
@@ -176,8 +177,9 @@ pub(crate) struct Sink {
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Passes on the bytes of an answer with their offsets. The answer must begin at the cursor. This function runs on a
-/// thread of the runtime, which also serves all other downloads and timers. So it never accesses the disk.
+/// Passes on the bytes of a response with their offsets. The response must begin at the cursor. This function runs on a
+/// thread of the async runtime, which also serves all other downloads and timers. So it never accesses the disk, because
+/// that would block them.
 pub(crate) async fn receive(
     shared: &Shared,
     cursor: &mut Cursor<'_>,
@@ -207,8 +209,8 @@ pub(crate) async fn receive(
     Ok(())
 }
 
-/// A position in the file, with the CRC of the current piece up to this position. The bytes of a piece may come from
-/// several answers, because a server may send shorter ranges than requested.
+/// A position in the file that is downloaded, with the CRC of the current piece up to this position. The bytes of a piece
+/// can come from several HTTP responses, because a server can send shorter ranges than requested.
 pub(crate) struct Cursor<'a> {
     sink: &'a Sink,
     pub(crate) offset: u64,

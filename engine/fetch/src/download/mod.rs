@@ -129,7 +129,7 @@ fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     }
 }
 
-/// A request whose answer identifies the object on the server.
+/// A request whose response identifies the object on the server.
 pub(crate) struct FirstRequest<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) item: &'a Item,
@@ -138,8 +138,8 @@ pub(crate) struct FirstRequest<'a> {
 }
 
 impl FirstRequest<'_> {
-    /// Requests `range` until the server sends an answer. If the object is `known`, a different object ends the
-    /// session. Failures are counted in `retry`. The caller continues to use this counter.
+    /// Requests `range` until the server sends a response. If `known` is given, a response that contains a different object
+    /// ends the session. Counts failures in `retry`, and the caller continues to use this counter.
     pub(crate) async fn answer(
         &mut self,
         range: Range<u64>,

@@ -264,13 +264,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The object of a session, and the answer with which it starts.
+/// The object of a session, and the response with which it starts.
 struct Start {
     object: Identity,
     state: State,
-    /// Whether all bytes come from the first answer.
+    /// Whether all bytes must come from the first response.
     whole: bool,
-    /// The first answer, with the range of its connection. `None` if nothing is missing.
+    /// The first response, with the range of its connection. `None` if no bytes of the object are missing on disk.
     first: Option<(Range<u64>, ReadyAnswer)>,
 }
 
@@ -478,7 +478,7 @@ impl<'a> StoredPieces<'a> {
 /// Minimum ratio of the throughput after an increase to the throughput before it.
 const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 
-/// Number of ticks after an unsuccessful increase before the next one.
+/// Number of ticks after an unsuccessful increase of the number of connections before the next increase.
 const HOLD_TICKS: u32 = 20;
 
 /// Adjusts the number of connections to the throughput.

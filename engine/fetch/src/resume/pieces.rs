@@ -1,11 +1,11 @@
-//! The pieces of a file: which ones exist, which ones are being fetched, and which ones to request next. The piece map, a file
-//! next to the partial file, records the pieces that exist, each with its CRC-32.
+//! The pieces of a file: which pieces exist, which are being fetched, and which to request next. The piece map, a file next
+//! to the partial file, records the pieces that exist, each with its CRC-32.
 //!
-//! The first line of the map is JSON and identifies the object and its address. It is followed by records of twelve bytes: the
-//! number of the piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line. A record is
-//! appended after its piece was written, so after a crash of the process every recorded piece exists. After a power failure,
-//! records and pieces may be incomplete. An incomplete record fails its checksum. An incomplete piece fails its CRC when the
-//! file is read back for its digest.
+//! The first line of the map is JSON and identifies the object and its address. It is followed by records of twelve bytes:
+//! the number of the piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line. A record
+//! is appended after its piece was written, so after a crash of the process every recorded piece exists. After a power
+//! failure, records and pieces may be incomplete. An incomplete record fails its checksum. An incomplete piece fails its
+//! CRC when the file is read back for its digest.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -115,7 +115,8 @@ impl Pieces {
         )
     }
 
-    /// Returns the length of `count` pieces. The last piece of the file may be shorter than the others.
+    /// Returns the length of `count` pieces in bytes. `has_last` states whether the last piece of the file, which can be
+    /// shorter than the others, is one of them.
     fn bytes_of(&self, count: usize, has_last: bool) -> u64 {
         let full = count.saturating_sub(usize::from(has_last)) as u64;
         let last = match has_last {

@@ -1,4 +1,5 @@
-//! Requests a range from the object store and verifies the answer. Its bytes are written only after this verification.
+//! Requests a range of an object from the object store, and verifies that the response contains this range of this object.
+//! The bytes of the response are written only after this verification.
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ use crate::wire::identity::{Identity, Sameness, content_range};
 use crate::wire::location::{Expected, Location, Message, follow, host};
 use crate::wire::shared::{Shared, send};
 
-/// An answer whose bytes can be used.
+/// A verified response, whose bytes can be used.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) response: Response,
@@ -36,7 +37,8 @@ pub(crate) struct RangeRequest<'a> {
     pub(crate) location: &'a Location,
     /// The requested bytes. The end may exceed the length of the object. [`ENTIRE`] requests no range.
     pub(crate) range: Range<u64>,
-    /// The object, if it is known. Then an answer that is not proven to belong to the same object is an error.
+    /// The object that the response must contain. A response that is not proven to contain it is an error. `None` if no
+    /// earlier response has identified the object.
     pub(crate) expected: Option<&'a Identity>,
 }
 
@@ -44,9 +46,9 @@ pub(crate) struct RangeRequest<'a> {
 pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 
 impl RangeRequest<'_> {
-    /// Sends the request, follows redirects and verifies the answer.
+    /// Sends the request, follows redirects and verifies the response.
     pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, Stop> {
-        // An answer could not prove that it belongs to the same object, so no second range is requested.
+        // Without a strong validator, no response could prove that it contains the expected object. So nothing is requested.
         if self
             .expected
             .is_some_and(|object| !object.can_be_verified())
@@ -113,7 +115,7 @@ impl RangeRequest<'_> {
             StatusCode::PARTIAL_CONTENT => self.part(response, host),
             StatusCode::OK => self.whole(response, host),
             StatusCode::RANGE_NOT_SATISFIABLE if self.expected.is_some() => Err(Stop::Changed),
-            // A new address may help: object stores answer requests with an expired address with any of these status codes.
+            // A new address may help: if an address has expired, object stores respond with one of these status codes.
             StatusCode::BAD_REQUEST
             | StatusCode::UNAUTHORIZED
             | StatusCode::FORBIDDEN
@@ -140,7 +142,7 @@ impl RangeRequest<'_> {
         }
     }
 
-    /// Returns whether the object of an answer is not proven to be the expected one.
+    /// Returns true if an object is expected and `object` is not proven to be the expected object.
     fn is_other(&self, object: &Identity) -> bool {
         let expected = self.expected;
         expected.is_some_and(|expected| expected.compare(object) != Sameness::Same)
@@ -225,7 +227,7 @@ pub(crate) fn describe_expected(kind: Expected, expected: Option<&Identity>) -> 
     }
 }
 
-/// The body of an answer with a file. Verifies that exactly the announced number of bytes arrives.
+/// The body of a verified response. Reading it returns an error if fewer or more bytes arrive than the response announced.
 pub(crate) struct Body {
     response: Response,
     host: String,
@@ -247,7 +249,7 @@ impl Body {
         &self.host
     }
 
-    /// Returns the next bytes, after waiting for the rate limit. `None` after the announced number of bytes.
+    /// Returns the next bytes, after waiting for the rate limit. Returns `None` after the announced number of bytes.
     pub(crate) async fn next(
         &mut self,
         shared: &Shared,

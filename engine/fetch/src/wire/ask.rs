@@ -1,5 +1,5 @@
 //! Makes one API call: adds credentials, renews the tokens of logins, tries both protocols, follows redirects between
-//! Kaggle's hosts, and classifies the answer.
+//! Kaggle's hosts, and classifies the response.
 
 use std::time::Duration;
 
@@ -20,16 +20,16 @@ use crate::wire::shared::{Shared, send};
 /// Maximum number of redirects that a request follows.
 pub(crate) const MAX_REDIRECTS: usize = 5;
 
-/// A successful answer.
+/// The successful outcome of an API call.
 pub(crate) enum Reply {
     /// A redirect to a host that is not Kaggle's.
     Elsewhere(Url),
-    /// A response with status 200, and the request that it answers.
+    /// A successful response, and the request that led to it.
     Answer(Response, Message),
 }
 
 impl Reply {
-    /// Returns the answer of a call that is never redirected, and the URL that sent it.
+    /// Returns the response to a call that must not be redirected, and the URL from which it came. A redirect is an error.
     pub(crate) fn answer(self) -> Result<(Response, Url), Stop> {
         match self {
             Reply::Answer(answer, message) => Ok((answer, message.url)),
@@ -38,7 +38,7 @@ impl Reply {
     }
 }
 
-/// Returns the error for an answer from `url` that has no known form.
+/// Returns the error for a response from `url` that has no known form.
 pub(crate) fn unexpected(url: &Url) -> Stop {
     Stop::Fatal(FetchError::Unexpected { host: host(url) })
 }
@@ -52,7 +52,7 @@ fn may_be_of_protocol(stop: &Stop) -> bool {
 }
 
 /// Makes a call with the preferred protocol. Tries the other protocol if the preferred one does not exist, and retries
-/// after temporary failures. `read` converts an answer into a value or a problem.
+/// after temporary failures. `read` converts a response into a value or a problem.
 ///
 /// # Errors
 /// The error of a failed attempt, or the last temporary failure after all attempts.
@@ -80,7 +80,8 @@ pub(crate) async fn ask<T>(
     }
 }
 
-/// Makes one attempt with the preferred protocol, then one with the other protocol if it may work.
+/// Makes one attempt with the preferred protocol. If this attempt fails in a way that the other protocol may avoid, makes
+/// one attempt with the other protocol.
 async fn attempt_with_both_protocols<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -174,7 +175,7 @@ fn is_login(url: &Url) -> bool {
     segments.any(|segment| matches!(segment.to_ascii_lowercase().as_str(), "login" | "signin"))
 }
 
-/// Classifies an answer that is not a redirect.
+/// Classifies a response that is not a redirect.
 async fn classify_answer(
     shared: &Shared,
     answer: Response,
@@ -237,10 +238,11 @@ async fn classify_answer(
     }))
 }
 
-/// Adds the credentials to a request. `rejected` is a login's token that the API rejected. It is not sent again.
+/// Adds the credentials to a request. `rejected` is the access token of a login that the API has rejected, if there is one;
+/// this token is not sent again. Also returns the access token that was added, or `None` if other credentials were added.
 ///
 /// # Errors
-/// If there are no credentials, or a login cannot be renewed.
+/// Returns an error if there are no credentials, or a login cannot be renewed.
 pub(crate) async fn authorize(
     shared: &Shared,
     request: RequestBuilder,
@@ -259,7 +261,7 @@ pub(crate) async fn authorize(
     })
 }
 
-/// Returns a valid access token of a login. Renews it if necessary.
+/// Returns a valid access token of a login that is not `rejected`. Requests a new token if necessary.
 async fn token_of(
     shared: &Shared,
     login: &Login,

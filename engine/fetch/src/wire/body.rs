@@ -1,4 +1,4 @@
-//! Reads the bytes of answers. All bodies are read by [`chunk`], so a server that stops sending, or sends too slowly,
+//! Reads the bytes of responses. All bodies are read by [`chunk`], so a server that stops sending, or sends too slowly,
 //! never blocks a request.
 
 use std::time::SystemTime;
@@ -86,7 +86,7 @@ pub(crate) fn is_of_type(answer: &Response, media_type: &str) -> bool {
         .is_some_and(|found| found.to_ascii_lowercase().starts_with(media_type))
 }
 
-/// Returns the failure for an answer with a temporary status, with the pause that the server requests.
+/// Returns the failure for a response with a temporary status, with the pause that the server requests.
 pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
     let value = answer.headers().get(RETRY_AFTER);
     let value = value.and_then(|value| value.to_str().ok());
@@ -165,7 +165,7 @@ async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String
 /// Maximum length of a header's value in a message.
 const MAX_SHOWN_VALUE: usize = 40;
 
-/// Returns the content encoding of an answer, for messages. `None` if the body contains the object's own bytes.
+/// Returns the content encoding of a response, for messages. `None` if the body contains the object's own bytes.
 pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_ENCODING)?;
     let value = String::from_utf8_lossy(value.as_bytes());

@@ -1,8 +1,9 @@
 //! The API calls, the request of each call in each of Kaggle's two protocols, and the hosts that may receive credentials.
 //!
 //! Kaggle's current tools call methods by POST at `api.kaggle.com`. Older tools read paths by GET at `www.kaggle.com`. Both
-//! protocols return the same data. A call uses the protocol that worked last. If that protocol does not exist (404, 405, 410
-//! or 501, or no answer), the other one is tried once. If it works, it is used from then on.
+//! protocols return the same data. A call uses the protocol that worked last. If the server does not support that protocol
+//! (status 404, 405, 410 or 501, or no response), the call is sent once with the other protocol. If this works, later calls
+//! use the other protocol.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -168,11 +169,11 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Parses the endpoint. `text` is a URL with or without `/api/v1`. `rpc` is the URL of the methods. If it is
-    /// `None`, it is derived from `text`.
+    /// Parses the endpoint. `text` is the URL of the paths that are read by GET, with or without `/api/v1`. `rpc` is the URL
+    /// of the methods that are called by POST. If it is `None`, it is derived from `text`.
     ///
     /// # Errors
-    /// If a URL is not valid, or if credentials may not be sent to it. The message contains no secret.
+    /// Returns an error if a URL is not valid, or if credentials must not be sent to it. The message contains no secret.
     pub(crate) fn parse(
         text: &str,
         rpc: Option<&str>,

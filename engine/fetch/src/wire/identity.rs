@@ -1,8 +1,8 @@
-//! Identifies the object that an answer contains, and compares objects.
+//! Identifies the object that a response contains, and compares objects.
 //!
-//! Two answers contain bytes of the same object only if a *strong validator* proves it: a strong ETag, or an MD5. Weak
+//! Two responses contain bytes of the same object only if a *strong validator* proves it: a strong ETag, or an MD5. Weak
 //! validators (a weak ETag, `Last-Modified`) can only prove that the object changed. Therefore a comparison has three
-//! results. If it is unknown whether two answers belong together, they are never combined into one file.
+//! results. If it is unknown whether two responses belong together, they are never combined into one file.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(crate) struct Identity {
     pub(crate) md5: Option<String>,
 }
 
-/// The result of comparing the objects of two answers.
+/// The result of comparing the objects of two responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sameness {
     /// A strong validator proves that the bytes are equal.
@@ -49,7 +49,7 @@ impl Identity {
         }
     }
 
-    /// Compares the object of the first answer with that of a later one.
+    /// Compares `self`, the object of the first response, with `other`, the object of a later response.
     pub(crate) fn compare(&self, other: &Identity) -> Sameness {
         let pairs = [
             (&self.etag, &other.etag),
@@ -75,7 +75,7 @@ impl Identity {
         self.etag.as_deref().filter(|etag| !etag.starts_with("W/"))
     }
 
-    /// Returns whether a later answer can prove that it belongs to the same object.
+    /// Returns whether a later response can prove that it contains the same object, which requires a strong validator.
     pub(crate) fn can_be_verified(&self) -> bool {
         self.strong_etag().is_some() || self.md5.is_some()
     }
@@ -169,7 +169,7 @@ mod tests {
     fn only_a_strong_validator_proves_that_objects_are_the_same() {
         use Sameness::{Different, Same, Unknown};
         let (strong, weak) = ("\"1\"", "W/\"1\"");
-        // The columns are the ETag, the modification time and the MD5 of both answers, and the result.
+        // The columns are the ETag, the modification time and the MD5 of both responses, and the result.
         for (one, other, expected) in [
             ((strong, "", ""), (strong, "", ""), Same),
             ((strong, "", ""), ("\"2\"", "", ""), Different),

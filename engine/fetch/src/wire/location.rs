@@ -129,7 +129,8 @@ impl Addresses {
         self.0.lock().insert(id.to_owned(), location);
     }
 
-    /// Removes the address of a bundle. Called if the object store rejects it because it has expired.
+    /// Removes the address of a bundle. Callers use this if the object store has rejected the address, because it has
+    /// probably expired.
     pub(crate) fn forget(&self, id: &str) {
         self.0.lock().remove(id);
     }

@@ -121,7 +121,7 @@ pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, Fe
     })
 }
 
-/// Makes a call whose answer is JSON.
+/// Makes a call whose response is JSON.
 async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T, FetchError> {
     ask(shared, call, Retry::default(), async |reply| {
         let (answer, url) = reply.answer()?;
@@ -219,7 +219,7 @@ pub(crate) async fn locate(
     Ok(location)
 }
 
-/// Checks the answer of an API that sends the file itself instead of an address. The file is then requested again by
+/// Checks the response of an API that sends the file itself instead of an address. The file is then requested again by
 /// ranges from the same URL.
 async fn check_sent_directly(
     shared: &Shared,

@@ -17,7 +17,7 @@ use crate::options::{DownloadOptions, WaitReport};
 /// Number of rejected new addresses in a row after which the request fails.
 const MAX_NEW_ADDRESSES: u32 = 3;
 
-/// Number of answers in a row that ignore the range after which the server is treated as not supporting ranges.
+/// Number of responses in a row that ignore the range after which the server is treated as not supporting ranges.
 const MAX_IGNORED_RANGES: u32 = 2;
 
 /// Counts failures in a row, by kind.
@@ -133,7 +133,7 @@ impl Retry {
     }
 }
 
-/// Maximum pause, unless the server requests a longer one. So a server that works again is noticed within a minute.
+/// Maximum pause, unless the server requests a longer pause. So a retry notices within a minute that a server works again.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Returns the pause after `failures` failures in a row, with the limits of `options`.

@@ -163,7 +163,7 @@ fn client(options: &DownloadOptions) -> Result<Client, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// Sends a request and waits for the header of the answer, for at most the stall timeout. Reports silence that lasts
+/// Sends a request and waits for the header of the response, for at most the stall timeout. Reports silence that lasts
 /// some seconds. `url` is that of the request, and `offset` is the offset of the requested bytes, for messages.
 pub(crate) async fn send(
     shared: &Shared,

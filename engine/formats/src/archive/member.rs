@@ -93,7 +93,7 @@ pub enum ArchiveError {
         kind: String,
     },
     /// The archive has too many members, or they declare too many bytes.
-    #[error("at member {member}", member = Quoted(.member))]
+    #[error("the archive exceeds a limit at member {member}", member = Quoted(.member))]
     Limit {
         /// The first member over the limit.
         member: String,
@@ -105,7 +105,7 @@ pub enum ArchiveError {
     #[error("{0}")]
     LongList(#[source] LimitExceeded),
     /// The compressed bytes after the last member decompress to too many bytes.
-    #[error("after the last member of the tar archive")]
+    #[error("the tar archive has too much data after its last member")]
     LongEnd(#[source] LimitExceeded),
     /// The tar archive is truncated or a header is damaged.
     #[error("the tar archive is damaged or truncated; fetch it again")]

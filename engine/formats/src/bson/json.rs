@@ -89,7 +89,7 @@ fn object(
     Ok(JsonValue::Object(object))
 }
 
-/// The object `{"$name": value}`.
+/// Returns the object `{"$name": value}`.
 fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }

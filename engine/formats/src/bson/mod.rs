@@ -141,7 +141,7 @@ impl BsonDocument {
         self.offset
     }
 
-    /// The bytes of the document.
+    /// Returns the bytes of the document.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -278,7 +278,7 @@ impl DocumentOrigin<'_> {
 }
 
 impl BinaryReference {
-    /// The members of the JSON object under `$binary`.
+    /// Returns the members of the JSON object under `$binary`.
     fn members(&self) -> JsonObject {
         let mut members = JsonObject::new();
         members.insert("file".into(), self.file.as_str().into());

@@ -96,36 +96,36 @@ impl InflateIndex {
         (first == 0 && last && ascend && spans.iter().all(is_valid)).then_some(Self { spans, len })
     }
 
-    /// Number of uncompressed bytes.
+    /// Returns the number of uncompressed bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the uncompressed content is empty.
+    /// Returns whether the uncompressed content is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The spans in ascending order.
+    /// Returns the spans in ascending order.
     #[must_use]
     pub fn spans(&self) -> &[InflateSpan] {
         &self.spans
     }
 
-    /// The range of uncompressed bytes that a span starting at `start` may copy.
+    /// Returns the range of uncompressed bytes that a span starting at `start` may copy.
     pub(super) fn window(start: u64) -> Range<u64> {
         start.saturating_sub(WINDOW_BYTES)..start
     }
 
-    /// Uncompressed offset of the end of a span.
+    /// Returns the uncompressed offset of the end of a span.
     fn end_of(&self, number: usize) -> u64 {
         let next = self.spans.get(number + 1);
         next.map_or(self.len, |next| next.start)
     }
 
-    /// The number of the span that contains an uncompressed offset, and the range of that span.
+    /// Returns the number of the span that contains an uncompressed offset, and the range of that span.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
         let next_number = self.spans.partition_point(|span| span.start <= offset);
         let number = next_number.checked_sub(1)?;

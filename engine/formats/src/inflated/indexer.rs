@@ -11,7 +11,7 @@ use super::stream::{Block, Step, Stop, Stream};
 /// A compressed span ends at the first block after this number of uncompressed bytes, or before a stored block. Each
 /// compressed span needs a window of 32 KiB, so short spans would be expensive.
 const SPAN_BYTES: u64 = 8 << 20;
-/// If a span exceeds this number of bytes, the stream has too few blocks for an index.
+/// Maximum number of uncompressed bytes in a span. If a span is longer, the stream has too few blocks for an index.
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
 /// Maximum number of spans; a span takes about 40 bytes of memory.
 const MAX_SPANS: usize = 1 << 20;

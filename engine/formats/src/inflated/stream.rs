@@ -94,7 +94,7 @@ impl<R: Read> Stream<R> {
         Ok(stream)
     }
 
-    /// Number of compressed bytes consumed.
+    /// Returns the number of compressed bytes consumed.
     pub fn used(&self) -> u64 {
         self.read - self.left.len() as u64
     }
@@ -122,7 +122,7 @@ impl<R: Read> Stream<R> {
         Ok(())
     }
 
-    /// The position and kind of the next block, of which `left_over` bits are already consumed.
+    /// Returns the position and kind of the next block, of which `left_over` bits are already consumed.
     ///
     /// A block begins with three bits: whether it is the last one, and two bits for its kind.
     pub fn block(&mut self, left_over: u64) -> io::Result<Block> {

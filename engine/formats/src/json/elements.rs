@@ -18,7 +18,7 @@ use crate::limits::{DecodingLimits, Limit};
 /// interpreted. The iterator ends after an error.
 ///
 /// A key that occurs twice is an error, both in the iterated object and in the objects on the path. Python would use
-/// the last occurrence, but the first one has already been returned when the second is read.
+/// the last occurrence, but the iterator has already returned the first occurrence when it reads the second.
 #[derive(Debug)]
 pub struct JsonElements<R> {
     cursor: Cursor<R>,
@@ -26,9 +26,9 @@ pub struct JsonElements<R> {
     /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
     /// The kinds of the lists and objects that contain the current position, outermost first. After the path has been
-    /// followed, the last one is iterated over.
+    /// followed, the last of them is iterated over.
     entered: Vec<Kind>,
-    /// Keys read from the object, to detect repeated ones.
+    /// Keys that were read from the object, to detect duplicates.
     keys: HashSet<JsonString>,
     state: State,
 }
@@ -171,7 +171,7 @@ impl<R: Read> JsonElements<R> {
         Ok(Some((key, value)))
     }
 
-    /// Enters the list or object at the current position.
+    /// Enters the list or object at the current position. If `expected` is given, the other kind is an error.
     fn enter(&mut self, expected: Option<Kind>) -> Result<(), JsonError> {
         let kind = match (self.cursor.skip_spaces()?, expected) {
             (Some(b'['), None | Some(Kind::List)) => Kind::List,
@@ -298,7 +298,7 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// Counts a key that the caller keeps in order to detect repeated keys.
+    /// Counts a key that the caller keeps in order to detect duplicates.
     pub fn keep(&mut self, key: &JsonString) -> Result<(), JsonError> {
         self.kept += (size_of::<JsonString>() + key.as_wtf8().len()) as u64;
         self.check(self.kept)

@@ -114,8 +114,8 @@ impl FrameBuilder {
         self.in_order &= count == self.columns.len();
     }
 
-    /// Whether the rows of the table equal the records added so far, so that [`FrameColumns::record`] changes none of
-    /// them.
+    /// Returns whether the rows of the table equal the records added so far, so that [`FrameColumns::record`] changes none
+    /// of them.
     pub fn keeps_records(&self) -> bool {
         let keeps = |seen: &ColumnStats| {
             seen.members == self.records && seen.inference.keeps_values(self.function)
@@ -222,8 +222,8 @@ fn is_called_like_dates(name: &JsonString) -> bool {
         || matches!(name.as_str(), "modified" | "date" | "datetime")
 }
 
-/// Whether `read_json` would convert a column name to a number or a date. Most dates begin with a digit. The empty name
-/// would become a missing date.
+/// Returns whether `read_json` would convert a column name to a number or a date. Most dates begin with a digit. The empty
+/// name would become a missing date.
 fn looks_like_a_number(name: &JsonString) -> bool {
     name.as_str().is_some_and(|name| {
         name.is_empty()
@@ -263,11 +263,11 @@ pub struct JsonInference {
     /// A number that is not an integer in the range of `int64`.
     non_integer: bool,
     text: bool,
-    /// Some number is at most [`MIN_DATE_SECONDS`]. pandas then converts no value of the column to a date.
+    /// A number that is at most [`MIN_DATE_SECONDS`]. If there is one, pandas converts no value of the column to a date.
     small: bool,
 }
 
-/// In columns whose name is that of a date, pandas interprets numbers above this bound as seconds since 1970.
+/// The bound above which pandas interprets numbers as seconds since 1970, in columns whose name is that of a date.
 const MIN_DATE_SECONDS: f64 = 31_536_000.0;
 
 impl JsonInference {
@@ -316,17 +316,17 @@ impl JsonInference {
         }
     }
 
-    /// Whether `read_json` would convert the column to dates if its name were that of a date.
+    /// Returns whether `read_json` would convert the column to dates if its name were that of a date.
     pub(super) fn may_be_dates(&self) -> bool {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Whether the column contains strings and is not numeric. Further strings then do not change the inferred type.
+    /// Returns whether the column contains strings and is not numeric. Further strings then do not change the inferred type.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }
 
-    /// Whether the conversion leaves all observed values unchanged.
+    /// Returns whether the conversion leaves all observed values unchanged.
     pub(super) fn keeps_values(&self, function: FrameFunction) -> bool {
         match self.finish(function).conversion {
             Conversion::None => true,
@@ -422,7 +422,7 @@ fn as_number(value: &JsonValue) -> Option<f64> {
     }
 }
 
-/// Whether a double is an integer in the range of `int64`.
+/// Returns whether a double is an integer in the range of `int64`.
 fn is_integer(value: f64) -> bool {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     value.fract() == 0.0 && (-LIMIT..LIMIT).contains(&value)

@@ -61,7 +61,7 @@ impl<R: BufRead> JsonLines<R> {
         self.options.nested = nested;
     }
 
-    /// The line number of the last value, counted from 1.
+    /// Returns the line number of the last value, counted from 1.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -1,7 +1,7 @@
 //! Reads and writes JSON exactly as Python 3.11's `json` module.
 //!
 //! The published files were created with `json.load` and `json.dump`. So [`JsonValue`] preserves everything that these
-//! preserve: the order of keys (a repeated key has its first position and its last value), integers of any length,
+//! preserve: the order of keys (a duplicate key has its first position and its last value), integers of any length,
 //! doubles (formatted like Python's `repr`), `NaN` and the infinities, and unpaired surrogates, which a Rust `str`
 //! cannot contain (see [`JsonString`]).
 //!

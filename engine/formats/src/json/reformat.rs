@@ -1,6 +1,6 @@
 //! Reformats a JSON text without building a value. The result equals that of parsing and then formatting the text.
 //!
-//! Most of a text is identical in all styles and is copied. For rare content (a repeated key, many keys, invalid text)
+//! Most of a text is identical in all styles and is copied. For rare content (a duplicate key, many keys, invalid text)
 //! the functions return `None` or `false`, and the caller must parse and format the text instead.
 
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub enum JsonStyle {
     Pandas,
 }
 
-/// Objects with more members are not reformatted, because the parser's index finds repeated keys faster.
+/// Objects with more members are not reformatted, because the parser's index finds duplicate keys faster.
 const MAX_MEMBERS: usize = 32;
 
 /// Reformats `text`, which consists of one value, and appends the result to `out`.
@@ -67,7 +67,7 @@ impl FormattedObject {
         })
     }
 
-    /// The formatted object.
+    /// Returns the formatted object.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -110,7 +110,7 @@ impl FormattedObject {
     }
 }
 
-/// Whether `text`, a formatted key, represents `key`.
+/// Returns whether `text`, a formatted key, represents `key`.
 fn matches_key(text: &str, key: &str) -> bool {
     let content = text.get(1..text.len().saturating_sub(1));
     match text.contains('\\') {

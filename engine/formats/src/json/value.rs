@@ -174,12 +174,12 @@ impl JsonObject {
         Self::default()
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether the object has no keys.
+    /// Returns whether the object has no keys.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -344,7 +344,7 @@ impl JsonString {
         Self { wtf8 }
     }
 
-    /// The text; `None` if it contains unpaired surrogates.
+    /// Returns the text; `None` if it contains unpaired surrogates.
     pub fn as_str(&self) -> Option<&str> {
         match &self.wtf8 {
             Text::Utf8(text) => Some(text),
@@ -352,12 +352,12 @@ impl JsonString {
         }
     }
 
-    /// The bytes of the string in WTF-8.
+    /// Returns the bytes of the string in WTF-8.
     pub fn as_wtf8(&self) -> &[u8] {
         self.wtf8.bytes()
     }
 
-    /// The text, with U+FFFD in place of unpaired surrogates.
+    /// Returns the text, with U+FFFD in place of unpaired surrogates.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.as_wtf8())
     }

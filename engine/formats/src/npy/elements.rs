@@ -66,8 +66,8 @@ pub enum ElementKind {
 }
 
 impl NpyHeader {
-    /// The type of the elements. `None` for types without a plain value: bytes, dates, complex numbers, floats of 2 or
-    /// 16 bytes.
+    /// Returns the type of the elements. `None` for types without a plain value: bytes, dates, complex numbers, floats of
+    /// 2 or 16 bytes.
     pub fn element_kind(&self) -> Option<ElementKind> {
         let kind = self.descr.chars().nth(1)?;
         Some(match (kind, self.item_size) {
@@ -219,7 +219,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         Ok(Self { section, header })
     }
 
-    /// The header of the array.
+    /// Returns the header of the array.
     pub fn header(&self) -> &NpyHeader {
         &self.header
     }

@@ -98,7 +98,7 @@ impl NpyHeader {
         Ok(header)
     }
 
-    /// The number of rows: the first dimension, or 1 for a single value.
+    /// Returns the number of rows: the first dimension, or 1 for a single value.
     pub fn rows(&self) -> u64 {
         self.shape.first().copied().unwrap_or(1)
     }
@@ -163,7 +163,7 @@ impl NpyHeader {
     }
 }
 
-/// The entries `descr`, `fortran_order` and `shape` of the header's dictionary.
+/// Returns the entries `descr`, `fortran_order` and `shape` of the header's dictionary.
 fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     let entries = dictionary(text)
         .ok_or_else(|| bad(format!("{} is not a dictionary", Quoted(text.trim()))))?;

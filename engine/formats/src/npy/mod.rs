@@ -49,7 +49,7 @@ pub enum NpyError {
     },
     /// The elements have a type that is not supported, for example Python objects or records.
     #[error(
-        "the array has elements of type {descr}; only plain numbers, texts and dates of fixed size can be read"
+        "the array has elements of type {descr}; only plain numbers, strings and dates of fixed size can be read"
     )]
     UnsupportedType {
         /// The type as in the header.

@@ -15,7 +15,7 @@ pub enum Quoting {
     /// Fields that need quotes (`QUOTE_MINIMAL`).
     #[default]
     Minimal,
-    /// All fields except numbers: texts, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
+    /// All fields except numbers: strings, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
     NonNumeric,
     /// All fields (`QUOTE_ALL`).
     All,
@@ -217,12 +217,12 @@ impl<W: Write> CsvWriter<W> {
         self.fields += count;
     }
 
-    /// Number of bytes of the current row.
+    /// Returns the number of bytes of the current row.
     pub fn row_len(&self) -> usize {
         self.buffer.len() - self.row
     }
 
-    /// The bytes of the current row, beginning at its byte `start`.
+    /// Returns the bytes of the current row, beginning at its byte `start`.
     pub fn row_from(&self, start: usize) -> &[u8] {
         self.buffer.get(self.row + start..).unwrap_or_default()
     }
@@ -259,8 +259,8 @@ impl<W: Write> CsvWriter<W> {
     }
 }
 
-/// Whether a field needs quotes. A lone CR needs none, because Python 3.11 only checks for the line terminator, which
-/// is LF.
+/// Returns whether a field needs quotes. A lone CR needs none, because Python 3.11 only checks for the line terminator,
+/// which is LF.
 pub(crate) fn needs_quotes(content: &[u8], delimiter: u8) -> bool {
     memchr3(delimiter, b'"', b'\n', content).is_some()
 }

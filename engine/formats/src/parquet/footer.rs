@@ -176,7 +176,7 @@ impl FooterCost {
             None => return None,
         };
         self.has_root = true;
-        // Both Arrow schemas contain the name, and a column contains its path and the names of its groups.
+        // The name is in memory in both Arrow schemas. A column also stores its path and the names of its groups.
         self.bytes += COLUMN_BYTES + 4 * name + 2 * path;
         if children > 0 {
             self.open.push(Group { children, path });

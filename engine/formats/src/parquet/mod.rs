@@ -83,7 +83,7 @@ pub enum ParquetError {
         expected: String,
     },
     /// The size of a page exceeds the range of the format.
-    #[error("a page of {0} bytes or rows is too large for the format; make the texts shorter")]
+    #[error("a page of {0} bytes or rows is too large for the format; make the strings shorter")]
     PageTooLarge(u64),
     /// The file is damaged, and the decoder failed.
     #[error("the Parquet file is damaged; fetch it again")]

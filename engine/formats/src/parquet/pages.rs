@@ -204,12 +204,12 @@ pub(super) trait Visitor {
         Some(())
     }
 
-    /// A binary value of this number of bytes.
+    /// Returns a binary value of this number of bytes.
     fn binary(&mut self, _path: &[usize], _bytes: usize) -> Option<()> {
         Some(())
     }
 
-    /// The end of a structure.
+    /// Returns the end of a structure.
     fn end(&mut self, _path: &[usize]) -> Option<()> {
         Some(())
     }

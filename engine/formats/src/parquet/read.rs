@@ -26,17 +26,17 @@ use crate::limits::{DecodingLimits, Limit};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
-/// Every file may have this number of rows, however small it is.
+/// Number of rows that every file is allowed to have, however small it is.
 const MAX_ROWS: u64 = 1 << 24;
-/// In addition, a file may have this number of rows per byte. A run of equal values takes a few bytes, whatever its
-/// length.
+/// Number of additional rows that a file is allowed to have, for each of its bytes. This is many, because a run of equal
+/// values takes a few bytes, whatever its length.
 const ROWS_PER_BYTE: u64 = 1000;
 
 /// An open file. Its footer is in memory. [`ParquetTable::batches`] reads its data.
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
     section: Arc<ByteSection<R>>,
-    /// The footer, and the schema with views for texts.
+    /// The footer, and the schema with views for strings.
     metadata: ArrowReaderMetadata,
     schema: SchemaRef,
     limits: DecodingLimits,
@@ -79,12 +79,12 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         }
     }
 
-    /// The columns, in the order of the file.
+    /// Returns the columns, in the order of the file.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The writer of the file, as recorded in the footer.
+    /// Returns the writer of the file, as recorded in the footer.
     pub fn created_by(&self) -> Option<&str> {
         self.metadata.metadata().file_metadata().created_by()
     }
@@ -103,18 +103,18 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
             .as_deref()
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// The number of rows of each row group.
+    /// Returns the number of rows of each row group.
     pub fn row_groups(&self) -> impl ExactSizeIterator<Item = u64> {
         let groups = self.metadata.metadata().row_groups().iter();
         groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
     }
 
-    /// The approximate size in bytes of the decoded columns `columns`.
+    /// Returns the approximate size in bytes of the decoded columns `columns`.
     pub fn decoded_bytes(&self, columns: &[&str]) -> u64 {
         let groups = self.metadata.metadata().row_groups().iter();
         let chunks = groups.flat_map(|group| group.columns());
@@ -178,8 +178,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// The maximum number of rows of a batch. The crate copies values of fixed length, including those of a dictionary.
-    /// The footer declares this length, so it may be large.
+    /// Returns the maximum number of rows of a batch. The crate copies values of fixed length, including those of a
+    /// dictionary. The footer declares this length, so it may be large.
     fn most_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));
@@ -189,7 +189,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         Ok(usize::try_from(MAX_TEXT_BYTES / width.max(1)).unwrap_or(usize::MAX))
     }
 
-    /// The chunks of a row group, or of all row groups, whose values are in lists.
+    /// Returns the column chunks whose values are in lists, of one row group or, if `row_group` is `None`, of all row
+    /// groups.
     fn list_chunks(&self, row_group: Option<usize>) -> Vec<ListChunk> {
         let groups = self.metadata.metadata().row_groups();
         let groups = match row_group {

@@ -1,8 +1,8 @@
-//! Expands texts in batches of limited size.
+//! Expands columns of strings in batches of limited size.
 //!
-//! A dictionary stores each distinct text once, so a file of a few kilobytes can contain a long text in millions of
-//! rows. The parquet crate therefore reads texts as views, which share the dictionary. [`Texts`] converts the views to
-//! ordinary arrays, in parts of a batch that fit in memory.
+//! A dictionary stores each distinct string once, so a file of a few kilobytes can contain a long string in millions of
+//! rows. Therefore strings are read as views, which share the dictionary. [`Texts`] converts the
+//! views to ordinary arrays, in parts of a batch that fit in memory.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use arrow::error::ArrowError;
 use super::ParquetError;
 use crate::limits::{ArchiveBudget, DecodingLimits, Limit};
 
-/// Bytes of texts in a batch, if it has more than one row.
+/// Bytes of strings in a batch, if it has more than one row.
 pub(super) const MAX_TEXT_BYTES: u64 = 32 << 20;
 
-/// The texts of a file may take about this multiple of the bytes to which its pages may decompress.
+/// The strings of a file may take about this multiple of the bytes to which its pages may decompress.
 const DICTIONARY_RATIO: u64 = 10;
 
-/// Returns the schema with which the crate reads texts as views.
+/// Returns the schema with which the crate reads strings as views.
 pub(super) fn with_views(schema: &Schema) -> SchemaRef {
     let fields: Fields = schema.fields().iter().map(field_with_views).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
@@ -70,7 +70,7 @@ impl Texts {
     /// Returns the next rows of the batch. `None` if no row is left.
     ///
     /// # Errors
-    /// If the texts take more bytes than the limits allow.
+    /// If the strings take more bytes than the limits allow.
     pub(super) fn next(&mut self) -> Option<Result<RecordBatch, ParquetError>> {
         let batch = self.rest.take().filter(|batch| batch.num_rows() > 0)?;
         let mut rows = batch.num_rows();
@@ -101,7 +101,7 @@ impl Texts {
     }
 }
 
-/// Converts the views in an array to texts. For lists, only the items of the array's own rows are converted, because a
+/// Converts the views in an array to strings. For lists, only the items of the array's own rows are converted, because a
 /// sliced array still refers to the items of other rows.
 fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match data_type {
@@ -141,7 +141,7 @@ fn batch_bytes(batch: &RecordBatch) -> u64 {
     batch.columns().iter().map(text_bytes).sum()
 }
 
-/// Returns the bytes of all texts in an array after expanding.
+/// Returns the bytes of all strings in an array after expanding.
 fn text_bytes(array: &ArrayRef) -> u64 {
     // The lower half of a view is the length of the text.
     let of_views = |views: &[u128]| views.iter().map(|view| u64::from(*view as u32)).sum();

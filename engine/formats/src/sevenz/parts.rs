@@ -153,7 +153,8 @@ fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     Some((start..end, coder))
 }
 
-/// Iterates over the chunks of an LZMA2 stream and appends its parts. Returns whether the stream ends properly.
+/// Iterates over the chunks of an LZMA2 stream and appends the stream's parts to `parts`. Returns whether the stream ends
+/// properly.
 fn walk(
     source: &impl ReadAt,
     stream: Range<u64>,
@@ -365,8 +366,8 @@ pub(super) fn damaged(error: io::Error) -> ArchiveError {
     failed(error.into())
 }
 
-/// Returns the message of a codec error, and the I/O error inside it. The codec's type does not return the I/O error as
-/// its source.
+/// Returns the message of an error of the crate `sevenz_rust2`, and the I/O error inside it. The crate's error type does
+/// not return the I/O error from `source()`.
 pub(super) fn reason(error: Error) -> (String, Option<io::Error>) {
     let text = error.to_string();
     match error {

@@ -2,7 +2,7 @@
 //!
 //! The header of an archive without content, which has only directories and empty files, has no list of streams. The
 //! library that writes all other archives would write an empty list. 7-Zip accepts an empty list, but py7zr rejects it as
-//! corrupt. So this module writes such a header itself.
+//! corrupt. So this module writes the header of an archive without content itself.
 
 use std::io::{self, Read, Seek, Write};
 

@@ -148,7 +148,7 @@ pub enum ZipError {
         limit: u64,
     },
     /// The archive has too many members, or they declare too many bytes.
-    #[error("at member {member} (byte {offset})", member = Quoted(.member))]
+    #[error("the archive exceeds a limit at member {member} (byte {offset})", member = Quoted(.member))]
     Limit {
         /// The first member over the limit.
         member: String,

@@ -29,7 +29,7 @@ use crate::sniff::{FileType, SNIFF_BYTES};
 const MAX_RESERVED: u64 = 1 << 16;
 
 /// Maximum length in bytes of an extra field, of all extra fields, and of a comment in a form. In a hostile directory, each
-/// member may have long ones.
+/// member may have long extra fields and a long comment.
 const MAX_FORM_EXTRA_BYTES: usize = 24;
 const MAX_FORM_EXTRAS_BYTES: usize = 1024;
 const MAX_FORM_COMMENT_BYTES: usize = 1024;
@@ -66,12 +66,12 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         self.start + self.archive.end_offset()
     }
 
-    /// The number of members that the end record declares. Writers without zip64 store it modulo 65,536.
+    /// Returns the number of members that the end record declares. Writers without zip64 store it modulo 65,536.
     pub fn declared(&self) -> u64 {
         self.archive.entries_hint()
     }
 
-    /// Whether the directory may have `count` members, according to the end record.
+    /// Returns whether the directory may have `count` members, according to the end record.
     pub fn may_have(&self, count: u64) -> bool {
         count == self.declared() || count % 0x1_0000 == self.declared()
     }
@@ -465,7 +465,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
 const RECORD_BYTES: u64 = 46;
 
 impl RawMember {
-    /// Whether it is a directory. Some Windows programs write backslashes.
+    /// Returns whether it is a directory. Some Windows programs write backslashes.
     pub fn is_directory(&self) -> bool {
         self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
     }
@@ -561,8 +561,8 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes repeated members with equal contents. Rejects repeated members with different contents, and members inside a
-/// path that is a file.
+/// Removes duplicates: members with the path and the content of an earlier member. Returns an error if two members have
+/// the same path but different contents, or if a member's path has a directory that is itself a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,
@@ -603,8 +603,8 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Whether two members with the same path have equal contents. If the sizes or CRCs differ, the contents are not read. If
-/// they are equal, the contents are compared, because CRCs can be forged.
+/// Returns whether two members with the same path have equal contents. Reads the contents only if sizes and CRCs are
+/// equal; then the bytes are compared, because CRCs can be forged.
 fn is_same<R: ReadAt + ?Sized>(
     base: &R,
     one: &ZipMember<'_>,
@@ -649,7 +649,7 @@ fn unreadable(entry: &ZipEntry, error: io::Error) -> ZipError {
     })
 }
 
-/// The indices of the members, sorted by path. Equal paths are in the order of the central directory.
+/// Returns the indices of the members, sorted by path. Equal paths are in the order of the central directory.
 fn by_path(entries: &ZipDirectory) -> Vec<u32> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();
@@ -679,7 +679,7 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
         {
             first = Some((index, file));
         }
-        // Repeated members would make the stack as long as the archive has members.
+        // Duplicate members would make the stack as long as the archive has members.
         if !entry.is_directory && open.last() != Some(&entry.path) {
             open.push(entry.path);
         }

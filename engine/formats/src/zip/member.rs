@@ -111,12 +111,12 @@ impl ZipDirectory {
         self.members.push(entry.with_path(NameRange(name)));
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether the archive has no members.
+    /// Returns whether the archive has no members.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
@@ -326,7 +326,7 @@ fn zip64(mut extra: &[u8]) -> &[u8] {
     &[]
 }
 
-/// The little-endian integer at offset `at`, or 0 if `bytes` ends before it.
+/// Returns the little-endian integer at offset `at`, or 0 if `bytes` ends before it.
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes
         .get(at..at + 2)

@@ -224,7 +224,7 @@ fn start<'a, W: Write>(
     Ok(member)
 }
 
-/// The earliest time in the format: 1980-01-01 00:00:00.
+/// Returns the earliest time in the format: 1980-01-01 00:00:00.
 fn epoch() -> UtcDateTime {
     UtcDateTime::from_unix(315_532_800)
 }

@@ -177,12 +177,13 @@ fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, 
     }
 }
 
-/// Whether the column contains integers. NumPy compares values as integers if both columns contain integers.
+/// Returns whether the column contains integers. NumPy compares values as integers if both columns contain integers.
 fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Returns the ranks of a column's values, from 1. `None` if the correlation is not defined.
+/// Returns the ranks of a column's values, from 1. Returns `None` if the correlation is not defined. If `exact`, integers
+/// are compared as integers, otherwise as doubles.
 fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<CellValue<'_>> = column.values().collect();
     if values.contains(&CellValue::Missing) {

@@ -161,7 +161,7 @@ pub(super) const F1_OF_POINTS: MetricKind = MetricKind::higher::<F1OfPoints>(Def
     details: "An answer lists boxes, `LABEL X Y WIDTH HEIGHT`; a prediction lists points, `LABEL X Y`. All words \
               are separated by single spaces; a missing cell has no boxes or points. Boxes are processed in order. \
               Each is matched with the first unmatched point that has its label and is inside the box, not on its \
-              edge (TP). A box without such a point is missed (FN); the remaining points are wrong (FP). The score \
+              edge (TP). A box without a matching point is missed (FN); the remaining points are wrong (FP). The score \
               is 2 P R / (P + R) over all rows, 0 without TP. Numbers are parsed like Python's `float`; `nan` and \
               `inf` are in no box.",
     source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",

@@ -127,7 +127,7 @@ fn integers(column: &GradedColumn<'_>, row: usize, text: &str) -> Result<Vec<i64
         .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by whitespace"))
 }
 
-/// Returns the edit distance between two texts in code points.
+/// Returns the edit distance between two strings in code points.
 pub fn edit_distance(pattern: &str, text: &str) -> usize {
     if pattern == text {
         return 0;

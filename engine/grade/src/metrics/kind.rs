@@ -138,12 +138,12 @@ impl MetricKind {
         }
     }
 
-    /// The same metric, with true values in the columns that these parameters name.
+    /// Returns the same metric, with true values in the columns that these parameters name.
     pub(super) const fn with_truth(self, truth: &'static [&'static str]) -> Self {
         MetricKind { truth, ..self }
     }
 
-    /// The same metric without a fixed best score.
+    /// Returns the same metric without a fixed best score.
     pub(super) const fn without_best_score(self) -> Self {
         MetricKind {
             best_score: None,

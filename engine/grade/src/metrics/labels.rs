@@ -31,7 +31,7 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
         optional(
             "labels_as",
             KeyType::Choice(LABELS_AS),
-            "`list`: like NumPy's conversion of a list, where one text makes all labels text; `text`: all \
+            "`list`: like NumPy's conversion of a list, where one string makes all labels strings; `text`: all \
                   labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
                   with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
                   `int`.",
@@ -64,7 +64,7 @@ fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64
     let right = match (truth, labels) {
         (Labels::Integers(a), Labels::Integers(b)) => matches(a, b).map(f64::from).collect(),
         (Labels::Text(a), Labels::Text(b)) => matches(a, b).map(f64::from).collect(),
-        // NumPy converts a list that contains texts to an array of text, so both arrays of labels can be compared.
+        // NumPy converts a list that contains strings to an array of text, so both arrays of labels can be compared.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => {
             vec![0.0; truth.len()]
         }
@@ -511,9 +511,9 @@ impl Metric for CohenKappa {
 /// Maximum number of classes. With more classes, computing all pairs would take longer than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
-/// Whether scikit-learn loses digits of labels. NumPy has no integer type that covers both `int64` and `uint64`. So if
-/// the predictions need `uint64` and the truth contains labels that the predictions do not, scikit-learn's list of all
-/// labels consists of doubles. Rows whose label is not equal to one of these doubles are left out.
+/// Returns whether scikit-learn loses digits of labels. NumPy has no integer type that covers both `int64` and `uint64`.
+/// So if the predictions need `uint64` and the truth contains labels that the predictions do not, scikit-learn's list of
+/// all labels consists of doubles. Rows whose label is not equal to one of these doubles are left out.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;

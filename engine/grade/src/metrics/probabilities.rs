@@ -294,7 +294,7 @@ pub(super) const BRIER: MetricKind = MetricKind::lower::<Brier>(Definition {
     name: "brier",
     summary: "Mean squared difference between the label, 0 or 1, and the predicted probability; for several columns, the \
               mean of their scores.",
-    details: "Labels are numbers. The larger of the answers' two labels is 1, the other one 0. If all labels of a column are equal, 0 and -1 \
+    details: "Labels are numbers. The larger of the answers' two labels is read as 1, and the smaller as 0. If all labels of a column are equal, 0 and -1 \
               are 0, and any other number is 1. Missing values, text and numbers outside of [0, 1] are invalid.",
     source: "sklearn.metrics.brier_score_loss",
     shorthand: Some("columns"),

@@ -266,7 +266,7 @@ pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWo
     summary: "Mean Jaccard index of the words of the true and the predicted text.",
     details: "The number of words in both texts of a row, divided by the number of words in at least one of them. \
               Texts are converted to lower case (Unicode) and split at whitespace. Repetitions and order do not \
-              matter; punctuation is part of the word. A missing cell is an empty text.",
+              matter; punctuation is part of the word. A missing cell is an empty string.",
     source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
     shorthand: Some("column"),
     parameters: &[

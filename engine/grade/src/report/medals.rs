@@ -72,7 +72,7 @@ pub struct Medals {
 }
 
 impl Medals {
-    /// Whether the score earns any medal.
+    /// Returns whether the score earns any medal.
     pub fn any(self) -> bool {
         self.gold || self.silver || self.bronze
     }
@@ -168,7 +168,7 @@ impl Leaderboard {
         self.scores.len()
     }
 
-    /// Whether lower scores are better, which is derived from the first and last score.
+    /// Returns whether lower scores are better, which is derived from the first and last score.
     pub fn is_lower_better(&self) -> bool {
         self.scores.first() < self.scores.last()
     }

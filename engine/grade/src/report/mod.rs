@@ -192,7 +192,7 @@ impl CompetitionReport {
         }
     }
 
-    /// Whether the submission is valid, so that it has a score.
+    /// Returns whether the submission is valid, so that it has a score.
     pub fn valid_submission(&self) -> bool {
         self.score.is_some()
     }
@@ -352,7 +352,7 @@ pub enum ListError {
     #[error("line {line} has no `{key}`")]
     Missing { line: usize, key: &'static str },
     /// A value is not a string.
-    #[error("line {line}: `{key}` is not a text")]
+    #[error("line {line}: `{key}` is not a string")]
     NotText { line: usize, key: &'static str },
 }
 

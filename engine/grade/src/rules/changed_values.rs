@@ -137,8 +137,8 @@ impl FillMissing {
 pub(super) const AS_TEXT: RuleKind = RuleKind::new::<AsText>(Definition {
     name: "as_text",
     summary: "Converts the columns of both tables to text.",
-    details: "Cells become the texts that Python prints: `1`, `1.0`, `True`, and `nan` for a missing cell. So `align` \
-              then sorts and compares texts, for which `1.0` differs from `1`.",
+    details: "Cells become the strings that Python prints: `1`, `1.0`, `True`, and `nan` for a missing cell. So `align` \
+              then sorts and compares strings, for which `1.0` differs from `1`.",
     source: "pandas.Series.astype(str)",
     shorthand: Some("columns"),
     parameters: &[columns("columns", "The columns.")],

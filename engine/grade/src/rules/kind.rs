@@ -17,12 +17,12 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// Returns the mistake that the submission's author has to correct.
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
 
-    /// Whether the rule only uses the names of columns and the numbers of rows, and changes neither table.
+    /// Returns whether the rule only uses the names of columns and the numbers of rows, and changes neither table.
     fn is_about_shape(&self) -> bool {
         false
     }
 
-    /// Whether the columns of the rule are identifiers that both tables need.
+    /// Returns whether the columns of the rule are identifiers that both tables need.
     fn identifies_rows(&self) -> bool {
         false
     }

@@ -102,7 +102,8 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both tables. Returns true if the sorted identifiers are equal. `false` means that they may or may not be equal.
+/// Sorts both tables by the column `by`. Returns true if the sorted identifiers are known to be equal. Returns false if this
+/// was not decided.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
     let answers = pair.answers.column(by)?;

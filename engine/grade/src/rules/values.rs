@@ -84,7 +84,7 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        // If both booleans and texts are invalid, only columns with a numeric type are valid, because NumPy does not treat
+        // If both booleans and strings are invalid, only columns with a numeric type are valid, because NumPy does not treat
         // Python objects as numbers.
         let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {
@@ -269,15 +269,15 @@ impl Range {
 
 pub(super) const ROWS_SUM_TO: RuleKind = RuleKind::new::<RowsSumTo>(Definition {
     name: "rows_sum_to",
-    summary: "In every row, the columns sum to a given number, for example 1 for probabilities.",
-    details: "The columns are added from left to right as listed; missing cells are left out, and text is \
-              invalid. The sum must not differ from the total by more than `absolute + 1e-5 * |total|`. With \
-              `decimals`, the sum rounded to this number of decimals must equal the total instead.",
+    summary: "In every row, the cells of the columns must sum to `total`, for example to 1 for probabilities.",
+    details: "The cells of a row are added in the order in which `columns` lists them. Missing cells are left out, \
+              and text is invalid. The sum must not differ from `total` by more than `absolute + 1e-5 * |total|`. \
+              With `decimals`, the sum is rounded to this number of decimals instead, and must then equal `total`.",
     source: "numpy.isclose, numpy.round",
     shorthand: None,
     parameters: &[
         columns("columns", "The columns."),
-        optional("total", KeyType::Number, "The sum; default 1."),
+        optional("total", KeyType::Number, "The expected sum; default 1."),
         optional(
             "absolute",
             KeyType::Number,

@@ -16,7 +16,7 @@ pub struct CocoBox {
 }
 
 impl CocoBox {
-    /// Whether the area is outside of the valid range.
+    /// Returns whether the area is outside of the valid range.
     fn is_ignored(&self) -> bool {
         self.area < 0.0 || self.area > 1e10
     }

@@ -142,7 +142,8 @@ fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
     furthest.sqrt()
 }
 
-/// Replaces the values of one line, each zero or infinite, with the squared distances to the nearest zero.
+/// Replaces each value of one line with the squared distance to the nearest zero in the line. Each value must be zero or
+/// infinite.
 fn along_rows(line: &mut [f64], scale: f64) {
     sweep(line.iter_mut(), scale);
     sweep(line.iter_mut().rev(), scale);
@@ -170,8 +171,8 @@ struct Transform {
 }
 
 impl Transform {
-    /// Takes `count` squared distances from `squares`, at every `step`-th index from `start`. Replaces each with the
-    /// minimum over all elements of the element's value plus the squared distance to that element.
+    /// Takes `count` squared distances from `squares`, at every `step`-th index from `start`. Replaces each value with the
+    /// minimum, over all these elements, of an element's value plus its squared distance from the replaced element.
     fn run(&mut self, squares: &mut [f64], start: usize, step: usize, count: usize, scale: f64) {
         self.envelope.clear();
         for (index, square) in squares

@@ -45,7 +45,7 @@ pub(crate) const fn columns(name: &'static str, doc: &'static str) -> SectionKey
     required(name, KeyType::Selection, doc)
 }
 
-/// The default value of parameters that are 1 by default.
+/// Returns the default value of parameters that are 1 by default.
 pub(crate) fn one<T: From<u8>>() -> T {
     T::from(1)
 }
@@ -82,7 +82,7 @@ impl Definition {
         names
     }
 
-    /// Whether the rule or metric may be written as its name alone, because no parameter is required.
+    /// Returns whether the rule or metric may be written as its name alone, because no parameter is required.
     pub(crate) fn may_stand_alone(&self) -> bool {
         self.parameters.iter().all(|parameter| !parameter.required)
     }
@@ -136,7 +136,7 @@ pub fn grade_schema() -> Value {
                 "type": "array",
                 "description": "For answers in JSON lines: the rows that each record creates.",
                 "items": { "type": "object", "additionalProperties": { "oneOf": [
-                    { "type": "string", "description": "A text; `{path}` is replaced by a member of the record." },
+                    { "type": "string", "description": "A string in which `{path}` is replaced by a member of the record." },
                     {
                         "type": "array",
                         "description": "Parts, joined by spaces.",

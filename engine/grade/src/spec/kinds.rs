@@ -25,7 +25,7 @@ impl Faults {
         read.map_err(|fault| self.report(fault)).ok()
     }
 
-    /// Whether one of the errors suggests this name.
+    /// Returns whether one of the errors suggests this name.
     pub fn suggest(&self, name: &str) -> bool {
         self.0.iter().any(|fault| fault.suggests(name))
     }
@@ -208,7 +208,8 @@ fn all_required(definition: &Definition, written: &Value) -> String {
     format!("{}: {{ {} }}", definition.name, parameters.join(", "))
 }
 
-/// Whether the map is `{ all_except: ... }`, which is a value of the shorthand parameter and not a map of parameters.
+/// Returns whether the map is `{ all_except: ... }`, which is a value of the shorthand parameter and not a map of
+/// parameters.
 fn is_short(definition: &Definition, given: &Map<String, Value>) -> bool {
     definition.shorthand == Some("columns")
         && given.contains_key("all_except")
@@ -364,8 +365,8 @@ impl GradeSpecError {
         }
     }
 
-    /// Whether this error suggests that an unknown key is a mistyped `key`. In that case, `key` is not also reported as
-    /// missing.
+    /// Returns whether this error suggests that an unknown key is a mistyped `key`. In that case, `key` is not also
+    /// reported as missing.
     pub(crate) fn suggests(&self, key: &str) -> bool {
         self.suggestion.as_deref() == Some(key)
     }

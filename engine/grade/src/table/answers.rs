@@ -79,7 +79,7 @@ impl Rows {
             for (name, content) in row {
                 let content = AnswerContent::deserialize(&content).map_err(|_| {
                     serde_json::Error::custom(format!(
-                        "`{name}` must be a text or a list of parts, each with `of` or `each`, `unless` and `text`"
+                        "`{name}` must be a string or a list of parts, each with `of` or `each`, `unless` and `text`"
                     ))
                 })?;
                 content.check().map_err(serde_json::Error::custom)?;

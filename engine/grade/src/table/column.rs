@@ -33,7 +33,7 @@ impl<'a> GradedColumn<'a> {
         self.positions.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.positions.len() == 0
     }
@@ -67,7 +67,7 @@ impl<'a> GradedColumn<'a> {
             .map_or(CellValue::Missing, |row| self.data.value(row as usize))
     }
 
-    /// Whether the cell at a position is missing.
+    /// Returns whether the cell at a position is missing.
     pub(crate) fn is_missing(&self, position: usize) -> bool {
         match (self.data, self.positions.get(position)) {
             // This check does not access the memory of the text.

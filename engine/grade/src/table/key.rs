@@ -86,7 +86,7 @@ pub fn first_difference(a: &GradedColumn<'_>, b: &GradedColumn<'_>) -> Option<us
     first.or(second)
 }
 
-/// Whether two cells are equal according to NumPy's elementwise comparison: a missing cell equals no cell, and an
+/// Returns whether two cells are equal according to NumPy's elementwise comparison: a missing cell equals no cell, and an
 /// integer is converted to a double if the other cell is a double.
 pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
     match (a, b) {

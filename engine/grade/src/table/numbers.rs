@@ -1,5 +1,5 @@
 //! Finds the columns that rules and metrics name in a pipeline, and converts them to numbers by scikit-learn's rules
-//! (`check_array`): booleans are 0 and 1, texts are parsed like Python's `float`, missing and infinite values are
+//! (`check_array`): booleans are 0 and 1, strings are parsed like Python's `float`, missing and infinite values are
 //! invalid.
 
 use prep_formats::pandas::ColumnData;
@@ -221,7 +221,7 @@ impl Names {
 }
 
 impl Default for ColumnSelection {
-    /// All columns of the answers.
+    /// Returns all columns of the answers.
     fn default() -> Self {
         ColumnSelection::AllExcept {
             all_except: Names::Many(Vec::new()),

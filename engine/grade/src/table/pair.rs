@@ -76,7 +76,7 @@ impl<'a> Side<'a> {
         self.positions.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.positions.len() == 0
     }
@@ -86,7 +86,7 @@ impl<'a> Side<'a> {
         self.columns.iter().map(|column| &*column.name)
     }
 
-    /// Whether there is a column with this name.
+    /// Returns whether there is a column with this name.
     pub fn has(&self, name: &str) -> bool {
         self.names().any(|other| other == name)
     }

@@ -6,9 +6,9 @@
 //! to the ranks of the keys.
 //!
 //! Entire keys are not compared. A key is divided into chunks of eight bytes, and the current chunk is stored next to the
-//! key's position. A number has one chunk. A text has as many chunks as are needed to distinguish it from the other texts.
-//! So the memory of a text is accessed once per chunk and not once per comparison. These accesses are the main cost of
-//! sorting ten million texts.
+//! key's position. A number has one chunk. A string has as many chunks as are needed to distinguish it from the other
+//! strings. So the memory of a string is accessed once per chunk and not once per comparison. These accesses are the main
+//! cost of sorting ten million strings.
 
 use std::cmp::Ordering;
 use std::mem::{Discriminant, discriminant};
@@ -34,19 +34,19 @@ enum RowOrder {
     Positions(Vec<u32>),
 }
 
-/// How a chunk of eight bytes determines its entire key. Columns without such a rule have long keys, or keys of different
-/// lengths.
+/// How the chunk of eight bytes that is stored for a key determines the entire key. This is not possible in columns whose
+/// keys are long or have different lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkMeaning<'a> {
     /// The key is a number of this type.
     Number(Discriminant<ColumnData>),
-    /// The key is a text of this length. It consists of the prefix and the chunk.
+    /// The key is a string of this length. It consists of the prefix and the chunk.
     Text { prefix: &'a [u8], length: usize },
 }
 
 impl SortedRows<'_> {
-    /// Returns true if the sorted keys of both columns are equal, row by row. `false` means that they may or may not be
-    /// equal. The cells are not accessed.
+    /// Returns true if the sorted keys of both columns are known to be equal, row by row. Returns false if this cannot be
+    /// decided without accessing the cells.
     pub(crate) fn has_equal_keys(&self, other: &SortedRows<'_>) -> bool {
         let (RowOrder::Distinct(items), RowOrder::Distinct(others)) = (&self.order, &other.order)
         else {
@@ -75,7 +75,7 @@ impl SortedRows<'_> {
 /// Returns the positions of the column's rows in sorted order.
 ///
 /// # Errors
-/// If the column contains both texts and numbers, which have no common order.
+/// If the column contains both strings and numbers, which have no common order.
 pub fn sort_positions(column: &GradedColumn<'_>) -> Result<Vec<u32>, Refusal> {
     sort(column).map(SortedRows::into_positions)
 }
@@ -149,7 +149,7 @@ fn compare(a: CellValue<'_>, b: CellValue<'_>) -> Ordering {
     }
 }
 
-/// Maximum number of texts with equal chunks so far that are compared entirely.
+/// Maximum number of strings with equal chunks so far that are compared entirely.
 const MAX_DIRECT_SORT: usize = 16;
 
 /// Number of bytes in a chunk.
@@ -194,7 +194,7 @@ impl SortItem {
 
 impl<'a> Ordered<'a> {
     /// Returns the order of the keys at these positions, none of which is missing. `None` for a column of objects that
-    /// are not all texts.
+    /// are not all strings.
     fn new(column: &GradedColumn<'a>, positions: Vec<u32>) -> Option<Self> {
         let row = |position: u32| column.file_position(position as usize);
         let numbers = |chunk: &dyn Fn(usize) -> Option<u64>| {
@@ -234,7 +234,7 @@ impl<'a> Ordered<'a> {
         length: Option<usize>,
         text: impl Fn(u32) -> Option<&'a [u8]>,
     ) -> Option<Self> {
-        // A common prefix does not distinguish the texts.
+        // A common prefix does not distinguish the strings.
         let mut shared = match positions.first() {
             Some(&position) => text(position)?,
             None => b"",
@@ -260,7 +260,7 @@ impl<'a> Ordered<'a> {
         let mut items: Vec<SortItem> = items.collect();
         drop(positions);
         let mut has_equal = false;
-        // Ranges of items whose texts are equal before some byte, each with the index of this byte.
+        // Ranges of items whose strings are equal before some byte, each with the index of this byte.
         let mut open = vec![(0..items.len(), shared.len())];
         while let Some((range, from)) = open.pop() {
             let start = range.start;
@@ -273,7 +273,7 @@ impl<'a> Ordered<'a> {
                 item.chunk = chunk_at(text, from);
                 is_at_end &= text.len() <= from;
             }
-            // Texts that ended before this chunk can only differ in trailing zero bytes.
+            // Strings that ended before this chunk can only differ in trailing zero bytes.
             if is_at_end || alike.len() <= MAX_DIRECT_SORT {
                 let order = |a: &SortItem, b: &SortItem| {
                     let chunks = a.key().cmp(&b.key());

@@ -31,7 +31,7 @@ pub enum LabelsAs {
 /// The names of the [`LabelsAs`] variants in a pipeline.
 pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer", "first_integer"];
 
-/// How a metric of texts treats cells that are not text.
+/// How a metric of strings treats cells that are not strings.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OtherCells {
@@ -79,7 +79,7 @@ impl<'a> Labels<'a> {
     /// Reads the labels of a column.
     ///
     /// # Errors
-    /// If scikit-learn rejects such labels: fractions, infinite or missing values, texts mixed with numbers.
+    /// If scikit-learn rejects such labels: fractions, infinite or missing values, strings mixed with numbers.
     pub fn from_column(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Self, Refusal> {
         Labels::expecting(column, how, "a class label: an integer or a name")
     }
@@ -130,7 +130,7 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// Whether there are at most two distinct labels.
+    /// Returns whether there are at most two distinct labels.
     pub fn is_binary(&self) -> bool {
         match self {
             Labels::Integers(values) => has_at_most_two(values),
@@ -140,7 +140,7 @@ impl<'a> Labels<'a> {
 }
 
 impl Labels<'_> {
-    /// Whether all labels are equal.
+    /// Returns whether all labels are equal.
     pub fn is_constant(&self) -> bool {
         match self {
             Labels::Integers(values) => values.windows(2).all(|pair| pair.first() == pair.last()),

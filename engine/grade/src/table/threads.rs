@@ -1,7 +1,8 @@
 //! Processes long tables in two threads.
 //!
-//! There are two tables, so most of the work has two equal parts: sorting each of them, or converting a column of each.
-//! Short tables are processed in one thread, because starting another one takes longer than their work.
+//! Grading reads two tables, the answers and the submission. So most of the work has two equal parts, for example sorting
+//! each table, or converting a column of each table. Short tables are processed in one thread, because starting a second
+//! thread takes longer than processing them.
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};

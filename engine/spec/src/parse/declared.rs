@@ -75,8 +75,8 @@ impl ParseState {
         complete.then_some(declaration)
     }
 
-    /// Parses the value of a key and adds it to `settings`. Returns `false` if it is invalid, or if the key is required
-    /// and has no value.
+    /// Parses `node`, the value of a key, and adds it to `settings`. Returns `false` if the value is invalid, or if the
+    /// key is required and `node` is `None`.
     pub fn add_setting(
         &mut self,
         key: &'static SectionKey,
@@ -121,14 +121,15 @@ impl ParseState {
         self.run_check(&declaration, true).then_some(declaration)
     }
 
-    /// Runs the check that the kind defines.
+    /// Runs the check that the kind defines. Returns `false` if the check has findings. `complete` must be false if the
+    /// declaration has other errors.
     fn run_check(&mut self, declaration: &Declaration, complete: bool) -> bool {
         let Some(check) = declaration.form.check else {
             return true;
         };
         let findings = check(declaration);
         let sound = findings.is_empty();
-        // Findings are reported even if the declaration is incomplete because of another error.
+        // Findings are reported even if the declaration is incomplete because of other errors.
         if complete || !sound {
             self.diagnostics.extend(findings);
         }
@@ -251,7 +252,7 @@ impl ParseState {
             KeyType::Condition => self.condition(node).map(Setting::Condition),
             KeyType::Outputs => Some(Setting::Outputs(self.outputs(node, key.name))),
             // The other types do not occur in kinds of tables and outputs.
-            _ => text(self.text(node, "a text")),
+            _ => text(self.text(node, "a string")),
         }
     }
 

@@ -28,7 +28,7 @@ pub fn tree(context: &mut ParseState, node: &YamlNode) -> Value {
     }
 }
 
-/// Converts `{ list: NAME }` to the texts of one of the pipeline's `lists`.
+/// Converts `{ list: NAME }` to the strings of one of the pipeline's `lists`.
 fn list(context: &mut ParseState, name: &YamlNode) -> Value {
     let text = match &name.kind {
         Kind::Scalar(scalar) => scalar.text.as_str(),

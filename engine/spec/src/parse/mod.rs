@@ -62,7 +62,7 @@ fn pipeline(
 ) -> Option<Pipeline> {
     let fields = context.fields(root, &words::PIPELINE)?;
     let text = |context: &mut ParseState, key| {
-        let text = context.text(fields.get(key)?, "a text")?;
+        let text = context.text(fields.get(key)?, "a string")?;
         Some(text.value)
     };
     let name = text(context, "name");
@@ -200,10 +200,10 @@ impl ParseState {
         }
     }
 
-    /// Parses a list of texts. Reports duplicates.
+    /// Parses a list of strings. Reports duplicates.
     pub fn texts(&mut self, node: &YamlNode) -> Vec<String> {
         let mut texts = Vec::new();
-        let Some(items) = self.list(node, "a list of texts") else {
+        let Some(items) = self.list(node, "a list of strings") else {
             return Vec::new();
         };
         if items.is_empty() {
@@ -211,7 +211,7 @@ impl ParseState {
         }
         let mut seen = BTreeMap::new();
         for item in items {
-            let Some(text) = self.text(item, "a text") else {
+            let Some(text) = self.text(item, "a string") else {
                 continue;
             };
             if let Some(first) = seen.insert(text.value.clone(), text.span) {

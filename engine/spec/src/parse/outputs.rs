@@ -128,19 +128,25 @@ impl ParseState {
         let shown = &path.value;
         let (message, help) = match (from, folder) {
             (Some(from), true) => (
-                format!("`{shown}` is a directory, but `{from}` is a file"),
+                format!("`{shown}` ends with `/`, so it names a directory, but `{from}` is a file"),
                 format!("copy a directory: `{from}/`; or remove the `/` at the end of `{shown}`"),
             ),
             (Some(from), false) => (
-                format!("`{shown}` is a file, but `{from}` is a directory"),
+                format!(
+                    "`{shown}` does not end with `/`, so it names a file, but `{from}` is a directory"
+                ),
                 format!("write `{shown}/`"),
             ),
             (None, true) => (
-                format!("`{shown}` is a directory, but its content is one file"),
+                format!(
+                    "`{shown}` ends with `/`, so it names a directory, but its content is one file"
+                ),
                 "remove the `/` at the end".to_owned(),
             ),
             (None, false) => (
-                format!("`{shown}` is a file, but its content is a directory"),
+                format!(
+                    "`{shown}` does not end with `/`, so it names a file, but its content is a directory"
+                ),
                 format!("write `{shown}/`"),
             ),
         };

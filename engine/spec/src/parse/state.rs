@@ -50,7 +50,7 @@ const MAX_COMPARISONS: usize = 50_000;
 /// The section `lists`.
 #[derive(Default)]
 pub struct DeclaredLists {
-    /// The texts of each list. Queries that use lists refer to them.
+    /// The strings of each list. Queries that use lists refer to them.
     pub texts: Arc<BTreeMap<String, Vec<String>>>,
     pub places: BTreeMap<String, Span>,
     pub used: BTreeSet<String>,
@@ -225,7 +225,7 @@ impl ParseState {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // Such a key is usually the rest of a query after the query's first comma.
+                // A key with a space and without a value is usually the rest of a query after the query's first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),
@@ -291,7 +291,7 @@ impl ParseState {
         }
     }
 
-    /// Returns the texts of one of the pipeline's `lists`, which is mentioned at `span`.
+    /// Returns the strings of one of the pipeline's `lists`, which is mentioned at `span`.
     pub fn texts_of_list(&mut self, name: &str, span: Span) -> Option<Vec<String>> {
         if let Some(texts) = self.lists.texts.get(name) {
             self.lists.used.insert(name.to_owned());

@@ -136,7 +136,8 @@ impl FilePattern {
             || after.is_some_and(|c| matches!(c, '*' | '?' | '[' | '{'))
         {
             let message = format!("it is not clear where `{{{name}}}` ends");
-            let help = "write a text between it and the next wildcard, as in `{case}_*.png`";
+            let help =
+                "write other characters between it and the next wildcard, as in `{case}_*.png`";
             return Err((message, help));
         }
         Ok(())

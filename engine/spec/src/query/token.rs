@@ -172,7 +172,7 @@ impl<'t> Cursor<'t> {
                 (TokenKind::Text, self.escaped()?)
             }
             _ if after == Some('\'') && first.is_alphabetic() => {
-                let help = "write a text in single quotes";
+                let help = "write a string in single quotes";
                 return Err(Fault::unsupported(start, &format!("{first}'...'"), help));
             }
             '0'..='9' => (TokenKind::Number, self.number()?),

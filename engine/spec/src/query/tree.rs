@@ -1,8 +1,9 @@
 //! The syntax tree of a query: the supported subset of SQL, and nothing else.
 //!
 //! The tree is the identity of a query. Two queries are equal if and only if their trees are equal, and two trees are equal
-//! if and only if their serializations ([`QueryTree::serialized`]) are equal. Layout, comments, redundant parentheses and the
-//! spelling of keywords are not part of the tree. Positions are, but they are ignored by comparisons and serialization.
+//! if and only if their serializations ([`QueryTree::serialized`]) are equal. Layout, comments, redundant parentheses and
+//! the spelling of keywords are not part of the tree. Positions are, but they are ignored by comparisons and
+//! serialization.
 //!
 //! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
 //!
@@ -16,7 +17,7 @@
 //! `a NOT IN (b)` becomes `NOT a IN (b)`, and `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`.
 //!
 //! Macros (`one_hot`, `columns`, ...) and names of lists are expanded before the tree is complete, so the tree contains
-//! the texts of the lists. Each kind of node states what it means, so that no consumer needs to know how it was written.
+//! the strings of the lists. Each kind of node states what it means, so that no consumer needs to know how it was written.
 
 use serde::Serialize;
 

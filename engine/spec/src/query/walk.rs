@@ -1,4 +1,4 @@
-//! Visits the nodes of a tree, and answers questions about trees for which such a visit is sufficient.
+//! Visits the nodes of a syntax tree, and answers questions about the tree that one visit of all nodes can answer.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;

@@ -192,8 +192,8 @@ impl Diagnostic {
     }
 }
 
-/// Maximum number of diagnostics of a file. A file can have an error in each of its bytes, and the time to show an error
-/// depends on the length of the file.
+/// Maximum number of diagnostics of a file that are kept. Without a limit, the time to print all errors could be quadratic
+/// in the length of the file: each byte can be an error, and the time to print one error grows with the length.
 const MAX_DIAGNOSTICS: usize = 20;
 
 /// The first diagnostics of a file, either errors or warnings. There is at least one, and they are ordered by position.

@@ -70,7 +70,7 @@ impl YamlNode {
             Kind::Mapping(_) => "a mapping",
             Kind::Sequence(_) => "a list",
             Kind::Scalar(_) if self.is_null() => "nothing",
-            Kind::Scalar(_) => "a text",
+            Kind::Scalar(_) => "a string",
         }
     }
 }
@@ -157,7 +157,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
                     });
                 }
                 (None, Kind::Scalar(scalar)) => *key = Some((scalar.text, node.span)),
-                (None, _) => return Err(unsupported("keys that are not a text", node.span)),
+                (None, _) => return Err(unsupported("keys that are not strings", node.span)),
             },
         }
     }
@@ -171,7 +171,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
 const YAML_HELP: [(&str, &str); 7] = [
     (
         "mapping values",
-        "put a text that contains `: ` in quotes, or write it as a block: `|` and the text on the next lines",
+        "put a string that contains `: ` in quotes, or write it as a block scalar: `|` and the string on the next lines",
     ),
     ("tab", "indent with spaces instead of tabs"),
     (

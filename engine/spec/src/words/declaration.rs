@@ -56,7 +56,7 @@ pub enum Setting {
     Queries(Vec<(Spanned<String>, Query)>),
     /// Declared columns.
     Columns(Vec<Column>),
-    /// A list of texts.
+    /// A list of strings.
     Texts(Vec<String>),
     /// The members of an archive.
     Outputs(Vec<Output>),
@@ -297,7 +297,7 @@ impl Declaration {
         }
     }
 
-    /// Returns a list of texts. Empty if the key is not set.
+    /// Returns a list of strings. Empty if the key is not set.
     pub fn texts(&self, key: &str) -> &[String] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Texts(texts)) => texts,

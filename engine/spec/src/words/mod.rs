@@ -154,7 +154,7 @@ pub enum KeyType {
     Word(&'static [Word]),
     /// The name of one of the kind's methods.
     Method,
-    /// A list of texts without duplicates.
+    /// A list of strings without duplicates.
     Texts,
     /// A list of names without duplicates, or `{ list: NAME }`.
     Names,
@@ -180,7 +180,7 @@ pub enum KeyType {
     Outputs,
     /// Checks with names.
     Checks,
-    /// Texts that give reasons, by the name of the subject of each reason.
+    /// Strings that give reasons, by the name of the subject of each reason.
     Reasons,
     /// The grading section.
     Grade,

@@ -39,7 +39,7 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "lists",
             KeyType::Lists,
-            "Named lists of texts for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`, `columns(list)`) and for grading (`{ list: NAME }`).",
+            "Named lists of strings for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`, `columns(list)`) and for grading (`{ list: NAME }`).",
             "{ authors: [EAP, HPL, MWS] }",
         ),
         SectionKey::optional(

@@ -13,8 +13,9 @@ const INTRODUCTION: &str = "\
 <!-- Printed from engine/steps/src/kinds and engine/spec/src/words: change it there, then run
      `UPDATE=1 cargo test -p prep-spec`. -->
 
-A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A text that contains
-`: ` or ` #` needs quotes or a block (`|`). Inside `{ }`, a text that contains a comma also needs quotes.
+A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A string that contains
+`: ` or ` #` needs quotes or the form of a block scalar (`|`). Inside `{ }`, a string that contains a comma also needs
+quotes.
 
 Paths are relative, with `/` between directories, and must not leave their directory. A path that begins with `NAME:` is in
 the source of that name. Any other path is in the bundle. Names of tables, lists and sources consist of lower-case letters,
@@ -213,7 +214,7 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::True => "`true`",
         KeyType::Word(_) => "a word",
         KeyType::Method => "a method's name, see below",
-        KeyType::Texts => "list of texts",
+        KeyType::Texts => "list of strings",
         KeyType::Items(_) => "list of mappings, see below",
         KeyType::Operand => "number, or a column's name",
         KeyType::Condition => "condition",
@@ -222,7 +223,7 @@ fn simple(value: &KeyType) -> &'static str {
             "a column's name, a list of names, or `{ all_except: [...] }`: all other columns of the answers, or of the submission with `of: submission`"
         }
         KeyType::String => "text",
-        KeyType::Strings => "list of texts, or `{ list: NAME }`",
+        KeyType::Strings => "list of strings, or `{ list: NAME }`",
         KeyType::Number => "number",
         KeyType::Label => "text or integer",
         KeyType::Numbers => "list of numbers",
@@ -234,12 +235,12 @@ fn simple(value: &KeyType) -> &'static str {
         }
         KeyType::Section(_) | KeyType::Grade => "mapping, see below",
         KeyType::FurtherSources => "mapping from names to mappings, see below",
-        KeyType::Lists => "mapping from names to lists of texts",
+        KeyType::Lists => "mapping from names to lists of strings",
         KeyType::Tables => "mapping from tables' names to queries or mappings, see below",
         KeyType::Outputs => "mapping from outputs' paths to queries or mappings, see below",
         KeyType::Queries => "mapping from names to queries",
         KeyType::Checks => "mapping from names to queries or named checks, see below",
-        KeyType::Reasons => "mapping from names to texts",
+        KeyType::Reasons => "mapping from names to strings",
         KeyType::Corrections => "mapping from names to parts of a pipeline",
     }
 }

@@ -35,7 +35,7 @@ pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     definitions.insert(
         "list".to_owned(),
         json!({
-            "description": "The texts of one of `lists`.",
+            "description": "The strings of one of `lists`.",
             "type": "object",
             "properties": { "list": reference("name") },
             "required": ["list"],

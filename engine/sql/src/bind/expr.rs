@@ -30,8 +30,7 @@ pub(super) struct Exprs<'b, 'q, 't> {
     pub found: Found,
 }
 
-/// The parts of expressions that become operators of their own. An expression refers to the result of such a part as a
-/// column.
+/// The parts of expressions that become operators of their own. An expression uses the result of a part like a column.
 #[derive(Default)]
 pub(super) struct Found {
     pub subqueries: Vec<Pending>,

@@ -229,9 +229,9 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
-    /// Removes the rows of a subquery that fulfil the conditions for no row of the outer query, as far as the conditions
-    /// can be evaluated here. No result of the subquery contains the removed rows, so the query must not fail because of
-    /// them.
+    /// Keeps only the rows of a subquery that fulfil the conditions for at least one row of the outer query, as far as the
+    /// conditions can be evaluated here. The other rows occur in no result of the subquery, so an expression above must
+    /// not fail because of their values.
     fn restricted(
         &mut self,
         subquery: Relational,

@@ -214,7 +214,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Returns an expression with the columns that exist above the groups.
+    /// Rewrites an expression so that it uses the columns that exist after grouping. If `groups` is `None`, the query does
+    /// not group, and the expression stays unchanged.
     fn above(&self, groups: Option<&Groups>, expr: Expr) -> Result<Expr, QueryError> {
         match groups {
             Some(groups) => groups.rewrite(expr, self),

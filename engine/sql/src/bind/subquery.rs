@@ -461,7 +461,8 @@ impl Binder<'_> {
         Ok(plan.filtered(vec![certain]))
     }
 
-    /// Keeps the rows that have a match in the subquery or, if `negated`, the rows that have none.
+    /// Keeps the rows of `plan` that have a match in the subquery or, if `negated`, the rows without a match. If `value` is
+    /// given, a match also needs equal values: its expression over `plan` equals its column of the subquery.
     fn filter_matches(
         &mut self,
         plan: Relational,

@@ -1,5 +1,5 @@
-//! Finds the columns of outputs, as far as they are known before files are read, and public outputs that contain the
-//! answers.
+//! Checks outputs before any file is read: determines the columns of an output, if they are known without the files, and
+//! warns about public outputs that contain the answers.
 
 use prep_spec::model::{Output, Query, Setting, Table, TableOrigin};
 use prep_spec::query::tree::{Body, Grouping, QueryTree, Source};

@@ -1,4 +1,4 @@
-//! Limits the size of the texts and lists that functions return.
+//! Limits the size of the strings and lists that functions return.
 //!
 //! `repeat(x, 1000000000)` would allocate all memory before any check could run. So the size of a result is bounded
 //! before each call. If it exceeds the limit derived from the query's memory, the call is an error. Most functions return
@@ -413,7 +413,7 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
     Ok(size)
 }
 
-/// Computes the size of joined texts, whose separator is the first argument.
+/// Computes the size of joined strings, whose separator is the first argument.
 fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let separators = (args.len() as u64).saturating_sub(3);
     let separator = args.first().map(|separator| lengths(separator, rows));

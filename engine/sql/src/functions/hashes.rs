@@ -1,4 +1,4 @@
-//! `md5(text)` and `sha256(text)`: digests of texts in UTF-8, in lower-case hexadecimal digits.
+//! `md5(text)` and `sha256(text)`: digests of strings in UTF-8, in lower-case hexadecimal digits.
 
 use arrow::array::ArrayRef;
 use datafusion_common::Result;

@@ -3,8 +3,8 @@
 //! * `json_get(record, 'path')`: the value at a path inside a JSON value. A path consists of object keys and list indices
 //!   (from 0), separated by dots. A text is returned as it is, and any other value as JSON. The result is missing if the
 //!   path does not exist or leads to null.
-//! * `json_list(list)`: the elements of a JSON list as a list of texts, each as `json_get` returns it. The result is missing
-//!   if the value is null, and it is an error if the value is not a list.
+//! * `json_list(list)`: the elements of a JSON list as a list of strings, each as `json_get` returns it. The result is
+//!   missing if the value is null, and it is an error if the value is not a list.
 //! * `json_project(record, template)`: the members of the object `record` whose keys also occur in the object `template`,
 //!   in the order of `template`. A key of `template` that `record` lacks is an error.
 //! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. An existing member keeps its

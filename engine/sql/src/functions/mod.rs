@@ -165,18 +165,19 @@ fn chosen<F>(
     })
 }
 
-/// Returns a scalar function. Its memory is bounded, and its doubles do not depend on the processor. The name is in lower
-/// case. The planner replaces `coalesce` by CASE, because only the arguments up to the first value are evaluated.
+/// Returns the scalar function `name`, which must be in lower case. The function's memory is bounded, and its doubles do not
+/// depend on the processor. The planner replaces `coalesce` by CASE, because CASE evaluates only the arguments up to the
+/// first value that is not missing.
 pub(crate) fn find_scalar(name: &str) -> Option<Arc<ScalarUDF>> {
     SCALARS.get(listed(name)?.name).cloned()
 }
 
-/// Returns an aggregate. The name is in lower case.
+/// Returns the aggregate `name`, which must be in lower case.
 pub(crate) fn find_aggregate(name: &str) -> Option<Arc<AggregateUDF>> {
     AGGREGATES.get(listed(name)?.name).cloned()
 }
 
-/// Returns a window function. The name is in lower case.
+/// Returns the window function `name`, which must be in lower case.
 pub(crate) fn find_window(name: &str) -> Option<Arc<WindowUDF>> {
     WINDOWS.get(listed(name)?.name).cloned()
 }

@@ -37,7 +37,7 @@ pub(super) fn functions() -> [SimpleFunction; 2] {
 
 fn match_groups(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let [text, pattern, flags @ ..] = columns else {
-        return Err(argument_error("regexp_match takes a text and a pattern"));
+        return Err(argument_error("regexp_match takes a string and a pattern"));
     };
     let texts = texts(text)?;
     let mut patterns = Patterns::new(pattern, flags)?;
@@ -154,7 +154,7 @@ impl Rows {
     fn new(columns: &[ArrayRef]) -> Result<Rows> {
         let [text, pattern, replacement, flags @ ..] = columns else {
             return Err(argument_error(
-                "regexp_replace takes a text, a pattern and a replacement",
+                "regexp_replace takes a string, a pattern and a replacement",
             ));
         };
         Ok(Rows {
@@ -276,7 +276,8 @@ impl Replaced<'_> {
         out.write_str(&self.text[end..])
     }
 
-    /// Returns an upper bound of the size of the result, in bytes.
+    /// Returns an upper bound of the size of the result, in bytes. If `is_counted`, the matches are counted, so the bound is
+    /// lower. Otherwise each position of the text is assumed to match.
     fn max_bytes(&self, is_counted: bool) -> u64 {
         let length = self.text.len() as u64;
         let (count, matched) = match (self.pattern.all, is_counted) {

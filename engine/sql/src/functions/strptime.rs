@@ -61,7 +61,7 @@ pub struct TimeError {
     message: String,
 }
 
-/// Reads texts as `strptime` does. A missing text is a missing time.
+/// Reads strings as `strptime` does. A missing string is a missing time.
 ///
 /// # Errors
 /// The first text that does not match the format, or an unknown directive of the format.
@@ -130,7 +130,8 @@ impl Time {
         Ok(rest.is_empty().then_some(time))
     }
 
-    /// Reads a part of the time. Returns whether the text begins with such a part.
+    /// Reads the part of the time that `directive` names, from the beginning of `rest`. Returns whether `rest` begins with
+    /// this part.
     fn read(&mut self, directive: Option<char>, rest: &mut &str) -> Result<bool, String> {
         let digits = |count, rest: &mut &str| number(count, rest).map(|(value, _)| value);
         let (part, found) = match directive {

@@ -1,7 +1,7 @@
 //! Joins: which side is kept in memory, and whether the rows keep their order.
 //!
-//! A hash join keeps one side in memory and reads the other one in its order. If the side to keep is too large, both
-//! sides are sorted by the keys instead, and sorts can use temporary files.
+//! A hash join keeps one side in memory and reads the other side in its order. If the side to keep is too large, both sides
+//! are sorted by the keys instead, because sorts can use temporary files.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -79,7 +79,8 @@ impl Lowering<'_> {
         self.narrowed(joined, needed)
     }
 
-    /// Joins a right side that has a single row: its values become constants of the left rows.
+    /// Joins a right side that must have a single row: the values of this row become constants of the left rows. `in_order`
+    /// states whether the caller reads the rows in the order in which they arrive.
     fn with_constants(
         &self,
         left: &Relational,
@@ -335,7 +336,7 @@ fn null_equality(spec: &JoinSpec) -> NullEquality {
     }
 }
 
-/// Returns DataFusion's type of a join whose sides may be exchanged.
+/// Returns DataFusion's type of a join. If `is_exchanged`, the left side of the query is DataFusion's right side.
 fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     match (kind, is_exchanged) {
         (JoinKind::Inner, _) => JoinType::Inner,

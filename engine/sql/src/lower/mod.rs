@@ -114,10 +114,11 @@ impl Lowered {
 type Needed = BTreeSet<ColumnId>;
 
 impl Lowering<'_> {
-    /// Returns the operators of a query. The columns of the topmost operator are the columns of the result.
+    /// Returns the operators of a query. The columns of the topmost operator are the columns of the query's result.
+    /// `in_order` states whether the caller reads the rows in the order in which they arrive.
     ///
     /// # Errors
-    /// If an operator cannot be created, which is an error of this crate.
+    /// Returns an error if an operator cannot be created, which is a defect of this crate.
     pub(crate) fn query(&self, query: &BoundQuery, in_order: bool) -> Result<Plan> {
         let needed = query.columns.iter().map(|column| column.id).collect();
         let lowered = self.lower(&query.plan, &needed, in_order)?;

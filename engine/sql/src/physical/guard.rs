@@ -26,13 +26,13 @@ pub(crate) struct Guard {
     /// How many times the operator above stores each row without accounting for its memory. The guard accounts for it
     /// instead.
     copies: usize,
-    /// The expected number of rows. If the memory does not suffice, the memory that is needed is extrapolated to this
-    /// number.
+    /// The expected number of rows. If the memory does not suffice, the error extrapolates the memory of the rows so far to
+    /// this number of rows.
     rows: Option<u64>,
 }
 
 impl Guard {
-    /// Guards an operator. An operator with a guard needs no second one.
+    /// Guards an operator. An operator that has a guard already is returned unchanged.
     pub(crate) fn pass(input: Plan) -> Plan {
         match Node::<Guard>::downcast(input.as_ref()) {
             Some(_) => input,
@@ -46,7 +46,7 @@ impl Guard {
         Guard { rows, copies: 0 }.above(input)
     }
 
-    /// States the order of rows for an operator that requires it.
+    /// States the order of rows for an operator that requires it. `None` states no order.
     pub(crate) fn ordered(input: Plan, order: Option<LexOrdering>) -> Plan {
         let properties = properties_with(input.schema(), order);
         Node::plan(Guard::default(), vec![input], properties)
@@ -58,9 +58,9 @@ impl Guard {
         Guard { copies, rows }.above(input)
     }
 
-    /// Creates the plan of a guard. It states no order and no equal or constant columns of its rows, because DataFusion
-    /// infers wrong ones. For example, DataFusion treats a constant of the outer side of a join as a constant of the
-    /// joined rows, and would then neither sort by this column nor compare all groups.
+    /// Creates the plan of a guard. It states no order and no equal or constant columns of its rows, because those
+    /// that DataFusion infers are partly wrong. For example, DataFusion treats a constant of the outer side of a join as a
+    /// constant of the joined rows, and would then neither sort by this column nor compare all groups.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)

@@ -126,8 +126,8 @@ impl Operator for Rows {
 pub(crate) struct FirstRows {
     skip: usize,
     fetch: usize,
-    /// Whether all rows of the input are read, even those after the last row that is passed on. An error in such a row is
-    /// then reported with every batch size.
+    /// Whether all rows of the input are read, including those after the last row that is passed on. Then an error in one of
+    /// the later rows is reported whatever the batch size is.
     reads_all: bool,
 }
 

@@ -49,7 +49,7 @@ impl JoinSpec {
         }
     }
 
-    /// A join for which each row of the left side has at most one match, because the right side has no two rows with
+    /// Returns a join for which each row of the left side has at most one match, because the right side has no two rows with
     /// equal keys.
     pub(crate) fn unique(kind: JoinKind, on: Vec<(ColumnId, ColumnId)>) -> JoinSpec {
         JoinSpec {
@@ -75,8 +75,8 @@ impl Relational {
     /// Joins two plans on conditions.
     ///
     /// # Errors
-    /// None at present. If the order of a side is lost, so is the order of the result, which is an error where the order
-    /// is used.
+    /// Returns no error at present. If a side has lost its order, the result has no order either. This is an error where
+    /// the order of the result is used.
     pub(crate) fn joined_on(
         self,
         right: Relational,

@@ -112,7 +112,7 @@ impl Relational {
         unique.iter().copied().find(|key| !names(keys, *key))
     }
 
-    /// Sorts by `keys`. Rows with equal keys keep their order. If they are groups, which have no order, they are sorted
+    /// Sorts by `keys`. Rows with equal keys keep their order. If the rows are groups, which have no order, they are sorted
     /// by the keys of GROUP BY.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Relational {
     /// Returns a row for each element of the lists.
     ///
     /// # Errors
-    /// None at present. If the rows have no order, neither has the result.
+    /// Returns no error at present. If the rows have no order, the result has no order either.
     pub(crate) fn unnested(
         self,
         lists: Vec<(ColumnId, ColumnId)>,

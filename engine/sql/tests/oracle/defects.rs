@@ -38,7 +38,7 @@ async fn queries_of_former_defects_return_the_expected_rows() {
     );
 }
 
-/// Words that only messages of DataFusion contain. Our messages use the words of SQL.
+/// Words that only messages of DataFusion contain. The messages of this crate use the words of SQL.
 pub const FOREIGN_WORDS: [&str; 19] = [
     "ScalarSubquery",
     "Subquery(",
@@ -102,7 +102,8 @@ async fn the_plan_of_many_subqueries_that_can_fail_is_small() {
     }
 }
 
-/// Each query in `subqueries.txt` runs, or is rejected when it is loaded and not later, with a message in our words.
+/// Each query in `subqueries.txt` runs, or is rejected when it is loaded and not later, with a message of this crate and
+/// not of DataFusion.
 #[tokio::test]
 async fn subqueries_run_or_are_rejected_when_they_are_loaded() {
     let filled = [

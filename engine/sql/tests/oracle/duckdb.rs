@@ -96,7 +96,8 @@ fn has_shared_order(query: &tree::Query, rows: &[Row]) -> bool {
     }
 }
 
-/// Returns whether the rows depend on the order of equal keys or of tables, which only our documentation defines.
+/// Returns whether the rows depend on the order of equal keys or of tables, which only the documentation of this project
+/// defines.
 fn depends_on_order(query: &tree::Query) -> bool {
     let text = format!("{query:?}");
     let calls = [

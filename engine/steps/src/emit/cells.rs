@@ -133,7 +133,7 @@ impl ResultLayout {
                 ColumnSource::Values(data_type) => {
                     let kind = column_type(data_type).ok_or_else(|| {
                         StepError::pipeline(format!(
-                            "column `{name}` is of type {data_type}; CAST it to a text or a number"
+                            "column `{name}` is of type {data_type}; CAST it to a string or a number"
                         ))
                     })?;
                     (CellSource::Value, column(&name, kind, false))
@@ -145,7 +145,8 @@ impl ResultLayout {
         Ok(layout)
     }
 
-    /// If all columns are copied from a single table, returns this table and the index of each column in it.
+    /// Returns the single table from which all columns are copied, and the index of each column in this table. Returns
+    /// `None` if some columns are computed, or copied from different tables.
     pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
         let mut single: Option<&Arc<StoredText>> = None;
         let mut indices = Vec::new();
@@ -266,7 +267,7 @@ fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>
     Ok(each.collect())
 }
 
-/// After this number of rows or bytes were read, a table is notified, so that it can release memory.
+/// Number of rows or bytes after which a table is notified that they were read, so that the table can release memory.
 const NOTIFY_AFTER: ReadVolume = ReadVolume {
     rows: 1 << 10,
     bytes: 32 << 20,

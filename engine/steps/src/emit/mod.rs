@@ -29,7 +29,7 @@ pub(crate) use json::{
 /// Approximate size in bytes of a write to the cache.
 const WRITE_BYTES: usize = 1 << 18;
 
-/// Writes the texts in the first column of a query as lines. Each line ends with LF, unless the second column is false. A
+/// Writes the strings in the first column of a query as lines. Each line ends with LF, unless the second column is false. A
 /// missing text is written as an empty line.
 pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<Value, StepError> {
     let (mut rows, mut layout) = ResultLayout::start(run)?;
@@ -83,7 +83,7 @@ fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), S
         buffer.extend_from_slice(&text);
     } else if *cell != Cell::Missing && !matches!(cell, Cell::Slice(..)) {
         return Err(StepError::pipeline(
-            "lines must be texts; CAST the column to VARCHAR",
+            "lines must be strings; CAST the column to VARCHAR",
         ));
     }
     Ok(())

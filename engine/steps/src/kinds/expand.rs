@@ -35,7 +35,7 @@ impl Expand {
 }
 
 #[derive(Debug, Error)]
-#[error("`{archive}` contains `{path}`, which is also published")]
+#[error("`{archive}` cannot be unpacked, because the output already contains `{path}`")]
 struct ExpandCollision {
     archive: String,
     path: String,

@@ -72,7 +72,7 @@ const ORDERS: &[Word] = &[
     },
 ];
 
-/// The declared order.
+/// Returns the declared order.
 fn order(declaration: &Declaration) -> Option<SplitOrder> {
     match declaration.text("order")? {
         "file" => Some(SplitOrder::File),
@@ -168,7 +168,7 @@ const CUT: SplitMethod = SplitMethod {
             SectionKey::required(
                 "by",
                 KeyType::Column,
-                "Column with the order: numbers, booleans (`False` first), or texts. Texts are compared by code point, which is the order of time for texts such as `2019-12-31`.",
+                "Column with the order: numbers, booleans (`False` first), or strings. Strings are compared by code point, which is the order of time for strings such as `2019-12-31`.",
                 "day",
             ),
             SectionKey::optional(
@@ -227,6 +227,6 @@ const TIES: &[Word] = &[
     },
     Word {
         name: QUICKSORT,
-        doc: "like `divide`, but in the order of `rows.sort_values(by)`, whose default, NumPy's quicksort, is not stable. Only for texts, because NumPy orders equal numbers differently on different processors",
+        doc: "like `divide`, but in the order of `rows.sort_values(by)`, whose default, NumPy's quicksort, is not stable. Only for strings, because NumPy orders equal numbers differently on different processors",
     },
 ];

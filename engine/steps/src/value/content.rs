@@ -73,7 +73,7 @@ pub enum ContentError {
     Io {
         /// The file or object.
         subject: String,
-        /// The error of the system.
+        /// The I/O error.
         #[source]
         cause: io::Error,
     },
@@ -95,7 +95,7 @@ impl From<FileValue> for ContentRef {
 }
 
 impl ContentRef {
-    /// Length in bytes, after decompression.
+    /// Returns the length in bytes, after decompression.
     pub fn bytes(&self) -> u64 {
         match self {
             ContentRef::Object { bytes, .. } | ContentRef::Slice { bytes, .. } => *bytes,
@@ -112,7 +112,7 @@ impl ContentRef {
         }
     }
 
-    /// Whether the bytes are in an archive that is nested in another compressed archive.
+    /// Returns whether the bytes are in an archive that is nested in another compressed archive.
     pub fn is_layered(&self) -> bool {
         match self {
             ContentRef::Object { .. } => false,
@@ -190,7 +190,7 @@ impl Opener {
         }
     }
 
-    /// The store of the step.
+    /// Returns the store of the step.
     pub fn store(&self) -> &Store {
         &self.context.store
     }
@@ -399,12 +399,12 @@ impl OpenContent<'_> {
         })
     }
 
-    /// The content reference.
+    /// Returns the content reference.
     pub fn content(&self) -> &ContentRef {
         self.content
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn bytes(&self) -> u64 {
         self.content.bytes()
     }
@@ -452,8 +452,8 @@ impl OpenContent<'_> {
         })
     }
 
-    /// If the content is a zip member, returns the base file and the zip entry. Callers use them to copy the compressed
-    /// bytes.
+    /// Returns the base file and the zip entry of a zip member, so that callers can copy the compressed bytes. Returns
+    /// `None` if the content is not a zip member.
     pub(crate) fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             ContentRef::Member { entry, .. } => Some((&self.file, entry)),

@@ -76,7 +76,8 @@ const MAX_PART_BYTES: u64 = 128 << 20;
 /// Bytes per chunk of a long part.
 const PART_CHUNK_BYTES: u64 = 8 << 20;
 
-/// If more bytes than this have been decompressed a second time, all data are decompressed into a temporary file.
+/// Maximum number of bytes that are decompressed a second time. After that, all data are decompressed into a temporary
+/// file.
 const MAX_REPEATED_BYTES: u64 = 32 << 20;
 
 /// Bytes per write to the copy.

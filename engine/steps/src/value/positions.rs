@@ -63,7 +63,7 @@ impl RowPositions {
         RowPositions::Runs { runs, starts, rows }
     }
 
-    /// Number of selected rows.
+    /// Returns the number of selected rows.
     pub fn len(&self) -> u64 {
         match self {
             RowPositions::Rows(rows) => rows.len() as u64,
@@ -109,7 +109,7 @@ impl RowPositions {
         }
     }
 
-    /// Whether the selection is in the order in which the rows are stored.
+    /// Returns whether the selection is in the order in which the rows are stored.
     pub fn is_ascending(&self) -> bool {
         match self {
             RowPositions::Rows(rows) => rows.is_sorted(),

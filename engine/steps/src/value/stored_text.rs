@@ -209,7 +209,7 @@ impl StoredText {
         &self.schema
     }
 
-    /// Returns the object of the text. It may not be in the cache.
+    /// Returns the object that contains the text. The object is possibly not in the cache.
     pub fn object(&self) -> Stored {
         self.object
     }

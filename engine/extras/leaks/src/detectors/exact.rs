@@ -78,7 +78,8 @@ pub(super) fn find(
     found
 }
 
-/// Returns how the cells determine the answers, and the probability of that by chance.
+/// Returns how the cells determine the answers, and the probability that they do so by chance. Codes of the answers are
+/// considered only if `may_be_code` is true.
 fn exact_relation(
     channel: Channel,
     pairs: &[CellAndAnswer<'_>],
@@ -308,7 +309,7 @@ impl VerbatimSearch<'_> {
     }
 
     /// Returns whether the task is to rewrite this column: some training answers are equal to the cells of this column, and
-    /// others are not.
+    /// other training answers are not.
     fn is_rewritten(&self, source: &PublicValue<'_>) -> bool {
         let column = source
             .name

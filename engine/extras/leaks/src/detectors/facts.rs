@@ -2,10 +2,10 @@
 //!
 //! A baseline of boosted trees learns the answers from the intended features, which are divided into coarse bins. Each
 //! fact makes a separate prediction, from items with equal values or the nearest numbers, for items whose answers the
-//! prediction does not use. The gain is the fraction of the variance left unexplained by the baseline that the fact
-//! explains. A fact is reported if its gain is significant among all tests of the run, and as large as its channel
-//! requires. A missing cell or the length of a file can predict a little without a leak, but the order of members in an
-//! archive cannot.
+//! prediction does not use. The gain of a fact is the fraction that it explains of the variance that the
+//! baseline leaves unexplained. A fact is reported if its gain is significant among all tests of the run, and as large as
+//! its channel requires. A missing cell or the length of a file can predict a little without a leak, but the order of
+//! members in an archive cannot.
 //!
 //! Intended features are leaks only if they contain the answer itself (see [`super::exact`]).
 
@@ -51,7 +51,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// If the intended features explain at least this fraction of the variance, most other facts cannot be measured.
+/// Fraction of the variance from which on most other facts cannot be measured, if the intended features explain it.
 const MAX_MEASURABLE: f64 = 0.9;
 
 /// Returns a note if the intended features nearly determine the answers, so that other facts add nothing.

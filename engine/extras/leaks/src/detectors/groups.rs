@@ -85,7 +85,7 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
     })
 }
 
-/// Maximum number of members of a family. Larger ones are classes or sites.
+/// Maximum number of members of a family. Larger sets of items are classes or sites, not families.
 const MAX_FAMILY: usize = 50;
 
 /// Maximum number of members of a family from which pairs are formed.

@@ -88,7 +88,8 @@ const MIN_FOUND: usize = 20;
 /// The answers that were searched for in files of the same kind.
 #[derive(Default)]
 struct AnswersInFiles {
-    /// The number of found answers and of all searched answers, of the items to which the files belong.
+    /// For the items to which the files belong: the number of answers that were found, and the number that were searched
+    /// for.
     own: [usize; 2],
     /// The same numbers for answers of different items.
     others: [usize; 2],

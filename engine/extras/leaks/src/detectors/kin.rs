@@ -26,7 +26,7 @@ const MIN_ITEMS: usize = 20;
 /// Minimum fraction of the remaining variance that the answers of related items must explain beyond the baseline.
 const MIN_VARIANCE: f64 = 0.1;
 
-/// If a column has at least this number of items per value, it contains categories instead of groups.
+/// Number of items per value from which on the values of a column are treated as categories instead of groups.
 const MIN_CATEGORY_ITEMS: usize = 8;
 
 /// A property of items in both parts, by which they may be related.
@@ -186,7 +186,8 @@ fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
         return Vec::new();
     };
     let known: HashSet<&str> = ids.iter().collect();
-    // If both parts are numbered separately, both have the same ids, so an id does not identify a training item.
+    // If training and test items are numbered separately, the same ids occur in both parts. Then an id does not identify
+    // a training item.
     if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
         return Vec::new();
     }

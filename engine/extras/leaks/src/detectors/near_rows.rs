@@ -91,7 +91,7 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
     view.related("near", what, &near, 0.03, tests)
 }
 
-/// Returns the numbers of a column. `None` if it has too few numbers or too few different ones.
+/// Returns the numbers of a column. `None` if it has too few numbers, or too few different numbers.
 fn varied(cells: &CellTexts) -> Option<Vec<f64>> {
     let is_varied = |numbers: &Vec<f64>| {
         let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();

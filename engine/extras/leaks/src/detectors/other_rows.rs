@@ -204,7 +204,7 @@ impl<'a> RowsOfBothParts<'a> {
     }
 
     /// Finds a column with the mean or the sum of the answers of a group. Together with the known answers of the group, this
-    /// number reveals the only unknown one.
+    /// number reveals the only unknown answer.
     fn averaged(&self) -> Option<(String, usize, f64)> {
         for (group, groups) in &self.groups {
             let mut members: HashMap<&str, Vec<usize>> = HashMap::new();

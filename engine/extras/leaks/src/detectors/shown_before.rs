@@ -2,8 +2,8 @@
 //!
 //! The authors of a competition decided which information participants see about test items. A preparation that creates
 //! a new test part from training data must omit all other information. Otherwise, the new test part contains kinds of
-//! files, columns, keys or features that only training items had. Such a finding needs no statistics, because the bundle
-//! itself is the proof. If the bundle has no test part, or only a stub, nothing is compared.
+//! files, columns, keys or features that only training items had. A finding about them needs no statistics, because the
+//! bundle itself is the proof. If the bundle has no test part, or only a stub, nothing is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

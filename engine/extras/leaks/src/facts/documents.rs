@@ -174,7 +174,7 @@ impl DocumentWalk<'_> {
 /// Minimum number of objects in a list that is treated as a table.
 const MIN_ROWS: usize = 20;
 
-/// Maximum number of columns of such a table. The keys of larger objects are probably ids.
+/// Maximum number of columns of a list that is treated as a table. The keys of larger objects are probably ids.
 const MAX_COLUMNS: usize = 100;
 
 /// Maximum depth at which lists in objects are searched.

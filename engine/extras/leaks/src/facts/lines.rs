@@ -1,8 +1,9 @@
-//! Facts from text files. If a line contains the id of an item, the facts are the line's other words, its position, and the
-//! presence of such a line in the file. If the entire text belongs to an item, the facts are its words.
+//! Facts from text files. If a line contains the id of an item, the facts about the item are the other words of the line,
+//! the line's position, and that the file mentions the item at all. If the entire file belongs to an item, the facts are the
+//! words of the file.
 //!
-//! Facts also come from files in formats without a reader, for example databases and pickles: the texts before and after a
-//! text that contains the id of an item.
+//! Facts also come from files in formats without a reader, for example databases and pickles: the strings before and after
+//! a string that contains the id of an item.
 
 use std::borrow::Cow;
 
@@ -122,8 +123,8 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Returns whether a line is a comment or the header of a table. The words of such a line belong to the form of the file,
-/// not to its content.
+/// Returns whether a line is a comment or the header of a table, so that its words belong to the form of the file and not to
+/// its content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
     let mut table_ends = [".csv", ".tsv", ".dat"].iter();
     let is_table = table_ends.any(|end| kind.ends_with(end));
@@ -193,14 +194,14 @@ const MAX_TEXT: usize = 200;
 /// Minimum length of a run of printable characters that is treated as a text.
 const MIN_TEXT: usize = 2;
 
-/// Maximum number of bytes of an item's own file that are searched for texts.
+/// Maximum number of bytes of an item's own file that are searched for strings.
 const MAX_HEAD: usize = 1 << 16;
 
-/// Maximum number of texts of an item's own file that become facts.
+/// Maximum number of strings of an item's own file that become facts.
 const MAX_TEXTS: usize = 24;
 
-/// Adds the texts before and after each text that contains the id of an item. `shortest` is the length of the shortest id,
-/// in bytes.
+/// Adds the strings before and after each string that contains the id of an item. `shortest` is the length of the shortest
+/// id, in bytes.
 pub(crate) fn collect_strings(
     path: &str,
     content: &[u8],
@@ -210,7 +211,7 @@ pub(crate) fn collect_strings(
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
-        // If no other bytes separate two texts, both are read as one text. Then the rest of the text follows the name.
+        // If no other bytes separate two strings, both are read as one string. Then the rest of the string follows the name.
         let following = match name_in(text, shortest, item_of) {
             Some((item, rest)) => {
                 place += 1;
@@ -249,7 +250,7 @@ fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(u
     None
 }
 
-/// Adds the texts of a file that belongs to an item, by their position.
+/// Adds the strings of a file that belongs to an item, by their position.
 pub(crate) fn collect_strings_of_item(
     kind: &str,
     content: &[u8],
@@ -257,7 +258,7 @@ pub(crate) fn collect_strings_of_item(
     facts: &mut ItemFacts,
 ) {
     let head = content.get(..MAX_HEAD).unwrap_or(content);
-    // Short texts occur in random data, too.
+    // Short strings occur in random data, too.
     for (number, text) in texts(head, 6).take(MAX_TEXTS).enumerate() {
         let what = format!("text {} of `{kind}`", number + 1);
         facts.add(Channel::Metadata, &what, item, text);

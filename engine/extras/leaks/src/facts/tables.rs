@@ -257,8 +257,8 @@ fn fields(
     }
 }
 
-/// Joins further tables. Such a table has a column, or several columns with the same names, that contain the cells of a
-/// joined table, and each of its rows has a different key. Returns whether a table was joined.
+/// Joins further tables to those in `joined`. A table is joined by one column, or by several columns with the same names, if
+/// they contain the cells of a table that is already joined and differ in each row. Returns whether a table was joined.
 fn join(
     world: &World,
     train_tables: &HashSet<usize>,

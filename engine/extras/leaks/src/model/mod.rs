@@ -28,7 +28,7 @@ pub(crate) struct Gain {
     pub beyond: f64,
     /// The variance that the fact explains beyond the baseline, as a fraction of the total variance.
     pub absolute: f64,
-    /// The probability of such a gain from a fact without information.
+    /// The probability of an equal or larger gain from a fact without information.
     pub p: f64,
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn sound_features(file: &[u8]) -> Vec<(String, f64)> {
 mod tests {
     use super::*;
 
-    /// A tone whose loudness rises and falls.
+    /// Returns a tone whose loudness rises and falls.
     fn samples() -> Vec<f64> {
         let loud = |at: f64| (0.4 + 0.3 * (at / 700.0).sin()) * (at / 3.0).sin();
         (0..9000).map(|at| loud(f64::from(at))).collect()

@@ -149,9 +149,10 @@ fn table_in(
     })
 }
 
-/// Returns the id column of the answers: the column `named` by which grading pairs rows. Otherwise, it is a column most of
-/// whose values are also in the sample submission. Among several such columns, it is the one with the fewest values that the
-/// sample submission does not contain, and among equal ones the first column without empty cells.
+/// Returns the id column of the answers: the column `named`, by which grading pairs rows. If there is no such column, most
+/// values of the id column must also be in the sample submission. Among several candidates, the column with the fewest
+/// values that the sample submission does not contain is chosen. If this number is equal, the first column without empty
+/// cells is chosen.
 fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Option<usize> {
     let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();
     if let Some(place) = answers.names.iter().position(is_named) {

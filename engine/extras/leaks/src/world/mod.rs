@@ -36,7 +36,7 @@ pub(crate) struct World {
     pub bundle: Vec<PublicFile>,
     /// The test items whose facts are collected: all of them, or an even sample.
     pub chosen: Vec<usize>,
-    /// Every item whose number is a multiple of this is chosen.
+    /// The distance between the numbers of chosen items: an item is chosen if its number is a multiple of `step`.
     step: usize,
     /// Name of the id column.
     pub key_name: String,
@@ -46,8 +46,8 @@ pub(crate) struct World {
     has_digits: bool,
     /// Whether ids are small numbers, which other columns may contain by chance.
     pub has_plain_ids: bool,
-    /// Whether training files have names that are also ids of test items, for example because both parts number their
-    /// files.
+    /// Whether training files have names that are also ids of test items, for example because the files of each part are
+    /// numbered from 1.
     parts_share_ids: bool,
     /// Whether some ids are numbers.
     has_numeric_ids: bool,

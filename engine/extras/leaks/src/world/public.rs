@@ -23,15 +23,16 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
-/// Maximum number of arrays that are read as tables. If there are more, the arrays are probably files of single items.
+/// Maximum number of array files that are read as tables. If there are more, each array probably belongs to one item and is
+/// not a table of items.
 const MAX_ARRAYS: usize = 32;
 
-/// Maximum total length of items' files whose content is examined, in bytes.
+/// Maximum total length in bytes of the files whose content is examined and that each belong to one item.
 const MAX_EXAMINED: u64 = 2 << 30;
 
-/// Maximum length of an item's file whose content is examined, in bytes.
+/// Maximum length in bytes of one such file.
 const MAX_ITEM_FILE: u64 = 32 << 20;
-/// Maximum length of an item's text file whose words are facts.
+/// Maximum length in bytes of a text file that belongs to one item and whose words become facts.
 const MAX_ITEM_TEXT: u64 = 1 << 20;
 
 /// Maximum number of bytes of a TFRecord file that are read.
@@ -301,7 +302,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Adds the facts of a file that does not belong to an item and whose format has no reader: texts that contain ids
+    /// Adds the facts of a file that does not belong to an item and whose format has no reader: strings that contain ids
     /// of items.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
@@ -321,7 +322,7 @@ impl Collected<'_> {
             }
             None => {
                 lines::collect_strings(path, current.head, world.shortest, &item_of, facts);
-                ", only its texts were searched"
+                ", only its strings were searched"
             }
         };
         let bytes = units::bytes(seen.bytes);
@@ -375,7 +376,8 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table. Returns false if it was not read because of its size.
+    /// Reads a table. If `format` is `None`, the file is not a table. Returns false if the table was not read because of its
+    /// size.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
             return Ok(true);

@@ -285,7 +285,7 @@ fn step_row(step: &StepRow) -> Vec<Markup> {
 
 /// Maximum number of columns in the picture of missing cells.
 const MAX_COLUMNS: usize = 12;
-/// If the longer side of a thumbnail is shorter than this, the thumbnail is enlarged. In pixels.
+/// Minimum length of the longer side of a thumbnail, in pixels. Smaller thumbnails are enlarged.
 const MIN_THUMBNAIL: u32 = 64;
 
 /// Returns all pictures for which there are data.

@@ -19,7 +19,7 @@ const STYLE: &str = include_str!("style.css");
 /// The content security policy of the page: the page must not load anything or run scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// If a page has more competitions than this, only the first section is open.
+/// Maximum number of competitions on a page whose sections are all open. With more competitions, only the first section is.
 const MAX_OPEN: usize = 3;
 
 /// Returns the page as HTML.

@@ -121,7 +121,8 @@ pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
     format!("{problem}{state}")
 }
 
-/// Returns the buttons. `rows` contains the CSS classes of each row. Filters that select no rows or all rows are left out.
+/// Returns the buttons that sort and filter the rows. `rows` contains the CSS classes of each row. Filters that select no
+/// rows or all rows are left out.
 pub fn buttons(rows: &[String]) -> Markup {
     let matching = |filter: &str| {
         let class = format!("in-{filter}");
@@ -181,7 +182,7 @@ pub fn ordering_rules() -> String {
     rules
 }
 
-/// If there are fewer competitions than this, the page has no buttons.
+/// Minimum number of competitions for which the page has buttons that sort and filter them.
 const MIN_SORTED: usize = 4;
 
 /// Returns the competitions in the order of the page: the ones with problems first.

@@ -62,7 +62,7 @@ impl FrameScanner {
         }
     }
 
-    /// Number of columns of the file.
+    /// Returns the number of columns of the file.
     pub fn width(&self) -> usize {
         self.types.width()
     }

@@ -151,13 +151,13 @@ impl CellEnds {
 }
 
 impl ObjectColumn {
-    /// The number of cells.
+    /// Returns the number of cells.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are no cells.
+    /// Returns whether there are no cells.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -172,7 +172,7 @@ impl ObjectColumn {
         }
     }
 
-    /// The memory of the column, in bytes.
+    /// Returns the memory of the column, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let ends = match &self.ends {
             CellEnds::Uniform { .. } => 0,
@@ -252,7 +252,7 @@ impl ObjectColumn {
         is_text.then_some(bytes)
     }
 
-    /// Whether the cell of a row is missing.
+    /// Returns whether the cell of a row is missing.
     #[must_use]
     pub fn is_missing(&self, row: usize) -> bool {
         self.bytes_of(row) == Some(&[MISSING])
@@ -272,7 +272,7 @@ impl ObjectColumn {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    /// Whether any cell equals `cell`.
+    /// Returns whether any cell equals `cell`.
     #[must_use]
     pub fn contains(&self, cell: CellValue<'_>) -> bool {
         self.iter().any(|other| other == cell)
@@ -347,13 +347,13 @@ impl<T: PackedNumber> PackedNumbers<T> {
         }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.full.len() * BLOCK_NUMBERS + self.open.len()
     }
 
-    /// Whether the list is empty.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

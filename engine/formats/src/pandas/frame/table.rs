@@ -60,7 +60,7 @@ impl FrameColumn {
 }
 
 impl ColumnData {
-    /// The number of cells.
+    /// Returns the number of cells.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -72,7 +72,7 @@ impl ColumnData {
         }
     }
 
-    /// Whether there are no cells.
+    /// Returns whether there are no cells.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -168,14 +168,14 @@ impl<'a> ScannedFrame<'a> {
         columns.map(|column| column.name.as_str())
     }
 
-    /// The number of fields at the left of each row that are not in the frame, because the first row has more fields than
-    /// the header.
+    /// Returns the number of fields at the left of each row that are not in the frame, because the first row has more
+    /// fields than the header.
     #[must_use]
     pub fn surplus_fields(&self) -> usize {
         self.scan.index_columns
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         usize::try_from(self.scan.schema.rows).unwrap_or(usize::MAX)

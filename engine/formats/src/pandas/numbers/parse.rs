@@ -173,7 +173,7 @@ pub(crate) enum Integer<T> {
     Invalid,
 }
 
-/// Whether C's `isspace` is true for a byte.
+/// Returns whether C's `isspace` is true for a byte.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
@@ -253,8 +253,8 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
-/// If the cell is an integer below 1e18 in Python's format, returns whether it is negative. `None` means that the cell
-/// may or may not be such an integer.
+/// Returns whether a cell that contains an integer is negative. Recognizes only integers below 1e18 in Python's format.
+/// Returns `None` if the cell was not recognized, although it can still be an integer.
 #[inline]
 pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     let (negative, digits) = match cell {
@@ -268,7 +268,7 @@ pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     is_plain.then_some(negative)
 }
 
-/// Whether a cell that is an integer has Python's format: no plus, no leading zeros, no spaces, not `-0`.
+/// Returns whether a cell that is an integer has Python's format: no plus, no leading zeros, no spaces, not `-0`.
 pub(crate) fn is_canonical_integer(cell: &[u8]) -> bool {
     let digits = match cell {
         b"0" => return true,
@@ -278,7 +278,7 @@ pub(crate) fn is_canonical_integer(cell: &[u8]) -> bool {
     matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether `read_csv` treats a cell as missing. The spelling must be exact; quotes do not matter.
+/// Returns whether `read_csv` treats a cell as missing. The spelling must be exact; quotes do not matter.
 #[inline]
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
     // Fast path: no spelling of a missing value ends with a digit or is longer than 9 bytes.

@@ -65,7 +65,7 @@ pub fn push_bool(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"True" } else { b"False" });
 }
 
-/// Whether `cell` equals the output of [`push_f64`] for `value`.
+/// Returns whether `cell` equals the output of [`push_f64`] for `value`.
 pub(crate) fn is_canonical_f64(cell: &[u8], value: f64) -> bool {
     if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
@@ -156,7 +156,7 @@ const MANTISSA_MASK: u64 = (1 << 52) - 1;
 /// Maximum number of decimal digits that always fit into 64 bits.
 const MAX_DIGITS: usize = 19;
 
-/// The powers of `base` up to the exponent [`MAX_DIGITS`].
+/// Returns the powers of `base` up to the exponent [`MAX_DIGITS`].
 const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
     let mut powers = [1; MAX_DIGITS + 1];
     let mut k = 1;
@@ -170,8 +170,8 @@ const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
 const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
 const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
-/// Whether a cell, parsed with `parser`, is certainly formatted as the same text. `false` means that the formatted text
-/// may or may not differ.
+/// Returns true if it is certain that parsing a cell with `parser` and formatting the number gives the same text as the
+/// cell. Returns false if this was not decided, so the text can be the same or different.
 pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = PlainDecimal::parse(cell) else {
         return false;

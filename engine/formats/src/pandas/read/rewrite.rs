@@ -246,7 +246,7 @@ impl RewrittenText {
         }
     }
 
-    /// Number of bytes of the text so far.
+    /// Returns the number of bytes of the text so far.
     fn end(&self) -> u64 {
         self.unchanged_bytes + self.flushed_bytes + self.written.len() as u64
     }

@@ -49,7 +49,7 @@ pub(crate) struct RawRow<'a> {
 }
 
 impl<'a> RawRow<'a> {
-    /// The bytes of the row, including its line ending.
+    /// Returns the bytes of the row, including its line ending.
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
@@ -64,8 +64,8 @@ impl<'a> RawRow<'a> {
         Some(fields.iter().map(|field| field.raw(text)))
     }
 
-    /// Whether the row consists of `count` non-negative integers below 1e18 in Python's format. `false` means that this
-    /// is not known. Two short loops over the row are faster than checking each cell.
+    /// Returns whether the row consists of `count` non-negative integers below 1e18 in Python's format. `false` means that
+    /// this is not known. Two short loops over the row are faster than checking each cell.
     pub fn is_of_integers(&self, count: usize) -> bool {
         if self.fields.len() != count || self.nul || self.quotes {
             return false;
@@ -93,7 +93,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Returns the contents of all fields as texts.
+    /// Returns the contents of all fields as strings.
     pub fn texts(&self) -> Vec<String> {
         let text = |index| String::from_utf8_lossy(&self.content(index)).into_owned();
         (0..self.fields.len()).map(text).collect()
@@ -116,8 +116,8 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Whether the row has `width` fields and equals the output of `to_csv` for their content. `to_csv` quotes a field
-    /// only if necessary.
+    /// Returns whether the row has `width` fields and equals the output of `to_csv` for their content. `to_csv` quotes a
+    /// field only if necessary.
     #[inline]
     pub fn is_minimal(&self, width: usize) -> bool {
         self.fields.len() == width
@@ -165,7 +165,7 @@ impl<'a> RawRow<'a> {
         end_line(out, start, count);
     }
 
-    /// Whether the content of the field `index` certainly contains a quote. The content is not read.
+    /// Returns whether the content of the field `index` certainly contains a quote. The content is not read.
     #[inline]
     pub fn surely_contains_quote(&self, index: usize) -> bool {
         let field = self.fields.get(index);
@@ -217,7 +217,7 @@ impl Shape {
     }
 }
 
-/// Number of rows in a block of a file with `columns` columns: the largest power of two below `2^20 / columns`.
+/// Returns the number of rows in a block of a file with `columns` columns: the largest power of two below `2^20 / columns`.
 fn block_rows(columns: usize) -> u64 {
     let heuristic = (1u64 << 20) / (columns.max(1) as u64);
     let mut rows = 1;
@@ -278,7 +278,7 @@ impl RowReader {
         }
     }
 
-    /// Number of data rows so far.
+    /// Returns the number of data rows so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -357,7 +357,7 @@ impl RowReader {
         }
     }
 
-    /// Number of the next row, counted from 1; 0 is the header.
+    /// Returns the number of the next row, counted from 1; 0 is the header.
     fn current(&self) -> u64 {
         if self.wants_header && self.header.is_none() {
             0
@@ -444,8 +444,9 @@ impl RowReader {
         Ok(at)
     }
 
-    /// Returns the length of the complete UTF-8 characters in `text`. The first `plain` bytes are known to be valid.
-    /// The remaining bytes may be the beginning of a character.
+    /// Returns the length of the complete UTF-8 characters in `text`. If `last` is false, more text follows, so the
+    /// remaining bytes may be the beginning of a character. `plain` is the number of valid bytes before `text`, for the
+    /// error's offset.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),

@@ -121,7 +121,7 @@ impl TypeScanner {
         }
     }
 
-    /// The requested type of a column, or `None` if no type is requested.
+    /// Returns the requested type of a column, or `None` if no type is requested.
     fn requested_type(&self, name: &str) -> Option<ColumnType> {
         let options = &self.options;
         if options.all_text || options.text.iter().any(|text| text == name) {
@@ -159,7 +159,7 @@ impl TypeScanner {
             }
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
-                    // A text that contains a quote is not missing, so it does not affect a column of texts.
+                    // A string that contains a quote is not missing, so it does not affect a column of strings.
                     if !(row.surely_contains_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
                     }
@@ -169,7 +169,7 @@ impl TypeScanner {
         Ok(())
     }
 
-    /// Number of columns of the file, including index columns.
+    /// Returns the number of columns of the file, including index columns.
     pub fn width(&self) -> usize {
         self.shape.width
     }
@@ -273,7 +273,7 @@ impl RowSink for TypeScanner {
 }
 
 impl ColumnScan {
-    /// Whether the column is text in this block, regardless of later cells.
+    /// Returns whether the column is text in this block, regardless of later cells.
     #[inline]
     fn is_text(&self) -> bool {
         matches!(
@@ -282,7 +282,7 @@ impl ColumnScan {
         ) && self.current.is_text()
     }
 
-    /// Whether another integer does not change the state.
+    /// Returns whether another integer does not change the state.
     fn contains_only_integers(&self) -> bool {
         self.forced.is_none() && self.current.contains_only_integers()
     }

@@ -79,7 +79,8 @@ impl ArrayBuilder {
     }
 }
 
-/// Appends the value of a cell, or null if it is missing. Returns `false` if the cell has no value of the type.
+/// Appends the value of a cell, or null if the cell is missing. Returns `false`, and appends nothing, if `parse` cannot
+/// read the cell as a value of the type `T`.
 fn append<T>(
     cell: &[u8],
     parse: impl Fn(&[u8]) -> Option<T>,
@@ -100,7 +101,7 @@ fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T
     }
 }
 
-/// Concatenated texts. They are validated as UTF-8 in one call, because most texts are short.
+/// Concatenated strings. They are validated as UTF-8 in one call, because most strings are short.
 pub(in crate::pandas) struct Texts {
     bytes: Vec<u8>,
     /// The offset of each text, followed by the end of the last text.

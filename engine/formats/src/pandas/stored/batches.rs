@@ -113,7 +113,7 @@ pub struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// The schema of the batches.
+    /// Returns the schema of the batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
@@ -211,7 +211,7 @@ impl Batches<'_> {
                 self.mismatch(
                     row,
                     column.map_or(0, |(column, _)| *column),
-                    "a text is not UTF-8",
+                    "a string is not UTF-8",
                 )
             })
         });

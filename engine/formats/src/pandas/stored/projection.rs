@@ -1,7 +1,7 @@
 //! Keeps selected columns of a table in memory while the entire table is written.
 //!
-//! Most queries compute with few and short columns, such as identifiers and labels. In a text with long rows, each cell
-//! of such a column is in a different page, which must be mapped and loaded. In a separate table, thousands of these
+//! Most queries compute with few and short columns, such as identifiers and labels. If the table has long rows, each
+//! cell of a short column is in a different page, which must be mapped and loaded. In a separate table, thousands of these
 //! cells take as much space as one long row.
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// The indices of the columns in the table, in ascending order.
+    /// Returns the indices of the columns in the table, in ascending order.
     #[must_use]
     pub fn columns(&self) -> &[usize] {
         &self.columns
@@ -101,8 +101,8 @@ impl ProjectionBuilder {
         Ok(())
     }
 
-    /// Whether the columns exceed their fraction of the first `so_far` bytes of the table, or would exceed the maximum
-    /// after `more` bytes.
+    /// Returns whether the columns exceed their fraction of the first `so_far` bytes of the table, or would exceed the
+    /// maximum after `more` bytes.
     fn exceeds_limits(&self, more: usize, so_far: u64) -> bool {
         let bytes = self.text.len();
         (bytes > ALWAYS_BYTES && MIN_TEXT_RATIO * bytes as u64 > so_far) || bytes + more > MAX_BYTES

@@ -16,7 +16,7 @@ use crate::pandas::{CsvError, Schema};
 /// Number of bytes that are scanned before their pages are released.
 const WINDOW_BYTES: usize = 8 << 20;
 
-/// Minimum length of a long row in bytes. Reading such a row takes longer than loading its pages again.
+/// Minimum length of a long row in bytes. Reading a long row takes longer than loading its pages again.
 const LONG_ROW_BYTES: u64 = 1 << 13;
 
 /// Number of rows or cells that are prefetched before the first of them is read.
@@ -38,7 +38,7 @@ enum Bytes {
 /// The implementor guarantees that the bytes do not change. This crate does not map files. The private objects of the
 /// cache give this guarantee.
 pub trait MappedText: Send + Sync {
-    /// The text.
+    /// Returns the text.
     fn bytes(&self) -> &[u8];
 
     /// Allows the system to remove a range from memory. A later access loads the same bytes.
@@ -127,8 +127,8 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Opens a table in a mapped file. After random lookups, up to `room` bytes of the file stay in memory. If the offsets
-    /// of the rows are known, the text is not read.
+    /// Opens a table in a mapped file. After random lookups, up to `room` bytes of the file stay in memory. `index` contains
+    /// the offsets of the rows. If it is `None`, the text is read to find them.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -219,7 +219,7 @@ impl TextTable {
         Ok(self)
     }
 
-    /// Whether the text is in memory instead of a mapped file.
+    /// Returns whether the text is in memory instead of a mapped file.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         !matches!(self.lines.bytes, Bytes::Mapped(_))
@@ -231,19 +231,19 @@ impl TextTable {
         self.lines.index.bytes()
     }
 
-    /// The columns and the number of rows.
+    /// Returns the columns and the number of rows.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The text, including the header.
+    /// Returns the text, including the header.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.lines.bytes.text()
     }
 
-    /// The header line, including its LF.
+    /// Returns the header line, including its LF.
     #[must_use]
     pub fn header(&self) -> &[u8] {
         self.line(0).unwrap_or_default()
@@ -282,7 +282,7 @@ impl TextTable {
             .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// The offset of a row in the text.
+    /// Returns the offset of a row in the text.
     pub(crate) fn offset(&self, row: u64) -> u64 {
         let span = usize::try_from(row)
             .ok()
@@ -425,7 +425,7 @@ impl RowIndex {
         }
     }
 
-    /// The number of rows. The header is row 0 of the index.
+    /// Returns the number of rows. The header is row 0 of the index.
     pub(crate) fn len(&self) -> usize {
         self.deltas.len()
     }
@@ -472,7 +472,7 @@ impl RowIndex {
         let delta = u32::try_from(start - base).map_err(|_| CsvError::NotCanonical {
             row: row as u64,
             offset: start,
-            rule: format!("{GROUP_ROWS} rows may not take more than 4 GiB"),
+            rule: format!("{GROUP_ROWS} consecutive rows must not take more than 4 GiB"),
         })?;
         self.deltas.push(delta);
         Ok(())

@@ -105,13 +105,13 @@ impl Inference {
         }
     }
 
-    /// Whether the column is text in this block, regardless of later cells.
+    /// Returns whether the column is text in this block, regardless of later cells.
     #[inline]
     pub fn is_text(&self) -> bool {
         self.trial == Trial::Text
     }
 
-    /// Whether the column so far contains only integers and missing cells, with at least one integer. Another plain
+    /// Returns whether the column so far contains only integers and missing cells, with at least one integer. Another plain
     /// integer then does not change the state.
     #[inline]
     pub fn contains_only_integers(&self) -> bool {
@@ -298,7 +298,7 @@ impl JoinedType {
         }
     }
 
-    /// The type of the column in a [`Schema`](crate::pandas::Schema).
+    /// Returns the type of the column in a [`Schema`](crate::pandas::Schema).
     pub fn column_type(self) -> ColumnType {
         match self {
             Self::Int => ColumnType::Int64,
@@ -310,7 +310,7 @@ impl JoinedType {
         }
     }
 
-    /// Whether a block of type `kind` is formatted in this column in the same way as on its own.
+    /// Returns whether a block of type `kind` is formatted in this column in the same way as on its own.
     pub fn preserves(self, kind: BlockType) -> bool {
         match self {
             Self::Float => !matches!(kind, BlockType::Int | BlockType::UInt),

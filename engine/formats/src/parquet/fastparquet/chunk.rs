@@ -21,7 +21,7 @@ use crate::parquet::ParquetError;
 
 /// Approximate maximum size of a page before compression, in bytes.
 const PAGE_BYTES: f64 = 500.0 * 1024.0 * 1024.0;
-/// Number of rows from which the mean length of the texts is estimated.
+/// Number of rows from which the mean length of the strings is estimated.
 const SAMPLE_ROWS: u64 = 1000;
 /// Zeros at the end of each page.
 const PADDING: [u8; 8] = [0; 8];
@@ -91,7 +91,7 @@ pub(super) fn write_chunk(
     Ok(chunk)
 }
 
-/// The maximum number of rows in a page, computed as in fastparquet.
+/// Returns the maximum number of rows in a page, computed as in fastparquet.
 fn rows_per_page(values: &mut ColumnValues, rows: u64) -> Result<u64, ParquetError> {
     let bytes = match values.column.types.storage {
         PhysicalType::Bool => 0.125,
@@ -101,7 +101,7 @@ fn rows_per_page(values: &mut ColumnValues, rows: u64) -> Result<u64, ParquetErr
     Ok((PAGE_BYTES / (bytes + 0.125)) as u64)
 }
 
-/// Estimates the size of a text in bytes from the number of characters of the first texts, as fastparquet does.
+/// Estimates the size of a string in bytes from the number of characters of the first strings, as fastparquet does.
 fn text_bytes(values: &mut ColumnValues, rows: u64) -> Result<f64, ParquetError> {
     let mark = values.mark()?;
     let (mut characters, mut count) = (0, 0);
@@ -369,7 +369,7 @@ impl Snappy {
         Ok(())
     }
 
-    /// The number of uncompressed bytes.
+    /// Returns the number of uncompressed bytes.
     pub(super) fn read(&self) -> u64 {
         self.read
     }

@@ -64,7 +64,7 @@ impl FastparquetColumn {
         }
     }
 
-    /// Whether the column has a value in this row.
+    /// Returns whether the column has a value in this row.
     pub(super) fn has_value(&self, row: u64) -> bool {
         self.validity.get(row)
     }
@@ -178,7 +178,7 @@ impl ColumnSpool {
         })
     }
 
-    /// Whether the column has the name and type of `field`.
+    /// Returns whether the column has the name and type of `field`.
     pub(super) fn matches(&self, field: &Field) -> bool {
         self.column.name == *field.name() && self.data_type == *field.data_type()
     }

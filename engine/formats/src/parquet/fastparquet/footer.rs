@@ -67,7 +67,7 @@ pub(super) fn footer(
     bytes
 }
 
-/// The number of a physical type in the Parquet format.
+/// Returns the number of a physical type in the Parquet format.
 fn physical(storage: PhysicalType) -> i32 {
     match storage {
         PhysicalType::Bool => 0,
@@ -79,7 +79,7 @@ fn physical(storage: PhysicalType) -> i32 {
     }
 }
 
-/// Whether a column of texts has only missing values.
+/// Returns whether a column of strings has only missing values.
 fn is_unknown(column: &FastparquetColumn) -> bool {
     column.types.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
 }

@@ -10,7 +10,7 @@
 //! does not depend on the size of the table.
 //!
 //! [`WriterVersions`] defines everything that depends on the version of a library. If two versions behave the same,
-//! only texts in the footer differ, and [`with_versions`] replaces these in a finished file.
+//! only strings in the footer differ, and [`with_versions`] replaces these in a finished file.
 
 mod chunk;
 mod column;

@@ -39,12 +39,12 @@ impl WriterVersions {
         })
     }
 
-    /// The version of fastparquet.
+    /// Returns the version of fastparquet.
     pub fn fastparquet(&self) -> &str {
         &self.fastparquet
     }
 
-    /// The version of pandas.
+    /// Returns the version of pandas.
     pub fn pandas(&self) -> &str {
         &self.pandas
     }
@@ -67,7 +67,7 @@ impl WriterVersions {
         if text { "str" } else { "object" }
     }
 
-    /// pandas' name for the type of a column of texts with missing values.
+    /// pandas' name for the type of a column of strings with missing values.
     pub(super) fn texts_with_gaps(&self) -> &'static str {
         if self.labels() == "str" {
             "unicode"
@@ -76,7 +76,7 @@ impl WriterVersions {
         }
     }
 
-    /// The value of the footer's field `created_by`.
+    /// Returns the value of the footer's field `created_by`.
     pub(super) fn created_by(&self) -> String {
         format!("fastparquet-python version {} (build 0)", self.fastparquet)
     }
@@ -165,7 +165,7 @@ impl ParquetFooter {
 /// Returns the footer with `versions` in place of its versions, followed by its length and the final signature.
 ///
 /// Only the versions and the type of the column labels are replaced. If the pages or the types of columns also depend on
-/// the versions, the file must be written again. Returns `None` if the footer lacks one of the replaced texts.
+/// the versions, the file must be written again. Returns `None` if the footer lacks one of the replaced strings.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;
@@ -202,7 +202,7 @@ pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<
     Some(footer)
 }
 
-/// The field `created_by`, followed by the end of the file's structure.
+/// Returns the field `created_by`, followed by the end of the file's structure.
 fn created_field(versions: &WriterVersions) -> Vec<u8> {
     let mut field = vec![0x18];
     push_binary(&mut field, versions.created_by().as_bytes());

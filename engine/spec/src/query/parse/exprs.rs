@@ -404,7 +404,7 @@ impl Parser<'_> {
         let at = self.at();
         let written = self.name()?.text.to_ascii_uppercase();
         let sizes = "write the type without a length";
-        let text = "write VARCHAR, and `substr(a, 1, n)` to shorten a text";
+        let text = "write VARCHAR, and `substr(a, 1, n)` to shorten a string";
         let time = "write TIMESTAMP, without a precision and without a time zone";
         let (to, help) = match written.as_str() {
             "BOOLEAN" | "BOOL" => (Some(CastType::Boolean), ""),
@@ -450,7 +450,7 @@ fn number(digits: &str, at: Position) -> Parsed<ExprKind> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
         let number = digits.parse().map(ExprKind::Integer);
         return number.map_err(|_| {
-            let help = "write a decimal: `1e20`, or a text";
+            let help = "write a decimal: `1e20`, or a string";
             Fault::unsupported(at, "an integer of more than 64 bits", help)
         });
     }

@@ -22,7 +22,7 @@ use super::exprs::column;
 use super::query::check_name;
 use super::{Parsed, Parser};
 
-/// Maximum number of texts in a call. Planning time grows with the square of the number of computed columns.
+/// Maximum number of strings in a call. Planning time grows with the square of the number of computed columns.
 const MAX_COLUMNS: usize = 2000;
 
 /// The macros that create a column for each text, with the word for their first argument in messages.
@@ -113,7 +113,7 @@ impl Parser<'_> {
         };
         self.next += ahead + 2;
         let texts = self.texts(&|| {
-            Fault::new("bad-macro", at, "`columns` takes a list, or texts")
+            Fault::new("bad-macro", at, "`columns` takes a list, or strings")
                 .help("write `columns(list)` or `columns('a', 'b')`")
         })?;
         if texts.len() > MAX_COLUMNS {
@@ -138,7 +138,7 @@ impl Parser<'_> {
         let at = self.at();
         self.next += 2;
         let usage = || {
-            let message = format!("`{name}` takes a {first} and a list, or texts");
+            let message = format!("`{name}` takes a {first} and a list, or strings");
             Fault::new("bad-macro", at, message).help(format!(
                 "write `{name}({first}, list)` or `{name}({first}, 'a', 'b')`"
             ))
@@ -174,7 +174,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses the last arguments of a macro, with the closing parenthesis: the name of a list, or texts.
+    /// Parses the last arguments of a macro, with the closing parenthesis: the name of a list, or strings.
     fn texts(&mut self, usage: &dyn Fn() -> Fault) -> Parsed<Vec<String>> {
         if let Some(name) = self.next_name(true).filter(|_| self.is_ahead(1, ")")) {
             let texts = self.texts_of_list(&name)?;
@@ -193,7 +193,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the texts of a list of the pipeline.
+    /// Returns the strings of a list of the pipeline.
     pub(super) fn texts_of_list(&mut self, name: &Name) -> Parsed<Vec<String>> {
         let texts = self.lists.get(&name.text).cloned();
         let texts = texts.ok_or_else(|| Fault::unknown_list(&name.text, name.at, self.lists))?;

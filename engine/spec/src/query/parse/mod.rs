@@ -125,7 +125,7 @@ static UNSUPPORTED: LazyLock<Vec<(Vec<&str>, &str)>> = LazyLock::new(|| {
 
 type Parsed<T> = Result<T, Fault>;
 
-/// A tree, and the names of the lists whose texts it contains.
+/// A tree, and the names of the lists whose strings it contains.
 pub(super) struct ParsedTree {
     pub tree: QueryTree,
     pub used_lists: BTreeSet<String>,

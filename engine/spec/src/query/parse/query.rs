@@ -313,7 +313,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Returns an error for a key that consists only of literals, because it has no effect.
+    /// Returns an error for a key that consists only of literals, because it has no effect. If `positions` is true, an
+    /// integer is the position of a column and therefore valid.
     pub(super) fn check_key(
         &self,
         key: &Expr,

@@ -83,7 +83,7 @@ fn divisor(of: Population, count: u64) -> Option<u64> {
     (divisor > 0).then_some(divisor)
 }
 
-/// Returns the sum as a multiple of `2^exponent`. The sum must be such a multiple, because lower bits are dropped.
+/// Returns the sum divided by `2^exponent`. The sum must be a multiple of `2^exponent`, because lower bits are dropped.
 fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
     let (integer, own) = sum.integer();
     match own - exponent {

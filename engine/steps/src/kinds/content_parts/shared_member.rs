@@ -26,12 +26,13 @@ const WINDOW_CHUNKS: usize = 32;
 /// Maximum number of buffers that are reserved for reuse.
 const MAX_SPARE_CHUNKS: usize = 4;
 
-/// Time for which a reader waits for another reader that makes no progress. It is long because an excluded reader inflates
-/// the member from its beginning, which is far slower than waiting. On a busy machine, a thread may not run for some tenths
-/// of a second.
+/// Time for which a reader waits for another reader that makes no progress, before the other reader is excluded. The time
+/// is long because an excluded reader inflates the member from its beginning, which is far slower than waiting. On a busy
+/// machine, a thread can be suspended for some tenths of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// If the window begins after this offset in bytes when a reader starts, the reader inflates the member by itself.
+/// Maximum offset in bytes at which the window may begin when a reader starts. If the window begins later, the reader
+/// inflates the member by itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 /// A reader over a member from its beginning.
@@ -181,7 +182,7 @@ impl SharedState {
         }
     }
 
-    /// Number and offset of the slowest reader.
+    /// Returns the number and the offset of the slowest reader.
     fn slowest_reader(&self) -> Option<(u64, u64)> {
         let slowest = self.offsets.iter().min_by_key(|(_, offset)| **offset);
         slowest.map(|(number, offset)| (*number, *offset))

@@ -42,7 +42,7 @@ impl Changes {
         self.write.is_empty() && self.remove.is_empty() && self.remove_directories.is_empty()
     }
 
-    /// Total length of the files to write, in bytes.
+    /// Returns the total length of the files to write, in bytes.
     pub(super) fn bytes(&self, desired: &Tree) -> u64 {
         let files = self.write.iter();
         let bytes = files.filter_map(|index| Some(desired.file(*index as usize)?.bytes()));

@@ -85,9 +85,9 @@ pub struct TreeExamination<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remember {
     No,
-    /// If the directory is writable, and no other process publishes into it.
+    /// The examination records its results if the directory is writable, and no other process publishes into it.
     IfUnlocked,
-    /// The caller holds the lock.
+    /// The examination records its results. The caller must hold the lock.
     Locked,
 }
 

@@ -65,7 +65,7 @@ pub enum ManifestError {
         operation: &'static str,
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// The I/O error.
         #[source]
         cause: io::Error,
     },
@@ -124,7 +124,7 @@ pub struct PathSummary {
 }
 
 impl PathSummary {
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

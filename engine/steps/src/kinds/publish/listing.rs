@@ -260,7 +260,7 @@ impl PublishedListing {
         self.files.iter().filter(|file| file.is_trusted()).count()
     }
 
-    /// Whether the listing was read to its end. If not, some files of the publication are missing in it.
+    /// Returns whether the listing was read to its end. If not, some files of the publication are missing in it.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
@@ -282,7 +282,7 @@ impl PublishedListing {
         Some((self.paths.get(index), self.files.get(index)?))
     }
 
-    /// The file with this path.
+    /// Returns the file with this path.
     pub(super) fn find(&self, path: &str) -> Option<&ListedFile> {
         let index = self.paths.lower_bound(path);
         let (found, listed) = self.get(index)?;

@@ -143,10 +143,10 @@ impl Manifest {
             && self.singles.iter().all(|stamp| same(stamp, false))
     }
 
-    /// Returns false if the system has restarted since it wrote the files, because some of them may not have reached the
-    /// disk before the restart. `boot` identifies the current boot. Returns true if the files are known to be on disk, or
-    /// if boots cannot be identified. Also returns true if another machine wrote the files, because only that machine can
-    /// check whether it has restarted.
+    /// Returns whether the published files can be treated as written to disk. `boot` is the id of the current boot, or
+    /// `None` if the system has no boot ids. Returns false if this machine has restarted since it wrote the files, because
+    /// some of their bytes may not have reached the disk before the restart. Returns true if another machine wrote the
+    /// files, because only that machine can check whether it has restarted, and true if boots cannot be identified.
     pub fn is_durable(&self, boot: Option<&str>) -> bool {
         let other = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {

@@ -144,8 +144,8 @@ pub(crate) struct Publish {
 }
 
 impl Publish {
-    /// Returns whether files of the publication with this manifest may share more disk space with the cache than the new
-    /// publication allows.
+    /// Returns whether the publication with this manifest used a way of sharing disk space with the cache that this
+    /// publication does not allow, for example hard links.
     fn is_too_shared(&self, manifest: &Manifest) -> bool {
         manifest.link_mode < self.link_mode
     }

@@ -24,7 +24,8 @@ pub(super) struct Observed {
     pub manifest: Option<Manifest>,
     /// The files of the earlier publication. Files that must be written again are marked as changed.
     pub listing: PublishedListing,
-    /// Whether files of the earlier publication share more disk space with the cache than the new one allows.
+    /// Whether the earlier publication used a way of sharing disk space with the cache that the current publication does
+    /// not allow, for example hard links.
     pub is_too_shared: bool,
     /// Whether the files of the earlier publication are known to be on disk, or were written in this boot.
     pub is_durable: bool,
@@ -57,7 +58,7 @@ impl Observed {
         };
         if !is_fresh && !is_durable && listing.len() > 0 {
             // The verified listing is stored before the manifest contains the current boot. Otherwise, if this publication
-            // were interrupted, the next one would trust the metadata in the old listing.
+            // were interrupted, the next publication would trust the metadata in the old listing.
             listing.write(&home, began).map_err(StepError::machine)?;
         }
         Ok(Observed {

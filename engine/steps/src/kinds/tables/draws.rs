@@ -121,7 +121,7 @@ const CHOICE: Section = Section {
 
 const SAMPLE: Section = Section {
     name: "sample",
-    doc: "Distinct integers from low up to, but not including, high, in random order, as one text, separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
+    doc: "Distinct integers from low up to, but not including, high, in random order, as one string, separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         SectionKey::required(
@@ -137,7 +137,7 @@ const SAMPLE: Section = Section {
 
 const SHUFFLE: Section = Section {
     name: "shuffle",
-    doc: "The integers from 0 up to, but not including, `of`, in random order, as one text, separated by spaces: the order of a list after Python's `shuffle`, or NumPy's `permutation` of a number. `split_part(x, ' ', 1)` is the first of them.",
+    doc: "The integers from 0 up to, but not including, `of`, in random order, as one string, separated by spaces: the order of a list after Python's `shuffle`, or NumPy's `permutation` of a number. `split_part(x, ' ', 1)` is the first of them.",
     keys: &[
         SectionKey::required("of", KeyType::Operand, "Number of items.", "5"),
         WHEN,
@@ -383,7 +383,7 @@ enum DrawnCell {
     Text(String),
 }
 
-/// Returns drawn integers as one text. `low` is added to each of them.
+/// Returns drawn integers as one string. `low` is added to each of them.
 fn spaced(drawn: &[u32], low: i64) -> DrawnCell {
     let drawn = drawn.iter();
     let texts = drawn.map(|index| (low + i64::from(*index)).to_string());

@@ -100,7 +100,8 @@ fn directory(
     ZipDirectory::read(&watched, range, &budget)
 }
 
-/// Returns the members as references into their archive.
+/// Returns the members as references into their archive. `layered` states whether `base` describes the layers of a
+/// nested archive instead of being the archive itself.
 fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool) -> TreeBuilder {
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();

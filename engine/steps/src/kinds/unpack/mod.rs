@@ -243,8 +243,8 @@ impl<'a> BundledArchive<'a> {
         })
     }
 
-    /// If the archive is deflated in the bundle, returns a reader of the archive that also builds an index of the positions
-    /// where decompression can start. Otherwise returns `None`.
+    /// Returns a reader of the archive that also builds an index of the positions where decompression can start. Returns
+    /// `None` if the archive is not deflated in the bundle.
     pub fn indexer<'w>(
         &'w self,
         windows: &'w dyn WindowStore,
@@ -362,7 +362,8 @@ impl MemberList {
         });
     }
 
-    /// Returns the members as references to ranges of `base`.
+    /// Returns the members as references to ranges of `base`. `layered` states whether `base` describes
+    /// the layers of a nested archive instead of being the file itself.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for ListedMember { path, range, crc32 } in self.members {

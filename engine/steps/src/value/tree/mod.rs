@@ -226,12 +226,12 @@ impl<'a> TreeFile<'a> {
             .unwrap_or(EMPTY_DIRECTORY)
     }
 
-    /// Whether this is an empty directory.
+    /// Returns whether this is an empty directory.
     pub fn is_directory(&self) -> bool {
         self.location().kind == FileKind::Directory
     }
 
-    /// Length of the content in bytes.
+    /// Returns the length of the content in bytes.
     pub fn bytes(&self) -> u64 {
         self.location().bytes
     }
@@ -320,38 +320,38 @@ impl Tree {
         builder.finish(&Cancel::default())
     }
 
-    /// Number of files and empty directories.
+    /// Returns the number of files and empty directories.
     pub fn len(&self) -> usize {
         self.locations.len()
     }
 
-    /// Whether there are no files.
+    /// Returns whether there are no files.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All files and empty directories, sorted by path.
+    /// Returns all files and empty directories, sorted by path.
     pub fn files(&self) -> impl ExactSizeIterator<Item = TreeFile<'_>> {
         (0..self.len()).map(|index| TreeFile { tree: self, index })
     }
 
-    /// The file with this index.
+    /// Returns the file with this index.
     pub fn file(&self, index: usize) -> Option<TreeFile<'_>> {
         (index < self.len()).then_some(TreeFile { tree: self, index })
     }
 
-    /// The file or empty directory at `path`.
+    /// Returns the file or empty directory at `path`.
     pub fn find(&self, path: &str) -> Option<TreeFile<'_>> {
         let first = self.paths.lower_bound(path);
         self.file(first).filter(|file| file.path() == path)
     }
 
-    /// The content of the file at `path`.
+    /// Returns the content of the file at `path`.
     pub fn get(&self, path: &str) -> Option<ContentRef> {
         self.find(path)?.content()
     }
 
-    /// All files whose path begins with `prefix`.
+    /// Returns all files whose path begins with `prefix`.
     pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = TreeFile<'a>> {
         let first = self.paths.lower_bound(prefix);
         let files = (first..self.len()).map(|index| TreeFile { tree: self, index });
@@ -363,7 +363,7 @@ impl Tree {
         &self.bases
     }
 
-    /// Number of files, and their total size in bytes.
+    /// Returns the number of files, and their total size in bytes.
     pub fn size(&self) -> (u64, u64) {
         let files = self.locations.iter();
         let files = files.filter(|location| location.kind != FileKind::Directory);
@@ -517,7 +517,7 @@ impl BaseNumbers {
     }
 }
 
-/// If the path ends with the member's name, returns the name as a suffix of the path.
+/// Returns the name of a member as a suffix of its path. Returns `None` if the path does not end with the name.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
@@ -628,12 +628,12 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Whether nothing has been added yet.
+    /// Returns whether nothing has been added yet.
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()
     }
 
-    /// Number of files and directories so far.
+    /// Returns the number of files and directories so far.
     pub fn len(&self) -> usize {
         self.tree.len()
     }

@@ -105,8 +105,8 @@ fn printed(
     Ok(out)
 }
 
-/// If an error is about the type of a column, adds the first cell with an unexpected type to it. Reads the file again to
-/// find this cell.
+/// Adds the first cell with an unexpected type to an error, if the error is about the type of a column. Reads the file again
+/// to find this cell. Returns any other error unchanged.
 fn with_cell(
     error: ReadError,
     opener: &Opener,

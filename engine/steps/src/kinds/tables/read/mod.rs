@@ -207,7 +207,7 @@ impl ReadSpec {
         })
     }
 
-    /// The options of pandas' CSV reader.
+    /// Returns the options of pandas' CSV reader.
     fn csv_options(&self) -> ReadOptions {
         let text = self.columns.iter();
         let text = text.filter(|column| column.kind == ColumnKind::Text);

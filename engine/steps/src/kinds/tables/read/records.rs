@@ -1,6 +1,6 @@
 //! Reads records (JSON objects, BSON documents) as a table: the declared members as columns, and the entire records.
 //!
-//! A column declared `text` contains the texts of the file unchanged. A column declared `inferred` has the values of the
+//! A column declared `text` contains the strings of the file unchanged. A column declared `inferred` has the values of the
 //! same column of `pandas.DataFrame(records)`, printed as by `to_csv`: integers become doubles if the column also has
 //! fractions or missing values. Members that are lists or objects must be declared `json`.
 //!
@@ -47,7 +47,7 @@ pub(super) enum RecordContent {
 }
 
 impl RecordContent {
-    /// A member of an object.
+    /// Returns a member of an object.
     pub fn get(&self, key: &str) -> Option<Cow<'_, JsonValue>> {
         match self {
             RecordContent::Value(value) => value.get(key).map(Cow::Borrowed),
@@ -115,7 +115,7 @@ struct RecordFile<'a> {
 }
 
 impl RecordFile<'_> {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn bytes(&self) -> u64 {
         self.opened.bytes()
     }

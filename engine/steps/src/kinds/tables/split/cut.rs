@@ -1,7 +1,7 @@
 //! `method: cut`: ranks the rows by a column, and finds the rank of the value at which the table is cut.
 //!
-//! Numbers, dates and timestamps are compared by value, and texts by code point. A row without a value has no place in this
-//! order, so it is an error.
+//! Numbers, dates and timestamps are compared by value, and strings by code point. A row without a value has no place in
+//! this order, so it is an error.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ enum CutError {
     #[error("row {row} has no value in `{column}`, but a cut needs a value in every row")]
     NoValue { column: String, row: usize },
     #[error(
-        "`{column}` is the text `{value}` in row {row}, and sorting such texts does not sort them by time"
+        "`{column}` is the string `{value}` in row {row}, and sorting strings of this form does not sort them by time"
     )]
     DayFirst {
         column: String,
@@ -42,9 +42,9 @@ enum CutError {
     NoTime { row: usize, cause: TimeError },
     #[error("{0}")]
     From(TimeError),
-    #[error("`quicksort` needs texts, and the values of `{column}` are {kind}")]
+    #[error("`quicksort` needs strings, but the values of `{column}` are {kind}")]
     NotText { column: String, kind: &'static str },
-    #[error("`from` is `{from}`, and the values of `{column}` are {kind}")]
+    #[error("`from` is `{from}`, but the values of `{column}` are {kind}")]
     OtherFrom {
         from: String,
         column: String,
@@ -65,7 +65,7 @@ pub(super) struct CutColumn {
     /// The declared value at the cut. `None` if a size or a query determines the cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// Format of the times in the column, if the texts are compared as times.
+    /// Format of the times in the column, if the strings are compared as times.
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     /// Whether equal values are in the order of NumPy's quicksort.
@@ -116,7 +116,7 @@ impl CutColumn {
         let data_type = inferred(&column).map_or_else(|| declared.clone(), arrow_type);
         if self.quicksort && !data_type.is_string() {
             let kind = kind_of(&data_type);
-            let help = "use `ties: divide`, or compute a text in a query".to_owned();
+            let help = "use `ties: divide`, or compute a string in a query".to_owned();
             return Err(fault_with_help(
                 "ties",
                 CutError::NotText { column, kind },
@@ -240,7 +240,8 @@ impl CutColumn {
         })
     }
 
-    /// Returns the error for a value `from` that leaves one of the two tables empty.
+    /// Returns the error for a value `from` that leaves one of the two tables empty: the test table if `is_test_empty`,
+    /// otherwise the train table.
     pub fn one_sided(&self, is_test_empty: bool, from: String) -> StepError {
         let column = self.by.clone();
         fault(
@@ -292,7 +293,7 @@ fn quicksort_places(ranks: &[u32]) -> Vec<u32> {
     places
 }
 
-/// Parses texts as times in the format `format`.
+/// Parses strings as times in the format `format`.
 fn read_times(values: &ArrayRef, format: &str) -> Result<Result<ArrayRef, TimeError>, StepError> {
     let texts = cast(values, &DataType::Utf8).map_err(StepError::internal)?;
     let times = times(texts.as_string::<i32>(), format);
@@ -306,7 +307,7 @@ fn kind_of(data_type: &DataType) -> &'static str {
         DataType::Timestamp(..) => "timestamps",
         _ if data_type.is_integer() => "integers",
         _ if data_type.is_floating() => "numbers",
-        _ => "texts",
+        _ => "strings",
     }
 }
 
