@@ -14,7 +14,7 @@ use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumber
 /// Doubles represent all integers below this magnitude exactly.
 const EXACT: f64 = (1_u64 << 53) as f64;
 
-/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros, which a parser may count as
+/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros, which a parser may treat as
 /// digits.
 const EXACT_BYTES: usize = 16;
 
