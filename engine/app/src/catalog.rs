@@ -35,7 +35,7 @@ include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 const SIZES: &str = include_str!("../data/sizes.csv");
 
 /// One competition's files. A file may be missing, for example the pipeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct CatalogEntry {
     pub id: String,
     /// The path of `pipeline.yaml` that messages show.
@@ -45,6 +45,8 @@ pub struct CatalogEntry {
     /// The pack that contains the competition. `None` if it is built in or the user's.
     pub pack: Option<Arc<Pack>>,
     pub pipeline: Option<Cow<'static, str>>,
+    /// The error from reading the files, if they cannot be read. Then the entry has none of them.
+    pub unreadable: Option<Error>,
     pub description: Option<Cow<'static, str>>,
     pub leaderboard: Option<Cow<'static, str>>,
     pub checksums: Option<Cow<'static, str>>,
@@ -93,6 +95,7 @@ impl Catalog {
             directory: None,
             pack: None,
             pipeline: own(embedded.pipeline),
+            unreadable: None,
             description: own(embedded.description),
             leaderboard: own(embedded.leaderboard),
             checksums: own(embedded.checksums),
@@ -186,14 +189,25 @@ impl Catalog {
             let (Some(id), path) = (directory.file_name(), directory.join(PIPELINE_FILE)) else {
                 continue;
             };
-            let pipeline = match std::fs::read_to_string(&path) {
-                Err(error) if is_missing(&error) => continue,
-                read => read.map_err(|error| Error::reading_pipeline(&path, &error))?,
-            };
-            let pipeline = Cow::Owned(pipeline);
-            found = true;
             let id = id.to_string_lossy().into_owned();
-            let entry = CatalogEntry::entry_of_directory(id.clone(), &path, &directory, pipeline)?;
+            let entry = match std::fs::read_to_string(&path) {
+                Err(error) if is_missing(&error) => continue,
+                Err(error) => Err(Error::reading_pipeline(&path, &error)),
+                Ok(text) => CatalogEntry::entry_of_directory(
+                    id.clone(),
+                    &path,
+                    &directory,
+                    Cow::Owned(text),
+                ),
+            };
+            found = true;
+            // Files that cannot be read are an error only when the competition is used.
+            let entry = entry.unwrap_or_else(|error| CatalogEntry {
+                directory: Some(directory.clone()),
+                pipeline: None,
+                unreadable: Some(error),
+                ..CatalogEntry::of_text(&id, &path.display().to_string(), String::new())
+            });
             self.entries.insert(id, entry);
         }
         if found {
@@ -310,6 +324,7 @@ impl CatalogEntry {
             directory: Some(directory.to_owned()),
             pack: None,
             pipeline: Some(pipeline),
+            unreadable: None,
             description: read(&directory.join("description.md"))?,
             leaderboard: read(&directory.join("leaderboard.csv"))?,
             checksums: read(&directory.join("checksums.json"))?,
@@ -324,6 +339,7 @@ impl CatalogEntry {
             directory: None,
             pack: None,
             pipeline: Some(text.into()),
+            unreadable: None,
             description: None,
             leaderboard: None,
             checksums: None,
@@ -333,8 +349,11 @@ impl CatalogEntry {
     /// Returns the text of the pipeline.
     ///
     /// # Errors
-    /// Returns an error if the competition has no pipeline.
+    /// Returns an error if the competition has no pipeline, or if one of its files cannot be read.
     pub fn pipeline(&self) -> Result<&str, Error> {
+        if let Some(error) = &self.unreadable {
+            return Err(error.clone());
+        }
         self.pipeline.as_deref().ok_or_else(|| {
             Error::new(
                 Failure::Pipeline,
@@ -435,7 +454,7 @@ fn read(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
     }
 }
 
-fn is_missing(error: &std::io::Error) -> bool {
+pub(crate) fn is_missing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use prep_core::Failure;
 use prep_spec::Diagnostics;
 
-use crate::catalog::{CatalogEntry, PIPELINE_FILE};
+use crate::catalog::{CatalogEntry, PIPELINE_FILE, is_missing};
 use crate::error::Error;
 use crate::outline::outline;
 use crate::stages::load::Loader;
@@ -45,7 +45,12 @@ pub fn pipeline_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let file = entry.map_err(failed)?.path().join(PIPELINE_FILE);
-        files.extend(file.is_file().then_some(file));
+        // A file that cannot be read is listed too, so that it is reported.
+        let is_pipeline = match file.metadata() {
+            Ok(metadata) => metadata.is_file(),
+            Err(error) => !is_missing(&error),
+        };
+        files.extend(is_pipeline.then_some(file));
     }
     files.sort();
     match files.is_empty() {

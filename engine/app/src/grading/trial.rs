@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use prep_core::chain;
+use prep_formats::pandas::{CellValue, ColumnData, Frame};
 use prep_grade::metrics::Direction;
+use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader, RefusalKind};
 use prep_spec::model::{Grade, Spanned};
 use prep_spec::{Pipeline, Span};
@@ -157,12 +159,53 @@ fn grade_all(
             "the sample submission has a better score than the answers, {sample} and {answers}; check the `direction`"
         ));
     }
+    if !grader.queries().is_empty()
+        && let Some(GradeOutcome::Score { rounded, .. }) = grade_with_gaps(grader, &frame, sample)
+    {
+        warnings.push(format!(
+            "a submission with a value only in its first row is valid, with the score {rounded}; let the rule `finite` reject empty \
+             cells before the query of the metric runs"
+        ));
+    }
     Ok(json!({
         "sample": outcome(&of_sample),
         "answers": outcome(&of_answers),
         "empty": outcome(&of_empty),
         "warnings": warnings,
     }))
+}
+
+/// Grades the sample submission without the predictions of all rows after the first. SQL's aggregates skip missing values, so a
+/// query could compute its score from the remaining row. Returns `None` if the sample has no such rows.
+fn grade_with_gaps(grader: &Grader, answers: &Frame, sample: &[u8]) -> Option<GradeOutcome> {
+    let ids = grader.identifiers();
+    let mut frame = submission::parse(sample).ok()?;
+    if frame.rows < 2 {
+        return None;
+    }
+    for column in &mut frame.columns {
+        if !ids.contains(&column.name.as_str()) {
+            let cells = column.data.values().enumerate();
+            let cells = cells.map(|(row, cell)| match row {
+                0 => cell,
+                _ => CellValue::Missing,
+            });
+            column.data = match &column.data {
+                ColumnData::Object(_) | ColumnData::Bool(_) => ColumnData::Object(cells.collect()),
+                // Integers with missing cells are doubles in pandas.
+                _ => {
+                    let numbers = cells.map(|cell| match cell {
+                        CellValue::Int(value) => value as f64,
+                        CellValue::UInt(value) => value as f64,
+                        CellValue::Float(value) => value,
+                        _ => f64::NAN,
+                    });
+                    ColumnData::Float64(numbers.collect())
+                }
+            };
+        }
+    }
+    Some(grader.grade(answers, &frame))
 }
 
 fn is_worse(score: f64, best: f64, direction: Direction) -> bool {
@@ -190,6 +233,7 @@ fn outcome(outcome: &GradeOutcome) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grading::metric_query::MetricQueries;
 
     /// Grades a sample submission. Returns the warnings, or the mistake.
     fn grade(rules: Value, answers: &str, sample: &str) -> Result<String, String> {
@@ -221,5 +265,31 @@ mod tests {
         let opposite = json!({ "metric": { "root_mean_squared_error": "y" }, "direction": "higher_is_better" });
         let opposite = grade(opposite, good, "id,y\n1,9\n2,9\n").unwrap();
         assert!(opposite.contains("check the `direction`"), "{opposite}");
+    }
+
+    #[test]
+    fn a_query_that_skips_empty_cells_is_a_warning() {
+        let section = |rule: &str| {
+            let query =
+                "SELECT avg(abs(a.y - s.y)) FROM answers a JOIN submission s ON a.id = s.id";
+            let text = json!({
+                "rules": ["same_rows", { rule: "y" }, { "align": "id" }],
+                "metric": { "sql": query, "direction": "lower_is_better" },
+            });
+            let grader = Grader::parse(&text).unwrap();
+            let grader = grader.with_engine(Arc::new(MetricQueries));
+            let (answers, sample) = (b"id,y\n1,1\n2,4\n3,9\n", b"id,y\n1,1\n2,1\n3,1\n");
+            let found = grade_all(&grader, answers, sample, None);
+            found.map_or_else(
+                |_| "a mistake".to_owned(),
+                |found| found["warnings"].to_string(),
+            )
+        };
+        let skipped = section("numeric");
+        assert!(
+            skipped.contains("with the score 0; let the rule `finite`"),
+            "{skipped}"
+        );
+        assert_eq!(section("finite"), "[]");
     }
 }

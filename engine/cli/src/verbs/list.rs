@@ -131,8 +131,10 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         _ if !variants.is_empty() => format!("prepared {}", shown.join(", ")),
         (None, Some(Ok(_))) => "not prepared".to_owned(),
         (None, Some(Err(_))) => "pipeline has mistakes".to_owned(),
+        (None, None) if entry.unreadable.is_some() => "pipeline cannot be read".to_owned(),
         (None, None) => "no pipeline".to_owned(),
     };
+    reasons.extend(entry.unreadable.iter().map(|error| error.message.clone()));
     if matches!(pipeline, Some(Err(_))) && !variants.is_empty() {
         reasons.push("its pipeline has mistakes".to_owned());
     }
