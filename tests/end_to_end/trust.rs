@@ -647,6 +647,13 @@ fn plain_answers_are_in_memory_only() {
         .code(0)
         .shows(&["sealed"]);
     sandbox.prep(&["doctor", "--offline"]).shows(&["sealed: 1"]);
+    let sealed = format!("the private files of `{}` are sealed", Harbour::ID);
+    sandbox
+        .prep(&["leaks", Harbour::ID])
+        .code(4)
+        .says(&[&sealed]);
+    let copy = ["export", Harbour::ID, "--private", "-o", "copy"];
+    sandbox.prep(&copy).code(4).says(&[&sealed]);
     assert_eq!(bytes(&world.sealed()), before);
     let root = sandbox.path("");
     assert_eq!(files_with(&root, &world.answers), Vec::<PathBuf>::new());

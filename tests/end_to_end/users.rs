@@ -301,3 +301,23 @@ fn a_remote_in_a_directory_is_shared_by_a_group() {
     let found = machine(two, "yes", "seed: 3", &["doctor", "--remote", &url]);
     found.shows(&["cannot be written", &owner, "chgrp -R"]);
 }
+
+#[test]
+fn a_pipeline_that_cannot_be_read_affects_no_other_competition() {
+    let Some(sandbox) = sandbox("unreadable pipelines") else {
+        return;
+    };
+    sandbox.pipeline("closed", "name: Closed\n");
+    let closed = sandbox.path("pipelines/closed");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("a mode");
+    let prep = |arguments: &[&str]| Ended::of(&mut as_user(&sandbox, USERS[0], arguments));
+    prep(&["plan", Harbour::ID, "--source", "source"]).code(0);
+    let listed = prep(&["list", "closed", Harbour::ID]).code(0);
+    listed.shows(&["pipeline cannot be read", "Permission denied", Harbour::ID]);
+    prep(&["plan", "closed"])
+        .code(6)
+        .says(&["Permission denied"]);
+    let check = ["pipeline", "check", "pipelines"];
+    prep(&check).code(6).shows(&["closed", "Permission denied"]);
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("a mode");
+}

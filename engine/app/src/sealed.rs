@@ -34,6 +34,21 @@ pub(crate) fn is_sealed(data_dir: &Path, id: &str) -> bool {
     AnswersState::of(data_dir, id) == AnswersState::Sealed
 }
 
+/// Checks that the private files of a competition exist as plain files, if it is prepared.
+///
+/// # Errors
+/// Returns an error if they exist only in encrypted form.
+pub(crate) fn require_plain(settings: &Settings, id: &str) -> Result<(), Error> {
+    match is_sealed(&settings.data_dir, id) {
+        true => Err(Error::new(
+            Failure::Input,
+            format!("the private files of `{id}` are sealed"),
+        )
+        .help(Remedy::Prepare { id: id.to_owned() })),
+        false => Ok(()),
+    }
+}
+
 /// Whether the answers of a prepared competition are encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum AnswersState {

@@ -2,13 +2,14 @@
 # @SUMMARY@. Printed by `prep remote jobs slurm`; submit with `bash THIS-FILE`.
 # PREP names the program on the nodes, PREP_SCRATCH a directory on each node. Credentials come from the nodes.
 set -euo pipefail
-export PREP=${PREP:-prep} PREP_SCRATCH=${PREP_SCRATCH:-${TMPDIR:-/tmp}/prep}
+export PREP=${PREP:-prep}
 
 # Restarts a job that ended because of the system, because Slurm does not requeue a job if only its task was killed.
 job() {
     cat <<JOB
 #!/usr/bin/env bash
 code=0
+scratch=\${PREP_SCRATCH:-\${TMPDIR:-/tmp}/prep-\$(id -un)}
 $1 || code=\$?
 case \$code in
 @TRANSIENT@)
@@ -26,10 +27,10 @@ shared=@SHARED@
 common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00@SBATCH@ --array)
 
 # If the script is submitted twice, the second submission waits for the first and finds nothing left to do.
-fetch=$(job "$PREP fetch $shared --cache-dir $PREP_SCRATCH/store --discard-bundle $ids" |
+fetch=$(job "$PREP fetch $shared --cache-dir \$scratch/store --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@DOWNLOADS@ --job-name=prep-fetch --dependency=singleton \
         --cpus-per-task=2 --mem=4096M --output=prep-fetch-%a.log)
-prepare=$(job "$PREP run $shared --cache-dir $PREP_SCRATCH/store --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
+prepare=$(job "$PREP run $shared --cache-dir \$scratch/store --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@WORKERS@ --job-name=prep-prepare --dependency="aftercorr:$fetch,singleton" \
         --cpus-per-task=@PROCESSORS@ --mem=@MEMORY@M --tmp=@DISK@M --output=prep-prepare-%a.log)
 echo "submitted: downloads $fetch, preparation $prepare"

@@ -38,8 +38,8 @@ use tempfile::TempDir;
 
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::prepared;
 use crate::settings::Settings;
+use crate::{prepared, sealed};
 
 const MANIFEST: &str = "manifest.json";
 const CROISSANT: &str = "croissant.json";
@@ -278,6 +278,9 @@ fn published(
 ) -> Result<(PublishedPaths, Option<String>), Error> {
     if !manifest.complete {
         return Err(prepared::incomplete(id));
+    }
+    if private {
+        sealed::require_plain(settings, id)?;
     }
     let tree = prepared::examine(&manifest, &settings.data_dir, settings)?;
     let sections = [Some(&tree.public), private.then_some(&tree.private)];

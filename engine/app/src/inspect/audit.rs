@@ -27,7 +27,7 @@ use crate::inspect::unpublished;
 use crate::packs::check::{NOT_REPRODUCIBLE, SILENT_FAILURE};
 use crate::settings::{Settings, prepared_dir};
 use crate::task::Task;
-use crate::{bundles, grading, prepared};
+use crate::{bundles, grading, prepared, sealed};
 
 /// The audit of one competition. Its parts are the bundle, the outputs, and a tree of another program.
 #[derive(Debug, Clone, Serialize)]
@@ -512,6 +512,7 @@ pub fn leaks(
     if !directory.is_dir() {
         return Err(prepared::not_prepared(id));
     }
+    sealed::require_plain(settings, id)?;
     let no_grading = || {
         let message = format!("the pipeline of `{id}` has no section `grade`");
         Error::new(Failure::Pipeline, message)
