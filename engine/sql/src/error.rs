@@ -388,7 +388,7 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     match pool.map(QueryPool::required_bytes) {
         Some(bytes) if bytes > 0 => {
             let megabytes = bytes.div_ceil(10_000_000) * 10;
-            format!("not enough memory: the query needs {megabytes} MB or more")
+            format!("not enough memory: {megabytes} MB are probably enough for the query")
         }
         _ => format!("not enough memory: {text}"),
     }

@@ -290,9 +290,10 @@ async fn differences(text: &str, tables: &Tables, expected: &Pairs) -> Vec<Strin
     found
 }
 
-/// Returns the number of megabytes in "needs 270 MB or more".
+/// Returns the number of megabytes in "not enough memory: 270 MB are probably enough" or "the query needs 270 MB or more".
 fn needed_memory(message: &str) -> Option<u64> {
-    let (_, after) = message.split_once("needs ")?;
+    let mut parts = ["not enough memory: ", "the query needs "].iter();
+    let after = parts.find_map(|before| Some(message.split_once(before)?.1))?;
     let mut words = after.split_whitespace();
     let number: f64 = words.next()?.parse().ok()?;
     let unit = words.next()?;
