@@ -99,7 +99,6 @@ fn find_near(
     let other = test.iter().filter(|file| !equal.contains(&file.content));
     let other: Vec<&Sketched> = other.copied().collect();
     let nearest = parallel::map(&other, gallery.threads, |file| {
-        let file: &Sketched = *file;
         Neighbour::find(file, &train, rotated)
     });
     let nearest: Vec<Neighbour> = nearest.into_iter().flatten().collect();

@@ -233,7 +233,7 @@ fn dates(facts: &CompetitionFacts) -> Option<String> {
     }
 }
 
-/// What the page shows of the prepared files. The tables themselves are dropped, because they take more memory.
+/// The parts of prepared files that the page shows. Tables are dropped, because they take more memory.
 #[derive(Default)]
 pub struct FileContents {
     pub missing: MissingCells,
