@@ -16,9 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
-    "leaks": 7_700,
+    "leaks": 7_930,
     "remote": 2_985,
-    "report": 2_545,
+    "report": 2_550,
     "draft": 1_810,
     "serve": 1_389,
     "trust": 830,

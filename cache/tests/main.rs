@@ -23,6 +23,8 @@ mod processes;
 #[path = "../../tests/skipped/mod.rs"]
 mod skipped;
 mod sources;
+#[path = "../../tests/temporary/mod.rs"]
+mod temporary;
 mod unprivileged;
 #[path = "../../tests/until/mod.rs"]
 mod until;

@@ -33,7 +33,7 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
     let text = fs::read_to_string(directory.join("pipeline.yaml")).expect("pipeline");
     let pipeline = prep_spec::load(vocabulary(), "kinds", "pipeline.yaml", &text, "v1");
     let pipeline = pipeline.expect("a valid pipeline");
-    let temp = tempfile::tempdir().expect("a directory");
+    let temp = crate::temporary::directory();
     let content = kinds::archive(&kinds::members(directory)).bytes();
     fs::write(temp.path().join("kinds.zip"), content).expect("written");
     let bundle = || LocalBundle::new("kinds", &[temp.path()], None);

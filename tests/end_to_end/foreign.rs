@@ -355,7 +355,7 @@ fn too_few_open_files_do_not_cause_a_verdict() {
 #[test]
 fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
     let sandbox = differing();
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = crate::temporary::directory();
     let Some(library) = library(directory.path()) else {
         skipped("accesses cannot be made to fail");
         return;

@@ -55,6 +55,7 @@
 //! restart       a loss of power after a publication: truncated files are found and restored
 //! serve         the validation server, with many clients
 //! skipped       reports of tests that cannot run
+//! temporary     temporary directories in different parts of the disk
 //! until         waiting for another process
 //! unpublished   files of other programs in a prepared directory stay
 //! users         several users with one cache and one data directory
@@ -142,6 +143,8 @@ mod sharing;
 mod skipped;
 mod streams;
 mod support;
+#[path = "../temporary/mod.rs"]
+mod temporary;
 mod times;
 mod transcripts;
 mod trust;

@@ -17,7 +17,7 @@ pub struct Lab {
 impl Lab {
     pub fn new() -> Lab {
         Lab {
-            remote: tempfile::tempdir().expect("a directory"),
+            remote: crate::temporary::directory(),
         }
     }
 
@@ -590,7 +590,7 @@ fn data_directory_writable_by_others_does_not_choose_the_remote() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
-    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = crate::temporary::directory();
     let text = format!(
         "[remote]\nurl = \"file://{}\"\n",
         elsewhere.path().display()

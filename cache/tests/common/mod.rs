@@ -15,7 +15,7 @@ pub type Outcome = Result<(), Box<dyn Error>>;
 
 /// Creates an empty store in a directory that the returned guard removes.
 pub fn empty_store() -> Result<(TempDir, Store), Box<dyn Error>> {
-    let dir = tempfile::tempdir()?;
+    let dir = crate::temporary::directory();
     let store = Store::open(&dir.path().join("store"))?;
     Ok((dir, store))
 }

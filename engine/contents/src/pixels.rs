@@ -1,5 +1,7 @@
 //! Decodes PNG and JPEG images, which it recognises by their first bytes.
 
+use std::ops::Range;
+
 use png::Transformations;
 use prep_formats::limits::{DecodingLimits, Limit};
 use zune_jpeg::JpegDecoder;
@@ -39,6 +41,29 @@ impl Pixels {
     /// Returns the bytes per pixel.
     pub fn stride(&self) -> usize {
         self.bytes.len() / (self.width * self.height).max(1)
+    }
+
+    /// Returns the mean colour of the pixels in these columns and rows, with eight bits for red, green and blue.
+    pub fn mean(&self, columns: Range<usize>, rows: Range<usize>) -> [u8; 3] {
+        let stride = self.stride().max(1);
+        // Samples are big-endian, so the first byte is the most significant one. Grey images have one sample.
+        let places = match stride < 3 * self.sample {
+            true => [0; 3],
+            false => [0, self.sample, 2 * self.sample],
+        };
+        let (mut sum, mut count) = ([0_u64; 3], 0_u64);
+        for y in rows {
+            let row = y * self.width;
+            let row = (row + columns.start) * stride..(row + columns.end) * stride;
+            let row = self.bytes.get(row).unwrap_or_default();
+            for pixel in row.chunks_exact(stride) {
+                for (sum, place) in sum.iter_mut().zip(places) {
+                    *sum += pixel.get(place).copied().map_or(0, u64::from);
+                }
+                count += 1;
+            }
+        }
+        sum.map(|sum| u8::try_from(sum / count.max(1)).unwrap_or(u8::MAX))
     }
 }
 

@@ -16,10 +16,7 @@ pub struct Sandbox {
 
 impl Sandbox {
     pub fn new() -> Sandbox {
-        let dir = tempfile::Builder::new()
-            .prefix("prep-test-")
-            .tempdir()
-            .expect("temporary directory");
+        let dir = crate::temporary::directory();
         for name in ["source", "pipelines", "files"] {
             fs::create_dir(dir.path().join(name)).expect("directory");
         }

@@ -532,6 +532,7 @@ pub fn leaks(
         temp: settings.temp_dir(),
         limits: settings.inspection_limits(1),
         memory: settings.memory,
+        threads: settings.jobs,
     };
     let accepted = pipeline.accepted.iter();
     // These names describe upstream's script, not its data.

@@ -68,7 +68,9 @@ impl ReportArgs {
         };
         let count = units::count(ids.len() as u64, "competition");
         let activity = Activity::start(&session.printer, format!("reading {count}"));
-        let html = prep_report::html(&task, &wanted)?;
+        let html = prep_report::html(&task, &wanted, |place, id| {
+            activity.set(format!("reading {id} ({} of {})", place + 1, ids.len()));
+        })?;
         drop(activity);
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
         let json = || {

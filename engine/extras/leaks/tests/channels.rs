@@ -129,6 +129,7 @@ impl Items {
             bundle: None,
             temp: folder.path().to_owned(),
             limits: prep_contents::DecodingLimits::default(),
+            threads: 2,
             memory,
         };
         prep_leaks::find(&place, &BTreeMap::new()).unwrap()
@@ -718,6 +719,7 @@ fn a_task_that_rewrites_words_has_no_finding() {
         id: None,
         temp: folder.path().to_owned(),
         limits: prep_contents::DecodingLimits::default(),
+        threads: 2,
         memory: 1 << 30,
     };
     let report = prep_leaks::find(&place, &BTreeMap::new()).unwrap();

@@ -64,6 +64,7 @@ impl Data {
             bundle: None,
             temp: root.to_owned(),
             limits: prep_contents::DecodingLimits::default(),
+            threads: 1,
             memory: 1 << 30,
         };
         prep_leaks::find(&input, &BTreeMap::new()).unwrap()

@@ -601,6 +601,7 @@ impl GeneratedCompetition {
             bundle: Some(root.join("bundle")),
             temp: root.join("temp"),
             limits: prep_contents::DecodingLimits::default(),
+            threads: 2,
         };
         prep_leaks::find(&input, &BTreeMap::new()).unwrap()
     }

@@ -23,11 +23,16 @@ use prep_app::{Error, Task};
 
 pub use collect::{GradedExperiment, ReportSubject};
 
-/// Returns the page as HTML. Reads prepared data, but writes nothing.
+/// Returns the page as HTML. Reads prepared data, but writes nothing. Calls `progress` with the position and the id of each
+/// competition before it is read.
 ///
 /// # Errors
 /// Returns an error if a competition is unknown, or if the cache or the data directory cannot be read.
-pub fn html(task: &Task, wanted: &ReportSubject<'_>) -> Result<String, Error> {
-    let report = collect::collect(task, wanted)?;
+pub fn html(
+    task: &Task,
+    wanted: &ReportSubject<'_>,
+    progress: impl FnMut(usize, &str),
+) -> Result<String, Error> {
+    let report = collect::collect(task, wanted, progress)?;
     Ok(page::render(&report))
 }

@@ -23,8 +23,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use prep_contents::parallel;
+
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::sketch::{ContentDigest, Medium, Sketched};
+use crate::sketch::{ContentDigest, Medium, Sketch, Sketched};
 use crate::statistics::{SplitMix, Tests, nearest, tail_of_binomial};
 use crate::text::stem;
 use crate::view::View;
@@ -95,8 +97,11 @@ fn find_near(
     let test: Vec<&Sketched> = test.into_iter().step_by(step).collect();
     let equal: BTreeSet<ContentDigest> = train.iter().map(|file| file.content).collect();
     let other = test.iter().filter(|file| !equal.contains(&file.content));
-    let nearest = other.filter_map(|file| Neighbour::find(file, &train, rotated));
-    let nearest: Vec<Neighbour> = nearest.collect();
+    let other: Vec<&Sketched> = other.copied().collect();
+    let nearest = parallel::map(&other, gallery.threads, |file| {
+        Neighbour::find(file, &train, rotated)
+    });
+    let nearest: Vec<Neighbour> = nearest.into_iter().flatten().collect();
     let mut distances: Vec<f64> = nearest.iter().map(|near| near.apart).collect();
     distances.sort_by(f64::total_cmp);
     let usual = *distances.get(distances.len() * 9 / 10)?;
@@ -152,9 +157,17 @@ impl<'a> Neighbour<'a> {
             true => test.sketch.variants(),
             false => vec![("", test.sketch.clone())],
         };
+        let sketches: Vec<&Sketch> = variants.iter().map(|(_, variant)| variant).collect();
+        let bounds = match rotated {
+            true => Sketch::lower_bounds(&sketches, train.iter().map(|file| &file.sketch)),
+            false => vec![0.0],
+        };
         let mut best: Option<Neighbour<'a>> = None;
-        for (transformation, variant) in variants {
+        for ((transformation, variant), bound) in variants.iter().zip(bounds) {
             let limit = best.as_ref().map_or(f64::INFINITY, |best| best.apart);
+            if bound >= limit {
+                continue;
+            }
             let distance = |place: usize, most| variant.distance(&train.get(place)?.sketch, most);
             // Most variants have no nearer file, so their twentieth neighbour is not computed.
             if rotated && (0..train.len()).all(|place| distance(place, limit).is_none()) {

@@ -132,7 +132,7 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Sketch)> {
             })
         });
         let value = |place| sign * values.get(place).copied().unwrap_or(0);
-        Sketch(cells.map(value).collect())
+        Sketch::of_steps(cells.map(value).collect())
     };
     let changes = names.iter().enumerate();
     let same = changes

@@ -43,27 +43,33 @@ pub(crate) struct Print {
 
 /// The smallest hashes found so far.
 #[derive(Default)]
-struct Smallest(BTreeMap<u32, (u32, u16)>);
+struct Smallest {
+    places: BTreeMap<u32, (u32, u16)>,
+    /// The largest of them, if there is no room for a larger one.
+    largest: Option<u32>,
+}
 
 impl Smallest {
     /// Returns whether this hash is among the smallest ones so far.
     fn wants(&self, hash: u32) -> bool {
-        let last = self.0.last_key_value();
-        self.0.len() < MAX_PRINTS || last.is_none_or(|(last, _)| hash < *last)
+        self.largest.is_none_or(|largest| hash < largest)
     }
 
     fn add(&mut self, hash: u32, place: (u32, u16)) {
         if !self.wants(hash) {
             return;
         }
-        self.0.entry(hash).or_insert(place);
-        if self.0.len() > MAX_PRINTS {
-            self.0.pop_last();
+        self.places.entry(hash).or_insert(place);
+        if self.places.len() > MAX_PRINTS {
+            self.places.pop_last();
+        }
+        if self.places.len() == MAX_PRINTS {
+            self.largest = self.places.last_key_value().map(|(last, _)| *last);
         }
     }
 
     fn finish(self) -> Box<[Print]> {
-        let prints = self.0.into_iter();
+        let prints = self.places.into_iter();
         prints.map(|(hash, place)| Print { hash, place }).collect()
     }
 }
@@ -80,45 +86,158 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     }
     // Factor by which regions are enlarged.
     let scale = (width * height).div_ceil(MAX_REGIONS).isqrt().max(1);
-    let sums = sums(pixels);
-    let sum = |x: usize, y: usize| sums.get(y * (width + 1) + x).copied().unwrap_or(0);
-    let side = FIELD * scale;
-    let field = |x: usize, y: usize| -> f64 {
-        // Sums may have overflowed, but the wrapping differences of sums are correct.
-        let light = sum(x + side, y + side)
-            .wrapping_sub(sum(x, y + side))
-            .wrapping_sub(sum(x + side, y))
-            .wrapping_add(sum(x, y));
-        f64::from(light) / (side * side) as f64
-    };
     let size = (2 * SPACING + FIELD) * scale;
+    let columns = width.saturating_sub(size) / scale;
+    let fields = Fields::new(pixels, scale);
+    let mut regions = RegionRow::default();
     let mut smallest = Smallest::default();
     for y in 0..height.saturating_sub(size) / scale {
-        for x in 0..width.saturating_sub(size) / scale {
-            let fields: [f64; 9] = std::array::from_fn(|at| {
-                let (across, down) = (x + at % 3 * SPACING, y + at / 3 * SPACING);
-                field(across * scale, down * scale)
-            });
-            // Subtract the mean, so that brightness does not change the hash.
-            let mean = fields.iter().sum::<f64>() / 9.0;
-            let (mut hash, mut steps) = (0x9e37_u64, 0_u64);
-            for light in fields {
-                let step = ((light - mean) / STEP).round() as i64 + 32;
-                steps |= 1 << (step & 63);
-                hash = hash
-                    .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                    .wrapping_add(step.cast_unsigned());
-            }
-            if steps.count_ones() >= MIN_STEPS {
+        regions.read(&fields, y, columns);
+        for (x, hash) in regions.hashes.iter().enumerate() {
+            let hash = mixed(*hash);
+            // Few regions pass, so only their steps are counted.
+            if smallest.wants(hash) && regions.different_steps(x) >= MIN_STEPS {
                 let place = (
                     u32::try_from(x).unwrap_or(0),
                     u16::try_from(y).unwrap_or(u16::MAX),
                 );
-                smallest.add(mixed(hash), place);
+                smallest.add(hash, place);
             }
         }
     }
     smallest.finish()
+}
+
+/// The total brightness of the fields at all positions, row by row. Regions overlap, so a field is part of nine of them.
+struct Fields {
+    sums: Vec<i32>,
+    /// Number of fields in a row.
+    width: usize,
+    /// Number of pixels in a field.
+    area: f32,
+}
+
+impl Fields {
+    fn new(pixels: &Pixels, scale: usize) -> Fields {
+        let side = FIELD * scale;
+        let positions = |length: usize| length.checked_sub(side).map_or(0, |rest| rest / scale + 1);
+        let width = positions(pixels.width);
+        let sums = sums(pixels);
+        let line = |y: usize| sums.get(y * (pixels.width + 1)..).unwrap_or_default();
+        let mut fields = Vec::with_capacity(width * positions(pixels.height));
+        for y in 0..positions(pixels.height) {
+            let pairs = line(y * scale).iter().zip(line(y * scale + side));
+            let right = pairs.clone().skip(side).step_by(scale);
+            let row = pairs.step_by(scale).zip(right).take(width);
+            fields.extend(row.map(|((above, below), (above_right, below_right))| {
+                // Sums may have overflowed, but their wrapping differences are correct.
+                let light = below_right.wrapping_sub(*below).wrapping_sub(*above_right);
+                light.wrapping_add(*above).cast_signed()
+            }));
+        }
+        let area = (side * side) as f32;
+        Fields {
+            sums: fields,
+            width,
+            area,
+        }
+    }
+
+    /// Returns the field at `place` of each region in row `y`.
+    fn at(&self, place: usize, y: usize, regions: usize) -> &[i32] {
+        let begin = (y + place / 3 * SPACING) * self.width + place % 3 * SPACING;
+        self.sums.get(begin..begin + regions).unwrap_or_default()
+    }
+}
+
+/// A row of regions: the brightness steps of their fields, and their hashes. The loops over regions compile to vector
+/// instructions.
+#[derive(Default)]
+struct RegionRow {
+    /// For each of the nine places, the steps of the fields of all regions. The mean of a region is subtracted from its
+    /// fields, so that brightness does not change the hash.
+    steps: [Vec<i32>; 9],
+    hashes: Vec<u64>,
+    /// The sum of the fields of each region.
+    sums: Vec<i32>,
+    /// Not 0 if any field of a region is between two steps.
+    between: Vec<u32>,
+}
+
+/// A number to which `f32` adds only integers.
+const INTEGERS: f32 = 12_582_912.0;
+
+impl RegionRow {
+    fn read(&mut self, fields: &Fields, y: usize, regions: usize) {
+        self.sums.clear();
+        self.sums.resize(regions, 0);
+        for place in 0..9 {
+            for (sum, field) in self.sums.iter_mut().zip(fields.at(place, y, regions)) {
+                *sum += field;
+            }
+        }
+        self.round(fields, y, regions);
+        for region in 0..regions {
+            if self
+                .between
+                .get(region)
+                .is_some_and(|between| *between != 0)
+            {
+                self.round_exactly(fields, y, region, regions);
+            }
+        }
+        self.hashes.clear();
+        self.hashes.resize(regions, 0x9e37);
+        for steps in &self.steps {
+            for (hash, step) in self.hashes.iter_mut().zip(steps) {
+                *hash = hash
+                    .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                    .wrapping_add(i64::from(step + 32).cast_unsigned());
+            }
+        }
+    }
+
+    /// Rounds the brightness of all fields to steps.
+    fn round(&mut self, fields: &Fields, y: usize, regions: usize) {
+        self.between.clear();
+        self.between.resize(regions, 0);
+        // All integers are exact, because nine fields have at most 9 * 255 * 48^2 < 2^24.
+        let step_size = STEP as f32 * 9.0 * fields.area;
+        let factor = 1.0 / step_size;
+        for (place, steps) in self.steps.iter_mut().enumerate() {
+            steps.resize(regions, 0);
+            let cells = steps.iter_mut().zip(&mut self.between);
+            let cells = cells.zip(fields.at(place, y, regions).iter().zip(&self.sums));
+            for ((step, between), (field, sum)) in cells {
+                let apart = (9 * field - sum) as f32;
+                let rounded = apart * factor + INTEGERS;
+                *step = (rounded.to_bits().wrapping_sub(INTEGERS.to_bits())).cast_signed();
+                let rest = apart - (rounded - INTEGERS) * step_size;
+                *between |= u32::from(2.0 * rest.abs() >= step_size);
+            }
+        }
+    }
+
+    /// Rounds a region with fields between two steps. Rounding errors of the mean decide.
+    fn round_exactly(&mut self, fields: &Fields, y: usize, region: usize, regions: usize) {
+        let light: [f64; 9] = std::array::from_fn(|place| {
+            let field = fields.at(place, y, regions).get(region);
+            f64::from(field.copied().unwrap_or(0)) / f64::from(fields.area)
+        });
+        let mean = light.iter().sum::<f64>() / 9.0;
+        for (light, steps) in light.iter().zip(&mut self.steps) {
+            if let Some(step) = steps.get_mut(region) {
+                *step = ((light - mean) / STEP).round() as i32;
+            }
+        }
+    }
+
+    /// Returns the number of different steps of a region.
+    fn different_steps(&self, region: usize) -> u32 {
+        let steps = self.steps.iter().filter_map(|steps| steps.get(region));
+        let steps = steps.fold(0_u64, |all, step| all | 1 << ((step + 32) & 63));
+        steps.count_ones()
+    }
 }
 
 /// Returns the summed-area table of a picture: for each corner of a pixel, the sum of all pixels above and left of it. So
@@ -237,6 +356,32 @@ mod tests {
             common(&whole, &of_pixels(&cut(40, 40, 0)))
                 < common(&whole, &of_pixels(&cut(9, 14, 0)))
         );
+    }
+
+    #[test]
+    fn steps_equal_those_of_rounded_doubles() {
+        let mut random = SplitMix::new(5);
+        for (width, height, range) in [(60, 50, 256), (61, 47, 40), (700, 500, 256)] {
+            let bytes = (0..width * height).map(|_| random.below(range) as u8);
+            let pixels = Pixels {
+                width,
+                height,
+                sample: 1,
+                bytes: bytes.collect(),
+            };
+            let scale = (width * height).div_ceil(MAX_REGIONS).isqrt().max(1);
+            let fields = Fields::new(&pixels, scale);
+            let regions = width / scale - 2 * SPACING - FIELD;
+            let (mut row, mut exact) = (RegionRow::default(), RegionRow::default());
+            for y in 0..height / scale - 2 * SPACING - FIELD {
+                row.read(&fields, y, regions);
+                exact.round(&fields, y, regions);
+                for region in 0..regions {
+                    exact.round_exactly(&fields, y, region, regions);
+                }
+                assert_eq!(row.steps, exact.steps, "{width} x {height}, row {y}");
+            }
+        }
     }
 
     #[test]

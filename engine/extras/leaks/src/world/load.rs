@@ -37,6 +37,8 @@ pub struct LeakInput {
     /// Memory for tables and texts, in bytes. Only an even sample of rows is read from larger tables, and larger texts
     /// are skipped.
     pub memory: u64,
+    /// Number of threads. It does not change the findings.
+    pub threads: usize,
 }
 
 impl World {
@@ -104,7 +106,8 @@ impl World {
         let listing = Listing::read(&input.public);
         let listing = listing.map_err(|cause| failed(&input.public, cause))?;
         world.compare_parts(listing.files.keys().map(String::as_str));
-        world.public = world.read_public(&input.public, &listing, resources, input.memory)?;
+        let given = (input.memory, input.threads);
+        world.public = world.read_public(&input.public, &listing, resources, given)?;
         if let Some(bundle) = &input.bundle {
             world.bundle = files_of_bundle(bundle, resources)?;
         }

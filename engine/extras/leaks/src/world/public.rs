@@ -18,6 +18,7 @@ use crate::facts::files::{FileProperties, ItemFile};
 use crate::facts::{Channel, documents, lines, records};
 use crate::finding::{LeaksError, failed};
 use crate::series;
+use crate::sketch::Gallery;
 use crate::statistics::counts;
 use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
@@ -72,7 +73,7 @@ impl World {
         public: &Path,
         listing: &Listing,
         resources: &Resources<'_>,
-        memory: u64,
+        (memory, threads): (u64, usize),
     ) -> std::result::Result<PublicContent, LeaksError> {
         let on_disk: u64 = listing.files.values().sum();
         let for_tables = TABLE_MEMORY.saturating_add(on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE));
@@ -80,7 +81,10 @@ impl World {
             world: self,
             public,
             resources,
-            content: PublicContent::default(),
+            content: PublicContent {
+                gallery: Gallery::new(threads),
+                ..PublicContent::default()
+            },
             tables: Vec::new(),
             arrays: Vec::new(),
             unexamined: 0,
@@ -116,6 +120,7 @@ struct CurrentFile<'a> {
 impl Collected<'_> {
     /// Adds the facts and tables that are known only after all files were read, and returns the content.
     fn finish(mut self) -> PublicContent {
+        self.content.gallery.finish();
         self.add_lists();
         self.tables.extend(tables_of_arrays(self.arrays));
         self.tables.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -351,7 +356,8 @@ impl Collected<'_> {
         let columns = series::columns(path, head);
         let wing = self.content.gallery.wing(current.is_item);
         if wing.wants(path, seen.bytes) && (current.keep == Keep::All || columns.is_some()) {
-            wing.add(path, seen.content, head);
+            let pixels = seen.pixels.map(|(width, height)| width * height);
+            wing.add(path, seen.content, head, pixels);
         }
         if let (Some(item), Some(columns)) = (current.own, columns) {
             for (name, value) in series::summary(&columns) {

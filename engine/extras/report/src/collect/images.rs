@@ -213,7 +213,8 @@ fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
         let rows = covered(y, height, image.height);
         for x in 0..width {
             let columns = covered(x, width, image.width);
-            pixels.extend(mean(&image, columns, rows.clone()));
+            // The two lowest bits of a channel are invisible in a thumbnail, but they double the size of the file.
+            pixels.extend(image.mean(columns, rows.clone()).map(|light| light & 0xfc));
         }
     }
     let size = |width, height| {
@@ -229,30 +230,6 @@ fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
         png: encode(small, &pixels)?,
         size: small,
     })
-}
-
-/// Returns the mean colour of a rectangle of pixels. The two lowest bits of a channel are set to 0, because they are
-/// invisible in a thumbnail but would double the size of the file.
-fn mean(image: &Pixels, columns: Range<usize>, rows: Range<usize>) -> [u8; 3] {
-    let (mut sum, mut count) = ([0_u64; 3], 0_u64);
-    let stride = image.stride();
-    for y in rows {
-        let row = y * image.width;
-        let row = (row + columns.start) * stride..(row + columns.end) * stride;
-        let row = image.bytes.get(row).unwrap_or_default();
-        for pixel in row.chunks_exact(stride.max(1)) {
-            // Samples are big-endian, so the first byte of a sample is the most significant one. A grey pixel has one colour
-            // sample.
-            let sample = |number: usize| pixel.get(number * image.sample).or(pixel.first());
-            let is_grey = pixel.len() < 3 * image.sample;
-            for (number, sum) in sum.iter_mut().enumerate() {
-                let number = if is_grey { 0 } else { number };
-                *sum += u64::from(sample(number).copied().unwrap_or_default());
-            }
-            count += 1;
-        }
-    }
-    sum.map(|sum| u8::try_from(sum / count.max(1)).unwrap_or(u8::MAX) & 0xfc)
 }
 
 fn encode(size: ImageSize, pixels: &[u8]) -> Option<Vec<u8>> {

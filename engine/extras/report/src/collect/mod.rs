@@ -17,7 +17,7 @@ use crate::graph::Drawing;
 pub use graded::{Experiments, SubmissionScore};
 pub use images::{ImageSize, Images};
 pub use labels::{LabelChart, Shares, Spread, bin_of};
-pub use tables::{FileSample, OutputComparison, OutputFile, PublicTable};
+pub use tables::{FileSample, MissingCells, OutputComparison, OutputFile};
 
 /// Maximum size of all thumbnails, in bytes. It keeps a page of all competitions below 10 MB.
 const MAX_THUMBNAIL_BYTES: usize = 3_000_000;
@@ -99,16 +99,21 @@ impl CompetitionPage {
     }
 }
 
-/// Collects the content of the page.
-pub fn collect(task: &Task, wanted: &ReportSubject<'_>) -> Result<PageContent, Error> {
+/// Collects the content of the page. Calls `progress` with the position and the id of each competition before it is read.
+pub fn collect(
+    task: &Task,
+    wanted: &ReportSubject<'_>,
+    mut progress: impl FnMut(usize, &str),
+) -> Result<PageContent, Error> {
     let store = Store::open_or_empty(&task.settings.store_dir)?;
     let mut chosen = Vec::new();
-    for id in wanted.ids {
+    for (place, id) in wanted.ids.iter().enumerate() {
         let variants = variants(task, wanted, id)?;
-        chosen.extend(variants.into_iter().map(|variant| (id, variant)));
+        chosen.extend(variants.into_iter().map(|variant| (place, id, variant)));
     }
     let bytes_each = MAX_THUMBNAIL_BYTES / chosen.len().max(1);
-    let competitions = chosen.iter().map(|(id, variant)| {
+    let competitions = chosen.iter().map(|(place, id, variant)| {
+        progress(*place, id);
         let mut task = task.clone();
         variant.clone_into(&mut task.options.variant);
         competition(&task, &store, wanted.graded, id, bytes_each)
@@ -228,10 +233,10 @@ fn dates(facts: &CompetitionFacts) -> Option<String> {
     }
 }
 
-/// Content that is read from the prepared files: tables, labels and images.
+/// The parts of prepared files that the page shows. Tables are dropped, because they take more memory.
 #[derive(Default)]
 pub struct FileContents {
-    pub tables: Vec<PublicTable>,
+    pub missing: MissingCells,
     pub samples: Vec<FileSample>,
     pub labels: Vec<LabelChart>,
     pub images: Images,
@@ -249,7 +254,7 @@ impl FileContents {
         let labels = labels::labels(prepared, pipeline, &tables);
         let images = images::images(&prepared.join("public"), thumbnails);
         FileContents {
-            tables,
+            missing: MissingCells::of(&tables),
             samples,
             labels,
             images,

@@ -13,7 +13,7 @@ use prep_app::CatalogEntry;
 use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Row};
 use prep_digests::ChecksumStatus;
-use prep_formats::pandas::{CellValue, ColumnData, Frame, FrameColumn, ReadOptions, read_frame};
+use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ReadOptions, read_frame};
 use prep_spec::Pipeline;
 use prep_steps::{Manifest, PublishedOutput};
 
@@ -66,22 +66,23 @@ pub fn frame(path: &Path) -> Option<(Frame, bool)> {
 fn read_beginning(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    let mut bytes = Vec::new();
+    let wanted = usize::try_from(length.min(MAX_TABLE_BYTES)).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(wanted + 1);
     file.take(MAX_TABLE_BYTES).read_to_end(&mut bytes)?;
     Ok((bytes, length <= MAX_TABLE_BYTES))
 }
 
 /// Returns the end of the last complete row. Line breaks within quotes do not end a row.
 fn last_row_end(bytes: &[u8]) -> usize {
-    let (mut quoted, mut end) = (false, 0);
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'\n' if !quoted => end = at + 1,
+    let mut quoted = memchr::memchr_iter(b'"', bytes).count() % 2 == 1;
+    for at in memchr::memrchr2_iter(b'"', b'\n', bytes) {
+        match bytes.get(at) {
+            Some(b'"') => quoted = !quoted,
+            _ if !quoted => return at + 1,
             _ => {}
         }
     }
-    end
+    0
 }
 
 impl PublicTable {
@@ -102,17 +103,39 @@ impl PublicTable {
     }
 
     /// Returns the fraction of missing cells of each column.
-    pub fn missing(&self) -> Vec<(&str, f64)> {
+    fn missing(&self) -> MissingOfColumns {
         let fraction = |column: &FrameColumn| {
-            let cells = column.data.values();
-            let missing = cells.filter(|cell| *cell == CellValue::Missing).count();
             #[allow(clippy::cast_precision_loss)] // the result is a fraction
-            let fraction = missing as f64 / self.frame.rows as f64;
+            let fraction = column.data.missing() as f64 / self.frame.rows as f64;
             fraction
         };
         let columns = self.frame.columns.iter();
-        let columns = columns.map(|column| (column.name.as_str(), fraction(column)));
+        let columns = columns.map(|column| (column.name.clone(), fraction(column)));
         columns.collect()
+    }
+}
+
+/// The columns of a table with their fractions of missing cells.
+pub type MissingOfColumns = Vec<(String, f64)>;
+
+/// The fractions of missing cells of a train table and of a test table.
+#[derive(Default)]
+pub struct MissingCells {
+    pub train: Option<MissingOfColumns>,
+    pub test: Option<MissingOfColumns>,
+}
+
+impl MissingCells {
+    pub fn of(tables: &[PublicTable]) -> MissingCells {
+        let tables = tables.iter().filter(|table| !table.is_sample());
+        let (tests, others): (Vec<_>, Vec<&PublicTable>) =
+            tables.partition(|table| table.is_test());
+        let named_train = others.iter().find(|table| table.name().contains("train"));
+        let train = named_train.or(others.first());
+        MissingCells {
+            train: train.map(|table| table.missing()),
+            test: tests.first().map(|table| table.missing()),
+        }
     }
 }
 
@@ -315,7 +338,11 @@ mod tests {
             frame,
             is_complete,
         };
-        assert_eq!(table.missing(), [("x", 0.5), ("y", 1.0), ("z", 0.0)]);
+        let expected = [("x", 0.5), ("y", 1.0), ("z", 0.0)];
+        assert_eq!(
+            table.missing(),
+            expected.map(|(name, fraction)| (name.to_owned(), fraction))
+        );
     }
 }
 

@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use prep_core::units;
 
 use crate::collect::{
-    CompetitionPage, FileSample, LabelChart, OutputComparison, OutputFile, PublicTable, Shares,
+    CompetitionPage, FileSample, LabelChart, MissingCells, OutputComparison, OutputFile, Shares,
     Spread, StepRow, SubmissionScore,
 };
 use crate::page::overview::{Status, checksums};
@@ -293,7 +293,7 @@ fn pictures(competition: &CompetitionPage) -> Markup {
     let contents = &competition.contents;
     let figures = (leaderboard(competition).into_iter())
         .chain(contents.labels.iter().map(label))
-        .chain(missing(&contents.tables))
+        .chain(missing(&contents.missing))
         .chain(sizes(competition))
         .chain(thumbnails(competition));
     let figures: Vec<Markup> = figures.collect();
@@ -335,23 +335,19 @@ fn label(labels: &LabelChart) -> Markup {
 }
 
 /// Draws the fractions of missing cells per column. Each row has a bar for the train table and a bar for the test table.
-fn missing(tables: &[PublicTable]) -> Option<Markup> {
-    let tables = tables.iter().filter(|table| !table.is_sample());
-    let (tests, others): (Vec<_>, Vec<&PublicTable>) = tables.partition(|table| table.is_test());
-    let named_train = others.iter().find(|table| table.name().contains("train"));
-    let train = named_train.or(others.first()).map(|table| table.missing());
-    let test = tests.first().map(|table| table.missing());
-    let fraction = |columns: &Option<Vec<(&str, f64)>>, name: &str| {
-        let found = columns.iter().flatten().find(|(own, _)| *own == name);
+fn missing(cells: &MissingCells) -> Option<Markup> {
+    let (train, test) = (&cells.train, &cells.test);
+    let fraction = |columns: &Option<Vec<(String, f64)>>, name: &str| {
+        let found = columns.iter().flatten().find(|(own, _)| own == name);
         found.map(|(_, fraction)| *fraction)
     };
     let mut rows: Vec<Shares> = Vec::new();
-    for (name, missing) in [&train, &test].into_iter().flatten().flatten() {
+    for (name, missing) in [train, test].into_iter().flatten().flatten() {
         if *missing > 0.0 && rows.iter().all(|row| row.name != *name) {
             rows.push(Shares {
-                name: (*name).to_owned(),
-                train: fraction(&train, name),
-                test: fraction(&test, name),
+                name: name.clone(),
+                train: fraction(train, name),
+                test: fraction(test, name),
             });
         }
     }

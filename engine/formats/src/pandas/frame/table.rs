@@ -99,6 +99,19 @@ impl ColumnData {
     pub fn values(&self) -> impl Iterator<Item = CellValue<'_>> {
         (0..self.len()).map(|row| self.value(row))
     }
+
+    /// The number of missing cells.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        let rows = 0..self.len();
+        match self {
+            ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => 0,
+            ColumnData::Float64(values) => rows
+                .filter(|row| values.get(*row).is_some_and(f64::is_nan))
+                .count(),
+            ColumnData::Object(cells) => rows.filter(|row| cells.is_missing(*row)).count(),
+        }
+    }
 }
 
 /// Reads an entire CSV file as `read_csv` does. An empty file yields a table without columns.
