@@ -191,7 +191,7 @@ impl Inflater {
             written: 0,
         };
         let (mut has_ended_block, mut is_exhausted) = (false, false);
-        while !is_exhausted && !(has_ended_block && block_end) {
+        while !(is_exhausted || has_ended_block && block_end) {
             let before = self.state;
             is_exhausted = self.advance(&mut buffers)?.is_none();
             has_ended_block = before == State::BlockEnd && self.state == State::Header;
