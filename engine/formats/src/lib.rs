@@ -24,6 +24,7 @@
 pub mod archive;
 pub mod bson;
 pub mod checked;
+mod deflate;
 pub mod gzip;
 pub mod hex;
 pub mod image;

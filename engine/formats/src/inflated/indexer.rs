@@ -71,7 +71,7 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
     /// # Errors
     /// I/O errors from `packed` and `windows`.
     pub fn new(packed: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
-        let mut stream = Stream::new(packed)?;
+        let mut stream = Stream::new(packed);
         let mut spans = Spans::new(windows);
         spans.block(stream.block(0)?, 0, &[])?;
         Ok(Self {
@@ -108,7 +108,7 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
                 self.spans.block(block, self.len, preceding)?;
             }
             Stop::End => self.has_ended = true,
-            Stop::Anywhere | Stop::Last => {}
+            Stop::Anywhere => {}
         }
         Ok(())
     }

@@ -5,10 +5,9 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::{Decompress, FlushDecompress, Status};
-
 use super::error::ZipError;
 use super::member::{LOCAL_HEADER_BYTES, ZipEntry, ZipMethod};
+use crate::deflate::{Decoded, Inflater, Stop};
 use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 use crate::read_at::{ByteSection, ReadAt};
 
@@ -42,10 +41,10 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
             ZipMethod::Stored => Content::Stored(section),
             ZipMethod::Deflate => {
                 let chunk_bytes = entry.compressed_size.clamp(1, BUFFER_BYTES) as usize;
-                Content::Deflate(DeflateReader::new(BufReader::with_capacity(
+                Content::Deflate(Box::new(DeflateReader::new(BufReader::with_capacity(
                     chunk_bytes,
                     section,
-                )))
+                ))))
             }
         };
         let crc = crc32fast::Hasher::new();
@@ -77,7 +76,7 @@ pub struct MemberReader<'a, R: ReadAt> {
 #[derive(Debug)]
 enum Content<R: ReadAt> {
     Stored(ByteSection<R>),
-    Deflate(DeflateReader<BufReader<ByteSection<R>>>),
+    Deflate(Box<DeflateReader<BufReader<ByteSection<R>>>>),
 }
 
 impl<R: ReadAt> Content<R> {
@@ -125,7 +124,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
             .map_err(|error| self.failed(error))?;
         self.entry.check_length(self.done + more as u64)?;
         if let Content::Deflate(decoder) = &self.content {
-            self.entry.check_used(decoder.total_in())?;
+            self.entry.check_used(decoder.used)?;
         }
         self.entry.check_crc(self.crc.clone().finalize())
     }
@@ -212,21 +211,16 @@ impl<R: ReadAt> Read for MemberReader<'_, R> {
 /// Number of bytes reserved for the extra fields of a local header.
 const USUAL_EXTRA_BYTES: usize = 64;
 
+/// Maximum ratio of the lengths of uncompressed and compressed data: a length and a distance with codes of one bit each
+/// repeat 258 bytes.
+const MAX_RATIO: usize = 4 * 258;
+
 /// Reads entire members. One read of the base file returns both header and data. This is faster for archives with many
 /// small members, such as images. Its buffers and its decoder are reused for the next member.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct MemberInflater {
-    decoder: Decompress,
+    decoder: Inflater,
     record: Vec<u8>,
-}
-
-impl Default for MemberInflater {
-    fn default() -> Self {
-        Self {
-            decoder: Decompress::new(false),
-            record: Vec::new(),
-        }
-    }
 }
 
 impl MemberInflater {
@@ -295,21 +289,31 @@ impl MemberInflater {
             reason,
         };
         let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
-        // Reserves one byte more than declared, to detect content that is too long.
         content
             .try_reserve(size.saturating_add(1))
             .map_err(|error| corrupt(format!("the {size} bytes cannot be allocated ({error})")))?;
-        self.decoder.reset(false);
-        let status = self
-            .decoder
-            .decompress_vec(&self.record, content, FlushDecompress::Finish)
-            .map_err(|error| corrupt(error.to_string()))?;
-        let actual = content.len() as u64;
-        if actual <= entry.size && status != Status::StreamEnd {
+        // One byte more than declared, to detect content that is too long. But no memory is used for more bytes than the
+        // data can contain.
+        let most = self
+            .record
+            .len()
+            .saturating_add(1)
+            .saturating_mul(MAX_RATIO);
+        content.resize(size.saturating_add(1).min(most), 0);
+        self.decoder.reset();
+        let decoded = self.decoder.decode(&self.record, content);
+        let Decoded {
+            used,
+            written,
+            stop,
+        } = decoded.map_err(|error| corrupt(error.to_string()))?;
+        content.truncate(written);
+        let actual = written as u64;
+        if actual <= entry.size && stop != Stop::End {
             return Err(corrupt("the deflate stream does not end".to_owned()));
         }
         entry.check_length(actual)?;
-        entry.check_used(self.decoder.total_in())
+        entry.check_used(used as u64)
     }
 }
 
@@ -367,61 +371,52 @@ impl<R: ReadAt> Read for MemberIndexer<'_, R> {
 
 thread_local! {
     /// The decoder of the last stream that ended.
-    static SPARE: RefCell<Option<Decompress>> = const { RefCell::new(None) };
+    static SPARE: RefCell<Option<Inflater>> = const { RefCell::new(None) };
 }
 
 /// A reader of the content of a raw deflate stream.
 ///
-/// A decoder has 50 KB of aligned memory. The GNU allocator reuses only parts of such memory, so a new decoder for each
-/// small member leaves holes in the heap that together take more memory than the content.
+/// A decoder has 40 KB of memory. New decoders for each small member would leave holes in the heap that together take
+/// more memory than the content.
 #[derive(Debug)]
 pub(super) struct DeflateReader<R> {
     input: R,
     /// Exists until the reader is dropped.
-    decoder: Option<Decompress>,
+    decoder: Option<Inflater>,
+    /// Number of compressed bytes that were used.
+    used: u64,
+    has_ended: bool,
 }
 
 impl<R: BufRead> DeflateReader<R> {
     pub(super) fn new(input: R) -> Self {
         let spare = SPARE.try_with(RefCell::take).ok().flatten();
-        let mut decoder = spare.unwrap_or_else(|| Decompress::new(false));
-        decoder.reset(false);
+        let mut decoder = spare.unwrap_or_default();
+        decoder.reset();
         DeflateReader {
             input,
             decoder: Some(decoder),
+            used: 0,
+            has_ended: false,
         }
-    }
-}
-
-impl<R> DeflateReader<R> {
-    /// Returns the number of compressed bytes that were used.
-    fn total_in(&self) -> u64 {
-        self.decoder.as_ref().map_or(0, Decompress::total_in)
     }
 }
 
 impl<R: BufRead> Read for DeflateReader<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let Some(decoder) = &mut self.decoder else {
+        let Some(decoder) = self.decoder.as_mut().filter(|_| !self.has_ended) else {
             return Ok(0);
         };
         loop {
             let input = self.input.fill_buf()?;
             let is_end = input.is_empty();
-            let flush = match is_end {
-                true => FlushDecompress::Finish,
-                false => FlushDecompress::None,
-            };
-            let before = (decoder.total_in(), decoder.total_out());
-            let status = decoder.decompress(input, buf, flush);
-            let used = decoder.total_in() - before.0;
-            let written = decoder.total_out() - before.1;
-            // Both numbers fit into `usize`, because they are lengths of parts of slices.
-            self.input.consume(used as usize);
             let corrupt = |_| io::Error::new(io::ErrorKind::InvalidInput, "corrupt deflate stream");
-            let has_ended = status.map_err(corrupt)? == Status::StreamEnd;
-            if has_ended || written > 0 || buf.is_empty() {
-                return Ok(written as usize);
+            let decoded = decoder.decode(input, buf).map_err(corrupt)?;
+            self.input.consume(decoded.used);
+            self.used += decoded.used as u64;
+            self.has_ended = decoded.stop == Stop::End;
+            if self.has_ended || decoded.written > 0 || buf.is_empty() {
+                return Ok(decoded.written);
             }
             if is_end {
                 let incomplete = "incomplete deflate stream";
@@ -457,7 +452,7 @@ mod tests {
             let mut reader = DeflateReader::new(packed.as_slice());
             let mut found = Vec::new();
             reader.read_to_end(&mut found).unwrap();
-            found == text && reader.total_in() == packed.len() as u64
+            found == text && reader.used == packed.len() as u64
         };
         assert!(is_read());
         DeflateReader::new(packed.as_slice())

@@ -22,7 +22,7 @@ pub(crate) use layered::BaseFile;
 pub(crate) use layout::{OutputLayout, below_a_file};
 pub(crate) use positions::RowPositions;
 pub(crate) use positions::sorted;
-pub(crate) use read_ahead::{Chunks, fill};
+pub(crate) use read_ahead::{CHUNK_BYTES, Chunks};
 pub(crate) use stored_text::{StoredText, TextMetadata, max_mapped_bytes};
 pub(crate) use table::TableWriter;
 pub(crate) use table::{InMemoryText, TextWriter};

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use prep_cache::{Permit, Threads, try_spawn};
 
 /// Bytes per chunk.
-pub(super) const CHUNK_BYTES: usize = 1 << 18;
+pub(crate) const CHUNK_BYTES: usize = 1 << 18;
 
 /// Maximum number of chunks in the channel. A larger number would use more memory and not be faster.
 const MAX_CHUNKS: usize = 4;
@@ -161,7 +161,7 @@ fn read(
 }
 
 /// Reads until `chunk` is full, the input ends, or an error occurs. Returns the number of bytes read, and the error.
-pub(crate) fn fill(reader: &mut impl Read, chunk: &mut [u8]) -> (usize, Option<io::Error>) {
+fn fill(reader: &mut impl Read, chunk: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut count = 0;
     while let Some(rest) = chunk.get_mut(count..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest) {

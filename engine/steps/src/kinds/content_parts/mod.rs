@@ -16,7 +16,7 @@ use prep_formats::read_at::ReadAt;
 
 use self::shared_member::{SequentialReader, SharedMember, SharedReader};
 use super::unpack::extract;
-use crate::value::{BaseFile, ContentRef, Opener, Tree, trees};
+use crate::value::{BaseFile, Chunks, ContentRef, Opener, Tree, trees};
 
 /// Reads parts of files. Files stay open after their first use.
 pub(crate) struct ContentParts<'c> {
@@ -104,7 +104,11 @@ impl<'c> ContentParts<'c> {
                         .objects
                         .shared(&Digest::of_bytes(name.as_bytes()), || {
                             let reader = open_sequential(self.context, &self.opener, content);
-                            Ok(SharedMember::new(reader.map_err(StepError::input)?))
+                            let reader = reader.map_err(StepError::input)?;
+                            Ok(SharedMember::new(Chunks::new(
+                                reader,
+                                &self.context.threads,
+                            )))
                         })?;
                 PartSource::Sequential(SharedReader::new(shared))
             }

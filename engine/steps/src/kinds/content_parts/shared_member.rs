@@ -1,11 +1,11 @@
 //! A compressed member that several steps read sequentially at the same time. It is inflated only once for all these steps.
 //!
 //! The inflated bytes are kept in a *window* until every reader has passed them. The reader that first reaches the end
-//! of the window inflates the next chunk, and the others copy from the window at the same time. If the window is full,
-//! the reader that is furthest ahead waits for the slowest reader, but at most [`MAX_WAIT`]. A reader that makes no
-//! progress during this time is excluded and inflates the member by itself from then on. Therefore no reader waits forever
-//! for another, and memory is bounded. A reader that starts late also inflates by itself, until it has caught up with the
-//! window.
+//! of the window gets the next chunk, and the others copy from the window at the same time. If a thread is available, it
+//! inflates chunks ahead of the readers. If the window is full, the reader that is furthest ahead waits for the slowest
+//! reader, but at most [`MAX_WAIT`]. A reader that makes no progress during this time is excluded and inflates the member by
+//! itself from then on. Therefore no reader waits forever for another, and memory is bounded. A reader that starts late also
+//! inflates by itself, until it has caught up with the window.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
@@ -15,13 +15,10 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::value::fill;
+use crate::value::{CHUNK_BYTES, Chunks};
 
-/// Bytes per chunk.
-const CHUNK_BYTES: usize = 1 << 18;
-
-/// Maximum number of chunks in the window.
-const WINDOW_CHUNKS: usize = 32;
+/// Maximum number of chunks in the window: six megabytes. The thread that inflates ahead has up to six more.
+const WINDOW_CHUNKS: usize = (6 << 20) / CHUNK_BYTES;
 
 /// Maximum number of buffers that are reserved for reuse.
 const MAX_SPARE_CHUNKS: usize = 4;
@@ -64,8 +61,8 @@ struct SharedState {
 /// The decoder that inflates the member's chunks.
 enum ChunkSource {
     /// No reader uses the decoder.
-    Available(SequentialReader),
-    /// A reader is inflating a chunk.
+    Available(Chunks<SequentialReader>),
+    /// A reader is waiting for a chunk, or inflating it.
     Taken,
     /// The member ended, or decoding failed. A reader that needs more bytes then reads with a separate decoder, which ends
     /// or fails in the same way.
@@ -73,10 +70,10 @@ enum ChunkSource {
 }
 
 impl SharedMember {
-    pub(super) fn new(reader: SequentialReader) -> SharedMember {
+    pub(super) fn new(chunks: Chunks<SequentialReader>) -> SharedMember {
         SharedMember {
             state: Mutex::new(SharedState {
-                source: ChunkSource::Available(reader),
+                source: ChunkSource::Available(chunks),
                 window: VecDeque::new(),
                 start: 0,
                 end: 0,
@@ -108,28 +105,25 @@ impl SharedMember {
         }
     }
 
-    /// Inflates a chunk with `reader`. Other readers can use the window at the same time.
+    /// Gets the next chunk. Other readers can use the window at the same time.
     fn advance<'s>(
         &'s self,
         mut state: MutexGuard<'s, SharedState>,
-        mut reader: SequentialReader,
+        mut chunks: Chunks<SequentialReader>,
     ) -> MutexGuard<'s, SharedState> {
-        let mut chunk = state.spare.pop().unwrap_or_default();
+        let recycled = state.spare.pop().unwrap_or_default();
         drop(state);
         let mut turn = InflateGuard {
             shared: self,
             source: ChunkSource::Ended,
         };
-        chunk.resize(CHUNK_BYTES, 0);
-        let (count, failed) = fill(&mut reader, &mut chunk);
-        chunk.truncate(count);
-        if count > 0 {
+        if let Ok(chunk) = chunks.next(recycled)
+            && !chunk.is_empty()
+        {
             let mut state = self.state();
-            state.end += count as u64;
+            state.end += chunk.len() as u64;
             state.window.push_back(chunk);
-        }
-        if count > 0 && failed.is_none() {
-            turn.source = ChunkSource::Available(reader);
+            turn.source = ChunkSource::Available(chunks);
         }
         drop(turn);
         self.state()
@@ -292,10 +286,10 @@ impl SharedReader {
                 }
                 (_, ChunkSource::Ended) => return false,
                 (_, ChunkSource::Available(_)) => {
-                    if let ChunkSource::Available(reader) =
+                    if let ChunkSource::Available(chunks) =
                         mem::replace(&mut state.source, ChunkSource::Taken)
                     {
-                        state = self.shared.advance(state, reader);
+                        state = self.shared.advance(state, chunks);
                     }
                 }
             }
@@ -328,6 +322,10 @@ mod tests {
 
     use super::*;
 
+    fn shared(reader: impl Read + Send + 'static) -> Arc<SharedMember> {
+        Arc::new(SharedMember::new(Chunks::Inline(Box::new(reader))))
+    }
+
     fn content() -> Vec<u8> {
         (0..40_u32 << 20).map(|offset| (offset / 7) as u8).collect()
     }
@@ -356,7 +354,7 @@ mod tests {
     }
 
     fn shared_member(content: &[u8]) -> Arc<SharedMember> {
-        Arc::new(SharedMember::new(Box::new(Cursor::new(content.to_vec()))))
+        shared(Cursor::new(content.to_vec()))
     }
 
     #[test]
@@ -401,7 +399,7 @@ mod tests {
             Cursor::new(content[..5 * CHUNK_BYTES].to_vec()),
             both.clone(),
         );
-        let shared = Arc::new(SharedMember::new(Box::new(gate)));
+        let shared = shared(gate);
         let never = || Err(io::Error::other("opened"));
         let mut slow = SharedReader::new(Arc::clone(&shared));
         std::thread::scope(|scope| {
@@ -429,7 +427,7 @@ mod tests {
                 panic!("intended panic")
             }
         }
-        let shared = Arc::new(SharedMember::new(Box::new(Panics)));
+        let shared = shared(Panics);
         let mut first = SharedReader::new(Arc::clone(&shared));
         let open =
             || Ok::<_, io::Error>(Box::new(Cursor::new(vec![1_u8, 2, 3])) as SequentialReader);
@@ -473,7 +471,7 @@ mod tests {
                 }
             }
         }
-        let shared = Arc::new(SharedMember::new(Box::new(Broken(0))));
+        let shared = shared(Broken(0));
         for _ in 0..2 {
             let mut reader = SharedReader::new(Arc::clone(&shared));
             let open = || Ok::<_, io::Error>(Box::new(Broken(0)) as SequentialReader);

@@ -1,0 +1,96 @@
+//! Reads bits of the input, the lowest bit of each byte first.
+
+/// Bits that are read from the input but not decoded yet.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BitBuffer {
+    /// The next bit is the lowest one. The bits after `count` are zero.
+    pub bits: u64,
+    pub count: u32,
+}
+
+impl BitBuffer {
+    /// Reads bytes until the input ends or at least 56 bits are available.
+    #[inline]
+    pub fn fill(&mut self, input: &[u8], used: &mut usize) {
+        while self.count < 56
+            && let Some(byte) = input.get(*used)
+        {
+            self.bits |= u64::from(*byte) << self.count;
+            self.count += 8;
+            *used += 1;
+        }
+    }
+
+    /// Returns `count` bits, at most 32, if they are available.
+    #[inline]
+    pub fn take(&mut self, count: u32) -> Option<u32> {
+        let bits = self.bits & ((1 << count) - 1);
+        self.skip(count).map(|()| bits as u32)
+    }
+
+    /// Removes `count` bits, at most 56, if they are available.
+    #[inline]
+    pub fn skip(&mut self, count: u32) -> Option<()> {
+        self.count = self.count.checked_sub(count)?;
+        self.bits >>= count;
+        Some(())
+    }
+
+    /// Returns bytes of which no bit is decoded to the input, of which `used` bytes were read.
+    #[inline]
+    pub fn give_back(&mut self, used: &mut usize) {
+        let bytes = (self.count as usize / 8).min(*used);
+        *used -= bytes;
+        self.count -= 8 * bytes as u32;
+        self.bits &= (1 << self.count) - 1;
+    }
+}
+
+/// Reads bits without checks for the end of the input. The caller ensures that the input is long enough.
+#[derive(Debug)]
+pub(super) struct BitReader<'i> {
+    input: &'i [u8],
+    /// Offset of the next byte.
+    pub at: usize,
+    /// The next bit is the lowest one. The bits after `count` may contain bits of the following bytes.
+    pub bits: u64,
+    /// Number of bits that are available.
+    pub count: u32,
+}
+
+impl<'i> BitReader<'i> {
+    pub fn new(buffer: BitBuffer, input: &'i [u8], at: usize) -> Self {
+        let BitBuffer { bits, count } = buffer;
+        BitReader {
+            input,
+            at,
+            bits,
+            count,
+        }
+    }
+
+    /// Reads bytes until 56 to 63 bits are available, without a branch for the number of bytes.
+    #[inline(always)]
+    pub fn refill(&mut self) {
+        let next = self.input.get(self.at..).and_then(<[u8]>::first_chunk);
+        self.bits |= next.map_or(0, |next| u64::from_le_bytes(*next)) << self.count;
+        self.at += (63 - self.count as usize) >> 3;
+        self.count |= 56;
+    }
+
+    /// Removes `count` bits, at most 56.
+    #[inline(always)]
+    pub fn skip(&mut self, count: u32) {
+        self.bits >>= count;
+        self.count -= count;
+    }
+
+    /// Returns the remaining bits, without bytes of which no bit is decoded, and the offset of the next byte.
+    pub fn finish(self) -> (BitBuffer, usize) {
+        let BitReader { bits, count, .. } = self;
+        let mut used = self.at;
+        let mut buffer = BitBuffer { bits, count };
+        buffer.give_back(&mut used);
+        (buffer, used)
+    }
+}

@@ -1,0 +1,323 @@
+//! Tables that decode prefix codes (RFC 1951, section 3.2.2).
+
+use super::Damaged;
+
+/// Maximum length of a code in bits.
+const MAX_CODE_BITS: usize = 15;
+
+/// Maximum number of symbols of a code.
+pub(super) const MAX_SYMBOLS: usize = 288;
+
+/// Set in every entry that is not a literal. The bits below it are the length of the code.
+const NOT_LITERAL: u32 = 1 << 6;
+/// Set in every entry that is neither a literal nor a value, but one of the next three.
+const SPECIAL: u32 = 1 << 7;
+/// The code is longer than the table's root, and continues in a subtable.
+const SUBTABLE: u32 = 1 << 31 | SPECIAL | NOT_LITERAL;
+/// The symbol that ends a block.
+const END_OF_BLOCK: u32 = 1 << 30 | SPECIAL | NOT_LITERAL;
+/// Bits that do not begin any code.
+const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
+
+/// An entry of a table.
+///
+/// The low byte contains the length of the code and two flags. The second byte is the literal. In values, which are
+/// lengths or distances, it is the number of extra bits, and the upper half is the smallest value. In pointers to
+/// subtables, these are the number of bits of the subtable and its position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CodeEntry(u32);
+
+impl CodeEntry {
+    /// The length of the code in bits. In a subtable, without the bits of the root.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0 & 63
+    }
+
+    #[inline(always)]
+    pub fn is_literal(self) -> bool {
+        self.0 & NOT_LITERAL == 0
+    }
+
+    /// A byte that is zero only for literals with codes of `bits` bits.
+    #[inline(always)]
+    pub fn difference(self, bits: u32) -> u8 {
+        (self.0 ^ bits) as u8
+    }
+
+    /// The byte of a literal, or the symbol of the code for code lengths.
+    #[inline(always)]
+    pub fn literal(self) -> u8 {
+        (self.0 >> 8) as u8
+    }
+
+    #[inline(always)]
+    pub fn is_special(self) -> bool {
+        self.0 & SPECIAL != 0
+    }
+
+    #[inline(always)]
+    pub fn is_subtable(self) -> bool {
+        self.0 & SUBTABLE == SUBTABLE
+    }
+
+    pub fn is_end_of_block(self) -> bool {
+        self.0 & END_OF_BLOCK == END_OF_BLOCK
+    }
+
+    /// The number of bits that follow the code of a value.
+    #[inline(always)]
+    pub fn extra_bits(self) -> u32 {
+        self.0 >> 8 & 15
+    }
+
+    /// The value whose extra bits are the low bits of `bits`.
+    #[inline(always)]
+    pub fn value(self, bits: u64) -> usize {
+        (self.0 >> 16) as usize + (bits & ((1 << self.extra_bits()) - 1)) as usize
+    }
+
+    /// The entry of a subtable pointer: `width` bits, from `position`.
+    fn pointer(width: usize, position: usize, root: u32) -> CodeEntry {
+        CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
+    }
+
+    fn with_bits(self, bits: usize) -> CodeEntry {
+        CodeEntry(self.0 | bits as u32)
+    }
+}
+
+/// The table of a code. The next `ROOT` bits of the stream are the index of an entry. Subtables follow the first
+/// `1 << ROOT` entries.
+#[derive(Debug)]
+pub(super) struct Codes<const ROOT: u32, const ENTRIES: usize>(Box<[CodeEntry; ENTRIES]>);
+
+/// Literals and lengths: 286 codes need at most 1,332 entries.
+pub(super) type LiteralCodes = Codes<10, 1536>;
+/// Distances: 30 codes need at most 402 entries.
+pub(super) type DistanceCodes = Codes<8, 512>;
+/// Lengths of codes.
+pub(super) type LengthCodes = Codes<7, 128>;
+
+impl<const ROOT: u32, const ENTRIES: usize> Default for Codes<ROOT, ENTRIES> {
+    fn default() -> Self {
+        Codes(Box::new([CodeEntry(INVALID); ENTRIES]))
+    }
+}
+
+impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
+    /// Returns the entry for the next bits of the stream.
+    #[inline(always)]
+    pub fn entry(&self, bits: u64) -> CodeEntry {
+        let index = bits as usize & ((1 << ROOT) - 1);
+        self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
+    }
+
+    /// Returns the entry of the subtable `pointer` for the bits after the root.
+    #[inline(always)]
+    pub fn longer(&self, pointer: CodeEntry, bits: u64) -> CodeEntry {
+        let index = (pointer.0 >> 16 & 0x7ff) as usize;
+        let index = index + (bits as usize & ((1 << pointer.extra_bits()) - 1));
+        self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
+    }
+
+    /// Builds the table from the lengths of the codes, and from the entries of the symbols. Returns false if the code
+    /// is invalid: if it is over-subscribed, or incomplete.
+    ///
+    /// Like zlib, accepts a code without symbols, and one with a single code of one bit.
+    pub fn build(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
+        let mut counts = [0_u16; MAX_CODE_BITS + 1];
+        for length in lengths {
+            if let Some(count) = counts.get_mut(usize::from(*length)) {
+                *count += 1;
+            }
+        }
+        let [zero, lengths_used @ ..] = &mut counts;
+        *zero = 0;
+        let mut left = 1_i32;
+        for count in lengths_used.iter() {
+            left = 2 * left - i32::from(*count);
+            if left < 0 {
+                return false;
+            }
+        }
+        if left > 0 {
+            return self.build_incomplete(lengths, symbols);
+        }
+        let mut positions = [0_u16; MAX_CODE_BITS + 2];
+        let mut sum = 0;
+        for (position, count) in positions.iter_mut().skip(1).zip(lengths_used.iter()) {
+            *position = sum;
+            sum += *count;
+        }
+        let mut sorted = [CodeEntry(INVALID); MAX_SYMBOLS];
+        for (length, symbol) in lengths
+            .iter()
+            .zip(symbols)
+            .filter(|(length, _)| **length > 0)
+        {
+            if let Some(position) = positions.get_mut(usize::from(*length)) {
+                if let Some(place) = sorted.get_mut(usize::from(*position)) {
+                    *place = *symbol;
+                }
+                *position += 1;
+            }
+        }
+        self.fill(&counts, &sorted).is_some()
+    }
+
+    fn build_incomplete(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
+        self.0.fill(CodeEntry(INVALID).with_bits(1));
+        if lengths.iter().any(|length| *length > 1) {
+            return false;
+        }
+        let single = lengths.iter().position(|length| *length == 1);
+        if let Some(symbol) = single.and_then(|single| symbols.get(single)) {
+            for entry in self.0.iter_mut().step_by(2) {
+                *entry = symbol.with_bits(1);
+            }
+        }
+        true
+    }
+
+    /// Writes the entries of a complete code with `counts` codes of each length, whose symbols are `sorted` by the
+    /// lengths of their codes.
+    ///
+    /// The table contains each code with its bits reversed, because that is their order in the stream. It begins with
+    /// the shortest codes, and is doubled for each further bit. So most entries are written by copying (as in
+    /// libdeflate). Returns `None` if the counts are not those of a complete code.
+    fn fill(&mut self, counts: &[u16], sorted: &[CodeEntry]) -> Option<()> {
+        let root = ROOT as usize;
+        let mut symbols = sorted.iter();
+        let (mut code, mut end) = (0_usize, 1_usize);
+        // The root entry, the beginning and the end of the current subtable.
+        let mut subtable = (usize::MAX, 0, 0);
+        for (bits, count) in counts.iter().enumerate().skip(1) {
+            if bits <= root {
+                self.0.copy_within(..end, end);
+                end *= 2;
+            }
+            for remaining in (1..=usize::from(*count)).rev() {
+                let symbol = symbols.next()?;
+                if bits <= root {
+                    *self.0.get_mut(code)? = symbol.with_bits(bits);
+                } else {
+                    let (prefix, high) = (code & ((1 << root) - 1), code >> root);
+                    if prefix != subtable.0 {
+                        let width = subtable_width(counts.get(bits..)?, remaining, bits - root)?;
+                        subtable = (prefix, end, end + (1 << width));
+                        *self.0.get_mut(prefix)? = CodeEntry::pointer(width, end, ROOT);
+                        end = subtable.2;
+                    }
+                    let entry = symbol.with_bits(bits - root);
+                    let places = self.0.get_mut(subtable.1 + high..subtable.2)?;
+                    for place in places.iter_mut().step_by(1 << (bits - root)) {
+                        *place = entry;
+                    }
+                }
+                let last = (1 << bits) - 1;
+                if code == last {
+                    while end < 1 << root {
+                        self.0.copy_within(..end, end);
+                        end *= 2;
+                    }
+                    return Some(());
+                }
+                // Adds one to the reversed code.
+                let bit = 1 << (code ^ last).ilog2();
+                code = code & (bit - 1) | bit;
+            }
+        }
+        None
+    }
+}
+
+impl LengthCodes {
+    /// Builds the code for code lengths, which must be complete. If it has no symbols, every bit means length 0, as in
+    /// zlib.
+    pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
+        let is_empty = lengths.iter().all(|length| *length == 0);
+        let is_valid = self.build(lengths, &CODE_LENGTHS);
+        let [first, ..] = CODE_LENGTHS;
+        if is_empty {
+            self.0.fill(first.with_bits(1));
+        }
+        let is_complete = self.0.iter().all(|entry| entry.is_literal());
+        match is_valid && is_complete {
+            true => Ok(()),
+            false => Err(Damaged("invalid code lengths set")),
+        }
+    }
+}
+
+/// The number of bits of a subtable whose first code has `width` bits after the root. `counts` are the numbers of codes of
+/// that and of greater lengths, and `remaining` of the first ones are not in the table yet.
+fn subtable_width(counts: &[u16], remaining: usize, width: usize) -> Option<usize> {
+    let mut used = remaining;
+    let mut bits = width;
+    for count in counts.get(1..)? {
+        if used >= 1 << bits {
+            break;
+        }
+        used = 2 * used + usize::from(*count);
+        bits += 1;
+    }
+    (used >= 1 << bits).then_some(bits)
+}
+
+const fn value(smallest: u16, extra_bits: u8) -> CodeEntry {
+    CodeEntry((smallest as u32) << 16 | (extra_bits as u32) << 8 | NOT_LITERAL)
+}
+
+/// The literals, the end of the block, and the lengths (RFC 1951, section 3.2.5).
+pub(super) static LITERALS_AND_LENGTHS: [CodeEntry; MAX_SYMBOLS] = {
+    let mut entries = [CodeEntry(INVALID); MAX_SYMBOLS];
+    let mut symbol = 0;
+    while symbol < 256 {
+        entries[symbol] = CodeEntry((symbol as u32) << 8);
+        symbol += 1;
+    }
+    entries[256] = CodeEntry(END_OF_BLOCK);
+    let mut smallest = 3;
+    symbol = 257;
+    while symbol < 285 {
+        let extra_bits = if symbol < 265 {
+            0
+        } else {
+            (symbol - 261) as u8 / 4
+        };
+        entries[symbol] = value(smallest, extra_bits);
+        smallest += 1 << extra_bits;
+        symbol += 1;
+    }
+    entries[285] = value(258, 0);
+    entries
+};
+
+/// The distances.
+pub(super) static DISTANCES: [CodeEntry; 32] = {
+    let mut entries = [CodeEntry(INVALID); 32];
+    let (mut symbol, mut smallest) = (0, 1);
+    while symbol < 30 {
+        let extra_bits = if symbol < 4 {
+            0
+        } else {
+            (symbol as u8 - 2) / 2
+        };
+        entries[symbol] = value(smallest, extra_bits);
+        smallest += 1 << extra_bits;
+        symbol += 1;
+    }
+    entries
+};
+
+/// The symbols of the code for code lengths.
+const CODE_LENGTHS: [CodeEntry; 19] = {
+    let mut entries = [CodeEntry(0); 19];
+    let mut symbol = 0;
+    while symbol < 19 {
+        entries[symbol] = CodeEntry((symbol as u32) << 8);
+        symbol += 1;
+    }
+    entries
+};

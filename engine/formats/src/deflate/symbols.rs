@@ -1,0 +1,216 @@
+//! Decodes the symbols of a compressed block while input and output are long enough to need no checks.
+//!
+//! A symbol begins where the previous one ends. So decoding waits for one load from the table after the other, about
+//! seven cycles each. If nearly all literals have codes of the same length, as in images and other data that hardly
+//! compress, the positions of the next symbols can be predicted. Then [`Inflater::decode_symbols`] loads the entries of
+//! [`COUNT`](Inflater::decode_symbols) symbols at the same time, and afterwards checks that all of them are literals of
+//! that length.
+
+use super::bits::BitReader;
+use super::codes::{CodeEntry, DistanceCodes};
+use super::{Buffers, Damaged, Inflater};
+
+/// Input bytes that are available for each iteration, which reads at most 8 bytes at 3 positions 7 bytes apart.
+const INPUT_BYTES: usize = 40;
+
+/// Output bytes that are available for each iteration: 8 literals, then a match of 258 bytes, which is copied in units
+/// of 16.
+const OUTPUT_BYTES: usize = 320;
+
+/// Number of bytes that are copied at once.
+const COPY_BYTES: usize = 16;
+
+impl Inflater {
+    /// Decodes symbols until the block ends, or until input or output is nearly exhausted. Returns true at the end of
+    /// the block.
+    ///
+    /// `BITS` is the predicted length of the codes of literals, and `COUNT` the number of literals to predict, which
+    /// together have at most 56 bits. With zero, nothing is predicted.
+    pub(super) fn decode_symbols<const BITS: u32, const COUNT: usize>(
+        &mut self,
+        buffers: &mut Buffers<'_>,
+    ) -> Result<bool, Damaged> {
+        let mut at = buffers.written;
+        let out = &mut *buffers.output;
+        let mut reader = BitReader::new(self.bits, buffers.input, buffers.used);
+        let limit = buffers.input.len().saturating_sub(INPUT_BYTES);
+        if reader.at >= limit {
+            return Ok(false);
+        }
+        reader.refill();
+        let mut entry = self.literals.entry(reader.bits);
+        let mut result = Ok(false);
+        while reader.at < limit
+            && let Some(mut room) = first_chunk::<OUTPUT_BYTES>(out, at)
+        {
+            if COUNT > 0 {
+                let entries: [CodeEntry; COUNT] = std::array::from_fn(|index| {
+                    self.literals.entry(reader.bits >> (BITS * index as u32))
+                });
+                for (place, entry) in room.iter_mut().zip(&entries) {
+                    *place = entry.literal();
+                }
+                let differences = entries.map(|entry| entry.difference(BITS));
+                if differences.iter().fold(0, |all, one| all | one) == 0 {
+                    reader.skip(BITS * COUNT as u32);
+                    reader.refill();
+                    at += COUNT;
+                    continue;
+                }
+                let mut differing = 0_u32;
+                for (index, difference) in differences.iter().enumerate() {
+                    differing |= u32::from(*difference != 0) << index;
+                }
+                let count = differing.trailing_zeros();
+                reader.skip(BITS * count);
+                reader.refill();
+                at += count as usize;
+                entry = self.literals.entry(reader.bits);
+                let Some(rest) = first_chunk::<OUTPUT_BYTES>(out, at) else {
+                    break;
+                };
+                room = rest;
+            }
+            if entry.is_literal() {
+                reader.skip(entry.bits());
+                room[0] = entry.literal();
+                at += 1;
+                entry = self.literals.entry(reader.bits);
+                if COUNT > 0 {
+                    reader.refill();
+                    continue;
+                }
+                if entry.is_literal() {
+                    reader.skip(entry.bits());
+                    room[1] = entry.literal();
+                    at += 1;
+                    entry = self.literals.entry(reader.bits);
+                    if entry.is_literal() {
+                        reader.skip(entry.bits());
+                        room[2] = entry.literal();
+                        at += 1;
+                        entry = self.literals.entry(reader.bits);
+                        reader.refill();
+                        continue;
+                    }
+                }
+            }
+            if entry.is_special() {
+                if entry.is_subtable() {
+                    reader.skip(entry.bits());
+                    entry = self.literals.longer(entry, reader.bits);
+                    if entry.is_literal() {
+                        reader.skip(entry.bits());
+                        reader.refill();
+                        if let Some(place) = out.get_mut(at) {
+                            *place = entry.literal();
+                        }
+                        at += 1;
+                        entry = self.literals.entry(reader.bits);
+                        continue;
+                    }
+                }
+                if entry.is_special() {
+                    reader.skip(entry.bits());
+                    result = match entry.is_end_of_block() {
+                        true => Ok(true),
+                        false => Err(Damaged::LITERAL),
+                    };
+                    break;
+                }
+            }
+            let Some((length, distance)) = decode_match(&mut reader, entry, &self.distances) else {
+                result = Err(Damaged::DISTANCE);
+                break;
+            };
+            reader.refill();
+            entry = self.literals.entry(reader.bits);
+            if distance > at {
+                if distance > self.window.len() + at {
+                    result = Err(Damaged::TOO_FAR);
+                    break;
+                }
+                self.window.copy(out, at, length, distance);
+            } else {
+                repeat(out, at, length, distance);
+            }
+            at += length;
+        }
+        buffers.written = at;
+        (self.bits, buffers.used) = reader.finish();
+        result
+    }
+}
+
+/// The first `N` bytes from `at`.
+#[inline(always)]
+fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; N]> {
+    bytes.get_mut(at..)?.first_chunk_mut()
+}
+
+/// Decodes the rest of a match after the code of its length, whose entry is `entry`. Returns length and distance, or
+/// `None` if the distance is invalid.
+#[inline(always)]
+fn decode_match(
+    reader: &mut BitReader<'_>,
+    entry: CodeEntry,
+    distances: &DistanceCodes,
+) -> Option<(usize, usize)> {
+    reader.skip(entry.bits());
+    let length = entry.value(reader.bits);
+    reader.skip(entry.extra_bits());
+    let mut entry = distances.entry(reader.bits);
+    // A distance has at most 15 + 13 bits.
+    if reader.count < 28 {
+        reader.refill();
+    }
+    if entry.is_special() {
+        if entry.is_subtable() {
+            reader.skip(entry.bits());
+            entry = distances.longer(entry, reader.bits);
+        }
+        if entry.is_special() {
+            return None;
+        }
+    }
+    reader.skip(entry.bits());
+    let distance = entry.value(reader.bits);
+    reader.skip(entry.extra_bits());
+    Some((length, distance))
+}
+
+/// Repeats `length` bytes that are `distance` bytes before `at`. At least [`COPY_BYTES`] bytes follow them.
+#[inline(always)]
+fn repeat(out: &mut [u8], at: usize, length: usize, distance: usize) {
+    let start = at - distance;
+    if distance >= COPY_BYTES {
+        let Some(bytes) = out.get_mut(start..at + 258 + COPY_BYTES) else {
+            return;
+        };
+        copy_chunk(bytes, 0, distance);
+        let mut done = COPY_BYTES;
+        while done < length {
+            copy_chunk(bytes, done, distance);
+            done += COPY_BYTES;
+        }
+    } else if let Some(bytes) = out.get_mut(start..at + length) {
+        match bytes {
+            [first, rest @ ..] if distance == 1 => rest.fill(*first),
+            bytes => {
+                for from in 0..length {
+                    bytes[from + distance] = bytes[from];
+                }
+            }
+        }
+    }
+}
+
+/// Copies [`COPY_BYTES`] bytes from offset `from`, `distance` bytes further.
+#[inline(always)]
+fn copy_chunk(bytes: &mut [u8], from: usize, distance: usize) {
+    let chunk = bytes.get(from..).and_then(<[u8]>::first_chunk).copied();
+    let place = first_chunk::<COPY_BYTES>(bytes, from + distance);
+    if let (Some(chunk), Some(place)) = (chunk, place) {
+        *place = chunk;
+    }
+}
