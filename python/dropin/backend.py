@@ -46,13 +46,18 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 def _write_wheel(wheel_directory, files):
     _require_no_upstream()
     version = _version()
-    info = f"{NAME}-{version}.dist-info"
-    files[f"{info}/METADATA"] = _metadata(version)
-    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: mlebench backend\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    files[f"{info}/entry_points.txt"] = b"[console_scripts]\nmlebench = mlebench.cli:main\n"
+    files[f"{NAME}-{version}.dist-info/entry_points.txt"] = b"[console_scripts]\nmlebench = mlebench.cli:main\n"
+    return write_wheel(wheel_directory, NAME, version, files, _metadata(version))
+
+
+def write_wheel(directory, name, version, files, metadata):
+    """Writes a wheel of these files (path -> content) with these metadata, and returns its name."""
+    info = f"{name}-{version}.dist-info"
+    files[f"{info}/METADATA"] = metadata
+    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: prep\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD")
-    name = f"{NAME}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
+    name = f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(Path(directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
         for path, content in sorted(files.items()):
             entry = zipfile.ZipInfo(path, EPOCH)
             entry.external_attr = 0o644 << 16
@@ -79,15 +84,15 @@ def build_sdist(sdist_directory, config_settings=None):
 def _package():
     """Returns the files of the package: path -> content."""
     if (HERE / NAME).is_dir():
-        return _files(HERE / NAME, lambda path: True)
+        return files(HERE / NAME, lambda path: True)
     directory = HERE.parent / NAME
     # Leave out competitions that the program wrote into the checkout, because a different version may have written
     # them.
-    modules = _files(directory, lambda path: path.suffix in (".py", ".typed") and len(path.relative_to(directory).parts) < 3)
+    modules = files(directory, lambda path: path.suffix in (".py", ".typed") and len(path.relative_to(directory).parts) < 3)
     return modules | {f"competitions/{name}": text.encode() for name, text in _competitions().items()}
 
 
-def _files(directory, wanted):
+def files(directory, wanted):
     paths = (path for path in sorted(directory.rglob("*")) if path.is_file() and wanted(path))
     paths = (path for path in paths if path.parent.name != "__pycache__")
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
@@ -95,9 +100,9 @@ def _files(directory, wanted):
 
 def _competitions():
     """Returns the files of the competitions, as the program writes them into a checkout."""
-    spec = spec_from_file_location("files", HERE.parent / "mleprep" / "_mlebench" / "files.py")
-    files = module_from_spec(spec)
-    spec.loader.exec_module(files)
+    spec = spec_from_file_location("rendering", HERE.parent / "mleprep" / "_mlebench" / "files.py")
+    rendering = module_from_spec(spec)
+    spec.loader.exec_module(rendering)
     definitions = json.loads((HERE / "definitions.json").read_text(encoding="utf-8"))
     for facts in definitions["competitions"]:
         directory = HERE.parents[1] / "pipelines" / facts["id"]
@@ -105,7 +110,7 @@ def _competitions():
         facts["description"] = (directory / "description.md").read_text(encoding="utf-8")
         facts["checksums"] = json.loads((directory / "checksums.json").read_text(encoding="utf-8"))
     # The file `program` shows the package that these files are complete, so the package does not call the program.
-    return files.rendered(definitions) | {"program": "shipped\n"}
+    return rendering.rendered(definitions) | {"program": "shipped\n"}
 
 
 def _version():
@@ -113,11 +118,11 @@ def _version():
 
     Requirements such as `mlebench>=1` accept it, and no release of upstream has it. 0.1.0 becomes 1.0.0.post100.
     """
-    major, minor, patch = map(int, re.match(r"(\d+)\.(\d+)\.(\d+)", _mleprep_version()).groups())
+    major, minor, patch = map(int, re.match(r"(\d+)\.(\d+)\.(\d+)", mleprep_version()).groups())
     return f"1.0.0.post{10000 * major + 100 * minor + patch}"
 
 
-def _mleprep_version():
+def mleprep_version():
     """Returns the version of the workspace, or the version recorded in a source distribution."""
     places = (
         (HERE / "PKG-INFO", r"^Requires-Dist: mleprep==(.+)$"),
@@ -137,7 +142,7 @@ def _metadata(version):
         MARK,
         "License-Expression: MIT OR Apache-2.0",
         "Requires-Python: >=3.11",
-        f"Requires-Dist: mleprep=={_mleprep_version()}",
+        f"Requires-Dist: mleprep=={mleprep_version()}",
         "Requires-Dist: pandas>=2.2",
         "Requires-Dist: pyyaml",
     ]

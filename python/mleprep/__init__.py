@@ -19,8 +19,8 @@ from mleprep._program import ProgramNotFound
 from mleprep._tables import Tables
 from mleprep._version import __version__
 from mleprep.errors import (
-    CheckError, InputError, InternalError, Interrupted, PipelineError, PrepError, ServerError, SystemFailure,
-    UsageError,
+    CheckError, InputError, InternalError, Interrupted, PipelineError, PrepError, PrepWarning, ServerError,
+    SystemFailure, UsageError,
 )
 from mleprep.results import (
     Audit, Bundle, BundleFile, BundleListing, Competition, Difference, Digest, Digests, Experiment, Export, Failure,
@@ -31,7 +31,7 @@ from mleprep.results import (
 __all__ = [
     "Audit", "Bundle", "BundleFile", "BundleListing", "CheckError", "Competition", "Difference", "Digest",
     "Digests", "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
-    "Interrupted", "Leaks", "PipelineError", "Plan", "PrepError", "Prepared", "ProgramNotFound", "Record",
+    "Interrupted", "Leaks", "PipelineError", "Plan", "PrepError", "PrepWarning", "Prepared", "ProgramNotFound", "Record",
     "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step", "SystemFailure",
     "Tables", "UsageError", "Validation", "__version__", "audit", "diff", "digest", "export", "fetch",
     "fetch_check_rules", "fetch_list", "grade", "leaks", "list", "load", "path", "plan", "report", "run",

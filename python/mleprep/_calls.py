@@ -8,16 +8,19 @@ from __future__ import annotations
 import csv
 import os
 import re
+import shlex
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
 
-from mleprep import _envelope, _options, _program, _progress
+from mleprep import _envelope, _options, _program, _progress, _words
 from mleprep._options import Path_, verb
 from mleprep._tables import Tables
-from mleprep.errors import InputError
+from mleprep.errors import InputError, PrepWarning
 from mleprep.results import (
     Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan, Record,
     ReportPage, Results, Rules, Runs, Validation, prepared_path,
@@ -52,8 +55,8 @@ def run(ids: Ids = (), **options: Unpack[_options.Run]) -> Runs:
     """Prepares competitions: runs the steps that are not up to date and publishes the results.
 
     Without `source`, bundles are downloaded from Kaggle. Options such as `skip_verification` keep the values of the
-    last run in the data directory, unless you give them. With `check=False`, failures raise no exception: check
-    `state` and `failures` of the records.
+    last run in the data directory, unless you give them. With `check=False`, failures of competitions raise no
+    exception: check `state` and `failures` of the records. Invalid arguments, such as an unknown id, still do.
     """
     return _call("run", Runs, _ids(ids), options)
 
@@ -117,7 +120,8 @@ def diff(*sides: Path_, **options: Unpack[_options.Diff]) -> Difference:
 @verb
 def export(id: str, output: Path_, **options: Unpack[_options.Export]) -> Export:
     """Copies a prepared competition to the directory or the .tar file `output`, which must not exist."""
-    return _call("export", Export, [id], options, extra=[f"--output={_options.text(output)}"])
+    place = _options.text(output)
+    return _call("export", Export, [id], options, extra=[f"--output={place}"], members={"path": place})
 
 
 @verb
@@ -156,17 +160,17 @@ def validate(submission: Frame | Path_, id: str, **options: Unpack[_options.Subm
 def path(id: str, **options: Unpack[_options.Location]) -> Path:
     """Returns the directory of a prepared competition. It contains the directories `public` and `private`.
 
-    Raises `InputError` if the variant is not prepared.
+    Raises `InputError` if the variant is not prepared, and `FileNotFoundError` if `data_dir` does not exist.
     """
+    given = [*_options.command_line("path", options)]
     variant = options.get("variant") or "v1"
     [found] = list(id, data_dir=options.get("data_dir"), pipelines=options.get("pipelines"))
     for name in found.variants:
         # The program sorts the corrections in the name of a variant.
         if sorted(re.split("[:,]", name)) == sorted(re.split("[:,]", variant)):
             return prepared_path(_data_dir(options), id, name)
-    given = "" if variant == "v1" else f', variant="{variant}"'
-    message = f"variant `{variant}` of competition `{id}` is not prepared"
-    raise InputError(message, code=4, help=f'run `mleprep.run("{id}"{given})`')
+    message = f"variant `{variant}` of competition `{id}` is not prepared in {_data_dir(options)}"
+    raise InputError(message, code=4, help=_words.translated(f"run `{shlex.join(['prep', 'run', id, *given])}`"))
 
 
 @verb
@@ -182,7 +186,10 @@ def load(
 
 
 def _ids(ids: Ids) -> Sequence[str]:
-    all_ids = [ids] if isinstance(ids, (str, Record)) else ids
+    all_ids = [*ids] if isinstance(ids, Iterable) and not isinstance(ids, str) else [ids]
+    for one in all_ids:
+        if not isinstance(one, (str, Record)):
+            raise TypeError(f"`ids` must be an id, several ids or the result of a function, not {one!r}")
     return [one.id if isinstance(one, Record) else one for one in all_ids]
 
 
@@ -201,13 +208,19 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
 
 def _call(
     name: str, kind: type[_Kind], positional: Sequence[str], options: Mapping[str, Any], *,
-    answers: Sequence[int] = (0,), extra: Sequence[str] = (),
+    answers: Sequence[int] = (0,), extra: Sequence[str] = (), members: Mapping[str, Any] = MappingProxyType({}),
 ) -> _Kind:
-    """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors."""
+    """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
+
+    Adds `members` to the JSON object of each competition. If no progress is shown, the program's warnings become
+    warnings of Python.
+    """
     word, *mode = name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
     given = [*switches, *_options.command_line(name, options), *extra]
     check = options.get("check", True)
+    if not check and name in ("run", "fetch") and not options.get("fail_fast"):
+        given.append("--keep-going")
     # Gradings are quick, so they show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
     with _progress.listener(progress, holds_errors=check) as on_message:
@@ -217,7 +230,12 @@ def _call(
     if has_results and name == "run":
         # The program's result does not contain the data directory, which settings can determine.
         data_dir = _data_dir(options)
-        found["competitions"] = [{**entry, "data_dir": data_dir} for entry in found["competitions"]]
+        members = {"data_dir": data_dir}
+    if members and has_results:
+        found["competitions"] = [{**entry, **members} for entry in found["competitions"]]
+    for text in () if progress else _envelope.warnings(finished.stderr):
+        # The caller of the public function, which `_options.verb` wraps.
+        warnings.warn(text, PrepWarning, stacklevel=4)
     results = _envelope.results(kind, found) if has_results else None
     if results is None or (check and (finished.code not in answers or getattr(results, "failed", ()))):
         error = _envelope.error(finished.code, found, finished.stderr)
@@ -226,21 +244,26 @@ def _call(
     return cast(_Kind, results)
 
 
+_ORDER = "the submission is the first argument, and the id of the competition is the second one"
+
+
 @contextmanager
 def _as_file(submission: Frame | Path_, id: str) -> Iterator[Path]:
     """Provides a submission as a file. Writes a frame so that the program reads the same values and types."""
     if not isinstance(id, str):
-        raise TypeError("the submission is the first argument, and the id of the competition is the second one")
+        raise TypeError(_ORDER)
     if isinstance(submission, (str, os.PathLike)):
+        if id.endswith(".csv") and not os.path.exists(submission):
+            raise TypeError(_ORDER)
         yield _options.existing(submission)
         return
     with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
         path = Path(directory) / "submission.csv"
         frame = cast(Any, submission)
+        if not hasattr(frame, "columns"):
+            raise TypeError(f"a submission is a file or a frame of pandas or polars, not {type(frame).__name__}")
         if hasattr(frame, "write_csv"):
             frame.write_csv(path, quote_style="non_numeric")
-        elif hasattr(frame, "to_csv"):
-            frame.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
         else:
-            raise TypeError(f"a submission is a file or a frame of pandas or polars, not {type(frame).__name__}")
+            frame.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
         yield path

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from mleprep import _words
 from mleprep.errors import InternalError, PrepError, error_of
 from mleprep.results import Failure, Json, Results
 
@@ -52,7 +53,7 @@ def results(kind: Any, found: Json) -> Any:
 
 def is_failed(entry: Json) -> bool:
     """Whether an entry is the error of a competition instead of its record."""
-    return "error" in entry and entry.keys() <= {"id", "error", "submission_path", "data_dir"}
+    return "error" in entry and entry.keys() <= {"id", "error", "submission_path", "data_dir", "path"}
 
 
 @functools.cache
@@ -121,13 +122,26 @@ def error(code: int, found: Json, stderr: str) -> PrepError:
     places: dict[str, list[str]] = {}
     for one in failures:
         places.setdefault(one.message, []).extend([one.place] if one.place else [])
-    first, *others = places
-    more = "".join(f"\n{', '.join(places[one])}: {one}" if places[one] else f"\n{one}" for one in others)
-    return error_of(code, first + more, failures[0].help, ", ".join(places[first]) or None)
+    first = ", ".join(next(iter(places.values()))) or None
+    if len(places) == 1:
+        return error_of(code, failures[0].message, failures[0].help, first)
+    lines = (f"{', '.join(at)}: {message}" if at else message for message, at in places.items())
+    return error_of(code, "\n".join(lines), failures[0].help, first)
 
 
 def _from_messages(stderr: str) -> list[Json]:
     """Parses the errors on stderr, and the help that follows each one."""
-    found = re.findall(r"^error: (.*?)(?:^ *help: (.*?))?(?=^\S|\Z)", stderr, re.MULTILINE | re.DOTALL)
-    return [{"message": message.strip(), "help": help.strip() or None} for message, help in found]
+    return [{"message": message, "help": help or None} for message, help in _messages("error", stderr)]
+
+
+def warnings(stderr: str) -> list[str]:
+    """Returns the warnings on stderr, without duplicates."""
+    found = _messages("warning", stderr)
+    texts = (f"{message}\nhelp: {help}" if help else message for message, help in found)
+    return [_words.translated(text) for text in dict.fromkeys(texts)]
+
+
+def _messages(level: str, stderr: str) -> list[tuple[str, str]]:
+    found = re.findall(rf"^{level}: (.*?)(?:^ *help: (.*?))?(?=^\S|\Z)", stderr, re.MULTILINE | re.DOTALL)
+    return [(message.strip(), help.strip()) for message, help in found]
 

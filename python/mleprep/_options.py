@@ -176,7 +176,11 @@ REPLACED = {
     "--no-log": "log=False",
     "--list": "mleprep.fetch_list",
     "--check-rules": "mleprep.fetch_check_rules",
+    "--keep-going": "check=False",
+    "--per-competition": "the attribute `competitions` of the result",
 }
+#: Functions that also work if the data directory does not exist yet.
+_WITHOUT_DATA = {"list", "plan", "run", "fetch", "fetch_list", "fetch_check_rules", "summarize"}
 #: Parameters of this package that are not options of the program.
 _OWN = {"check", "progress"}
 #: The parameters of each function: name of the function -> name of the parameter -> its type.
@@ -228,7 +232,8 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
             continue
         for prefix, one in _values(value):
             is_set = key == "set" and one in typing.get_args(Set)
-            if "'input'" in str(kind) and not is_set:
+            is_data = key == "data_dir" and name not in _WITHOUT_DATA
+            if ("'input'" in str(kind) or is_data) and not is_set:
                 one = existing(one)
             yield f"{option}={prefix}{text(one)}"
 

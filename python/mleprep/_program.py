@@ -36,7 +36,7 @@ class ProgramNotFound(FileNotFoundError):
             return
         super().__init__(
             f"The program `prep` is neither in {VARIABLE}, nor next to this Python, nor on the path. "
-            "`pip install mleprep` installs it."
+            f"`pip install mleprep` installs it. If you have it elsewhere, set {VARIABLE} to its path."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any, overload
 
@@ -31,7 +32,8 @@ def _replacement(found: re.Match[str]) -> str:
         return f"`{_call(found['command']) or 'prep ' + found['command']}`"
     option, value = found["option"], (found["value"] or "").lstrip("[= ")
     if option in _options.REPLACED:
-        return f"`{_options.REPLACED[option]}`"
+        text = _options.REPLACED[option]
+        return text if "`" in text else f"`{text}`"
     tables = [table for table in _options.VERBS.values() if _key(option) in table]
     return f"`{_assignment(option, value, tables[0])}`" if tables else found[0]
 
@@ -41,17 +43,17 @@ def _key(option: str) -> str:
 
 
 def _assignment(option: str, value: str, table: Mapping[str, Any]) -> str:
-    """Returns `name="value"`, `name=True` for an option without a value, or the name if the value is a placeholder."""
+    """Returns `name="value"`, `name=True` for an option without a value, or the name if the value is `<PLACEHOLDER>`."""
     name = _key(option)
     takes_bool = "bool" in str(table[name].__origin__)
     if takes_bool and (not value or value in ("yes", "no") or _NAMES.fullmatch(value)):
         return f"{name}={value != 'no'}"
-    return name if not value or _NAMES.fullmatch(value) else f'{name}="{value}"'
+    return name if not value or "<" in value else f'{name}="{value}"'
 
 
 def _call(command: str) -> str | None:
     """Returns a call of this package for a command of the program. Returns None if there is no such function."""
-    verb, *words = command.split()
+    verb, *words = shlex.split(command)
     for option in ("--list", "--check-rules"):
         if verb == "fetch" and option in words:
             words.remove(option)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 
+class PrepWarning(UserWarning):
+    """A warning of the program, for example that a submission is a copy of the answers."""
+
+
 class PrepError(Exception):
     """The program failed. The base class of all errors."""
 
@@ -15,7 +19,7 @@ class PrepError(Exception):
         self.code = code
         #: One action that may solve the problem.
         self.help = help
-        #: File, line and column, or the step, if known.
+        #: File, line and column, or the competition and the step, if known.
         self.place = place
         #: The results of the competitions that did not fail, if there are any.
         self.results: Any = None

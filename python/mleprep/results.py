@@ -6,6 +6,7 @@ The tests compare all types with that schema.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -175,11 +176,23 @@ class Validation(Record):
     valid: bool
     #: The message that upstream's validation server would return.
     message: str
-    #: The kind of the reason if the submission is invalid, such as `row_count`. `message` explains it.
-    reason: str | None = None
+    #: A message if the submission is invalid, as in a `Grade`.
+    reason: str | None = member(lambda record: _cause(record), default=None)
+    #: The kind of the reason, such as `row_count`.
+    kind: str | None = member("reason", default=None)
+
+    _COLUMNS = "id valid kind reason"
 
     def __bool__(self) -> bool:
         return self.valid
+
+
+def _cause(record: Json) -> str | None:
+    """Returns the reason in the message of upstream's server about an invalid submission."""
+    found = re.fullmatch(
+        r"Submission invalid! (?:The attempt[^\n]* message:\n(.*)|(.*)\.)", record["message"], re.DOTALL
+    )
+    return None if record["valid"] or not found else found[1] or found[2]
 
 
 def _medal(report: Json) -> str | None:
@@ -198,8 +211,10 @@ class Grade(Record):
     #: The score. None if the submission is invalid; `reason` then explains why.
     score: float | None
     valid: bool = member("valid_submission", default=False)
-    #: A message if the submission is invalid. `report["reason"]` also has the kind, the column and the row.
+    #: A message if the submission is invalid. `report["reason"]` also has the column and the row.
     reason: str | None = member("reason.message", default=None)
+    #: The kind of the reason, such as `row_count`.
+    kind: str | None = member("reason.kind", default=None)
     medal: Literal["gold", "silver", "bronze"] | None = member(_medal, default=None)
     above_median: bool = False
     is_lower_better: bool | None = None
@@ -212,7 +227,7 @@ class Grade(Record):
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False
 
-    _COLUMNS = "id score medal above_median reason"
+    _COLUMNS = "id score medal above_median valid is_answers comparable_with_v1 reason"
 
     @property
     def report(self) -> Json:
@@ -346,6 +361,8 @@ class Export(Record):
     files: tuple[Json, ...]
     bytes: int
     variant: str | None = None
+    #: The directory or the .tar file.
+    path: Path = member(lambda one: one["path"], default=Path())
 
 
 @dataclass(frozen=True)
@@ -383,10 +400,12 @@ class Experiment(Record):
     competitions: tuple[Json, ...] = ()
 
     def _repr_html_(self) -> str:
-        return _html.table([
+        sets = [
             {"experiment": self.id, "set": one["set"], **_means(one.get("metrics", {})), "error": one.get("error")}
             for one in self.sets
-        ])
+        ]
+        has_figures = any("metrics" in one for one in self.sets)
+        return _html.table(sets) + ("" if has_figures else _html.table(self.competitions))
 
 
 def _means(metrics: Json) -> Json:
@@ -419,7 +438,8 @@ class Results(Sequence[Row], Generic[Row]):
         for row in self._rows:
             if row.id == key:
                 return row
-        raise KeyError(key)
+        near = difflib.get_close_matches(key, self.ids, 1) or [one for one in self.ids if key in one][:1]
+        raise KeyError(f"there is no `{key}` in the results" + (f"; did you mean `{near[0]}`?" if near else ""))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -465,6 +485,9 @@ class ReportPage(Results[Record]):
 
     path: Path
     bytes: int
+
+    def __repr__(self) -> str:
+        return f"ReportPage(path={str(self.path)!r}, bytes={self.bytes}, ids={self.ids})"
 
     def _repr_html_(self) -> str:
         return _html.table([{"path": self.path, "bytes": self.bytes, "competitions": self.ids}])

@@ -18,6 +18,7 @@ import pytest
 from conftest import ROOT
 
 DROPIN = ROOT / "python" / "dropin"
+PURE = ROOT / "python" / "pure"
 
 
 def version() -> str:
@@ -68,6 +69,20 @@ def test_wheel_contains_only_the_package_and_the_command(tmp_path: Path) -> None
     assert not [name for name in names if not name.startswith(("mlebench/", f"mlebench-{replacement()}.dist-info/"))]
     assert f"mleprep=={version()}" in metadata.get_all("Requires-Dist", [])
     assert "mlebench = mlebench.cli:main" in commands
+
+
+def test_package_is_installed_without_the_program(tmp_path: Path) -> None:
+    name = build(tmp_path, "build_wheel", source=PURE).stdout.strip()
+    assert name == f"mleprep-{version()}-py3-none-any.whl"
+    with zipfile.ZipFile(tmp_path / name) as wheel:
+        names = set(wheel.namelist())
+        wheel.extractall(tmp_path / "site")
+    assert {"mleprep/__init__.py", "mleprep/_mlebench/program.py", "mleprep/py.typed"} <= names
+    assert not [name for name in names if not name.startswith(("mleprep/", f"mleprep-{version()}.dist-info/"))]
+    code = "import mleprep; print(mleprep.__version__, len(mleprep.list()), mleprep.__file__)"
+    around = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run([sys.executable, "-c", code], env=around, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [version(), "82", str(tmp_path / "site" / "mleprep" / "__init__.py")]
 
 
 def test_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import typing
 
 import mleprep
+import pandas as pd
 import pytest
 from mleprep import _options, _words
 
@@ -54,7 +55,7 @@ def test_each_option_is_a_parameter(verb: str) -> None:
 def test_each_option_of_a_run_is_in_its_signature() -> None:
     names = inspect.signature(mleprep.run).parameters
     expected = {option.removeprefix("--").replace("-", "_") for option in options_of("run").keys() - OUTPUT}
-    assert expected - names.keys() == {"competition", "lite", "all", "dry_run", "timings", "quiet"}
+    assert expected - names.keys() == {"competition", "lite", "all", "dry_run", "timings", "quiet", "keep_going"}
     assert {"lite", "all"} <= {*re.findall(r'set="(\w+)"', " ".join(_options.REPLACED.values()))}
     assert "skip_verification: do not compare" in (mleprep.run.__doc__ or "")
 
@@ -100,7 +101,11 @@ def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
         (lambda: mleprep.run("x", available="yes"), "`available` must be True or False, not 'yes'"),
         (lambda: mleprep.plan("x", lite=True), "plan() has no parameter `lite`"),
         (lambda: mleprep.grade("x", 1), "the submission is the first argument, and the id of the competition is the second one"),
+        (lambda: mleprep.grade("x", "none.csv"), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade(1, "x"), "a submission is a file or a frame of pandas or polars, not int"),
+        (lambda: mleprep.grade(pd.Series([1]), "x"), "a submission is a file or a frame of pandas or polars, not Series"),
+        (lambda: mleprep.report(None, output="page.html"), "`ids` must be an id, several ids or the result of a function, not None"),
+        (lambda: mleprep.run(["x", None]), "`ids` must be an id, several ids or the result of a function, not None"),
     ],
 )  # fmt: skip
 def test_wrong_arguments(call: typing.Callable[[], object], message: str) -> None:
@@ -121,6 +126,10 @@ def test_wrong_arguments(call: typing.Callable[[], object], message: str) -> Non
         lambda path: mleprep.summarize([path]),
         lambda path: mleprep.report(output="page.html", grading={"mine": path}),
         lambda path: mleprep.diff("spaceship-titanic", path, "v1"),
+        lambda path: mleprep.grade(__file__, "spaceship-titanic", data_dir=path),
+        lambda path: mleprep.load("spaceship-titanic", data_dir=path),
+        lambda path: mleprep.digest(data_dir=path),
+        lambda path: mleprep.export("spaceship-titanic", "copy", data_dir=path),
     ],
 )
 def test_missing_input_is_file_not_found(call: typing.Callable[[object], object], tmp_path: typing.Any) -> None:
@@ -135,7 +144,9 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("run without --no-download and --available", "run without `no_download=True` and `available=True`"),
         ("name the directory that contains it with --source", "name the directory that contains it with `source`"),
         ("name one, or a set with --lite, --all, --set NAME or --ids-from FILE",
-         'name one, or a set with `set="lite"`, `set="all"`, `set` or `ids_from`'),
+         'name one, or a set with `set="lite"`, `set="all"`, `set="NAME"` or `ids_from="FILE"`'),
+        ("--per-competition shows the figures", "the attribute `competitions` of the result shows the figures"),
+        ("run `prep run leaf --data-dir='my data'`", 'run `mleprep.run("leaf", data_dir="my data")`'),
         ("run with --expand-archives=no", 'run with `expand_archives="no"`'),
         ("the parent directory with --pipelines /a/b", 'the parent directory with `pipelines="/a/b"`'),
         ("write --unit I/4, or start a job array", 'write `unit="I/4"`, or start a job array'),

@@ -39,7 +39,8 @@ def test_paths_of_variants(variants: Path) -> None:
     assert prepared_path(Path("d"), "x", "fixed:30,63") == Path("d/fixed-30-63/x/prepared")
     with pytest.raises(mleprep.InputError) as raised:
         mleprep.path(ID, variant="fixed:63", data_dir=variants)
-    assert raised.value.help == f'run `mleprep.run("{ID}", variant="fixed:63")`'
+    assert raised.value.help == f'run `mleprep.run("{ID}", variant="fixed:63", data_dir="{variants}")`'
+    assert f"is not prepared in {variants}" in str(raised.value)
     with pytest.raises(mleprep.UsageError, match="did you mean `spaceship-titanic`"):
         mleprep.path("spaceship-titanik", data_dir=variants)
 
@@ -134,9 +135,10 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     assert not difference.is_equal and difference.outputs and "private/test.csv" in difference._repr_html_()
     assert mleprep.diff(ID, variants, str(variants), **data).is_equal
     copy = mleprep.export(ID, tmp_path / "copy", private=True, **data)
-    assert copy.private and len(copy.files) == 5 and (tmp_path / "copy" / ID / "prepared" / "private").is_dir()
+    assert copy.path == tmp_path / "copy" and copy.private and len(copy.files) == 5 and (tmp_path / "copy" / ID / "prepared" / "private").is_dir()
     page = mleprep.report(ID, output=tmp_path / "page.html", **data)
     assert page.path == tmp_path / "page.html" and page.path.stat().st_size == page.bytes and page.ids == [ID]
+    assert str(page.path) in repr(page) and str(page.bytes) in repr(page)
     [listing] = mleprep.fetch_list(ID, source=SAMPLES, no_download=True, **data)
     assert [one.path for one in listing.files] == ["train.csv"] and listing.files[0].used
     [bundle] = mleprep.fetch(ID, source=SAMPLES, skip_bundle_verification=True, **data)
@@ -162,6 +164,9 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     assert raised.value.results[0].sets[0]["error"]
     [experiment] = mleprep.summarize(reports, set="low", check=False, progress=False)
     assert experiment.sets[0]["set"] == "low"
+    [experiment] = mleprep.summarize(reports, progress=False)
+    assert all(one["error"] for one in experiment.sets) and experiment.competitions[0]["mean_score"] == 0.5
+    assert "mean score" in experiment._repr_html_()
 
 
 COINS = (
@@ -226,18 +231,77 @@ def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
     data: Any = {"data_dir": variants, "progress": False}
     with pytest.raises(mleprep.InputError) as raised:
         mleprep.leaks([ID, PICTURES], **data)
-    assert raised.value.help == f'run `mleprep.run("{PICTURES}")`' and raised.value.results.ids == [ID]
+    assert raised.value.help == f'run `mleprep.run("{PICTURES}", data_dir="{variants}")`' and raised.value.results.ids == [ID]
     found = mleprep.leaks([ID, PICTURES], check=False, **data)
     assert found.ids == [ID] and [one.id for one in found.failed] == [PICTURES]
     assert "is not prepared" in found._repr_html_()
     two: Any = [PICTURES, PIZZA]
     with pytest.raises(mleprep.InputError) as raised:
         mleprep.run(two, no_download=True, **data)
-    assert f"{PICTURES}/bundle: no bundle" in str(raised.value) and f"{PIZZA}/bundle: no bundle" in str(raised.value)
+    for message in (str(raised.value), raised.value.message):
+        assert f"{PICTURES}/bundle: no bundle" in message and f"{PIZZA}/bundle: no bundle" in message
     assert "run without `no_download=True`" in str(raised.value) and "--" not in str(raised.value)
     done = mleprep.run(two, no_download=True, check=False, **data)
     assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one.is_complete for one in done)
     assert mleprep.run(two, available=True, source=ROOT, **data).left_out == (PICTURES, PIZZA)
+
+
+def test_missing_credentials_are_failures_without_check(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / f"{ID}.zip").write_bytes((SAMPLES / f"{ID}.zip").read_bytes())
+    given: Any = {"source": tmp_path / "source", "data_dir": tmp_path / "data", "progress": False}
+    ids = [ID, PIZZA, PICTURES]
+    for call in (mleprep.run, mleprep.fetch):
+        with pytest.raises(mleprep.InputError, match="2 bundles cannot be downloaded: no Kaggle credentials"):
+            call(ids, **given)
+    done = mleprep.run(ids, skip_verification=True, check=False, **given)
+    assert [one.state for one in done] == ["prepared", "failed", "failed"]
+    assert "no Kaggle credentials" in done[PIZZA].failures[0].message
+    found = mleprep.fetch(ids, skip_bundle_verification=True, check=False, **given)
+    assert found.ids == [ID] and [one.id for one in found.failed] == [PIZZA, PICTURES]
+
+
+def test_warnings_of_the_program_are_warnings_of_python(variants: Path) -> None:
+    answers = variants / ID / "prepared" / "private" / "test.csv"
+    with pytest.warns(mleprep.PrepWarning) as warned:
+        grade = mleprep.grade(answers, ID, data_dir=variants)
+    assert {one.filename for one in warned} == {__file__}
+    copy, comparable = (str(one.message) for one in warned)
+    assert "byte-identical to the answers" in copy and "cannot be compared" in comparable
+    assert grade.is_answers and not grade.comparable_with_v1
+    for column in ("valid", "is answers", "comparable with v1"):
+        assert f">{column}<" in grade._repr_html_()
+
+
+def test_validations_and_grades_have_the_same_reasons(variants: Path, tmp_path: Path) -> None:
+    sample = (variants / ID / "prepared" / "public" / "sample_submission.csv").read_text()
+    head, *rows = sample.splitlines()
+    for name, text, kind in [
+        ("rows.csv", "\n".join([head, *rows[1:]]), "row_count"),
+        ("columns.csv", sample.replace("Transported", "Other"), "missing_column"),
+        ("twice.csv", "\n".join([head, rows[0], *rows[:-1]]), None),
+        ("bytes.csv", "\0", None),
+        ("text.txt", sample, "no_submission"),
+        ("valid.csv", sample, None),
+    ]:
+        (tmp_path / name).write_text(text)
+        grade = mleprep.grade(tmp_path / name, ID, data_dir=variants, log=False)
+        validation = mleprep.validate(tmp_path / name, ID, data_dir=variants)
+        assert (validation.reason, validation.kind) == (grade.reason, grade.kind), name
+        assert grade.kind == kind or kind is None and bool(grade.kind) != (name == "valid.csv"), grade.kind
+
+
+def test_unknown_id_in_results() -> None:
+    table = mleprep.list(set="lite")
+    for wrong in ("spooky", "spooky-author-identificatoin"):
+        with pytest.raises(KeyError, match="did you mean `spooky-author-identification`"):
+            table[wrong]
+
+
+def test_one_side_of_a_difference() -> None:
+    with pytest.raises(mleprep.UsageError) as raised:
+        mleprep.diff(ID, "v1")
+    assert f'`mleprep.diff("{ID}", "v1")` needs two sides' in str(raised.value)
 
 
 @pytest.mark.parametrize("call", ['run("leaf-classification", no_download=True)', 'list("leaf")', 'run("x", jobs="x")'])

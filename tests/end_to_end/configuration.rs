@@ -49,18 +49,26 @@ fn documented_keys_are_those_of_prep_toml() {
     let sandbox = Sandbox::new();
     sandbox.write("data/prep.toml", "[remote]\nnone_such = 1\n");
     let stderr = sandbox.prep(&["config"]).code(2).stderr;
-    // The parser's error lists the valid keys.
-    let (_, known) = stderr.split_once("expected one of ").expect("a list");
+    // The help lists the valid keys of the section.
+    let (_, known) = stderr.split_once("the keys are ").expect("a list");
     let known = known.lines().next().unwrap_or_default();
     let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
     assert_eq!(documented("Keys of `[remote]`"), known.collect());
     sandbox.write("data/prep.toml", "none_such = 1\n");
     let stderr = sandbox.prep(&["config"]).code(2).stderr;
-    let (_, known) = stderr.split_once("expected one of ").expect("a list");
+    let (_, known) = stderr.split_once("the keys are ").expect("a list");
     let known = known.lines().next().unwrap_or_default();
     let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
     let known: BTreeSet<String> = known.filter(|key| key != "remote").collect();
     assert_eq!(documented("Settings"), known);
+    sandbox.write("data/prep.toml", "datadir = 1\n");
+    let ended = sandbox.prep(&["config"]).code(2);
+    let ended = ended.says(&["unknown field `datadir`\n", "did you mean `data_dir`?"]);
+    assert!(!ended.stderr.contains("cache_dir"), "{}", ended.stderr);
+    // Another mistake has nothing to do with the names of keys.
+    sandbox.write("data/prep.toml", "jobs = 'x'\n");
+    let ended = sandbox.prep(&["config"]).code(2);
+    assert!(!ended.stderr.contains("keys"), "{}", ended.stderr);
 }
 
 #[test]

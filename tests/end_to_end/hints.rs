@@ -31,7 +31,7 @@ fn graded_files_that_are_no_submission_have_the_cause_of_validate() {
         ("mine.zip", "Submission file must be a CSV file"),
     ] {
         let graded = sandbox.prep(&["grade", Harbour::ID, file]).code(1);
-        graded.shows(&[cause]);
+        graded.shows(&[&format!("invalid: {cause}")]);
         let report = sandbox
             .prep(&["grade", Harbour::ID, file, "--json"])
             .code(1);
@@ -61,7 +61,44 @@ fn frequent_mistakes_have_a_remedy() {
         (
             &["grade", Harbour::ID, "mine.csv", "--source", "source"],
             2,
-            &["--source", "needs no bundle"],
+            &[
+                "--source",
+                "write the command without it, because this verb reads no bundles",
+            ],
+        ),
+        (
+            &["run", "sources/harbour.zip"],
+            2,
+            &[
+                "there is no competition",
+                "name the competition, `harbour`, then name the directory that contains it with --source",
+            ],
+        ),
+        (
+            &["grade", "mine.csv", Harbour::ID],
+            2,
+            &[
+                "`mine.csv` is not a competition",
+                "write `prep grade harbour mine.csv`",
+            ],
+        ),
+        (
+            &["validate", "mine.csv", Harbour::ID],
+            2,
+            &["write `prep validate harbour mine.csv`"],
+        ),
+        (
+            &["grade", Harbour::ID, "mine.csv", "--data-dir", "no where"],
+            4,
+            &[
+                "is not prepared",
+                "run `prep run harbour --data-dir 'no where'`",
+            ],
+        ),
+        (
+            &["diff", Harbour::ID, "v1"],
+            2,
+            &["`prep diff harbour v1` needs two sides"],
         ),
         (&["run", "--set", "light"], 2, &["did you mean `lite`?"]),
         (
@@ -137,23 +174,29 @@ fn an_unreadable_record_does_not_hide_the_list() {
 }
 
 #[test]
-fn summaries_of_a_partial_set_name_the_options_that_help() {
+fn summaries_of_a_few_runs_show_their_competitions() {
     let sandbox = Sandbox::new();
     sandbox.prep(&["demo"]).code(0);
     let reports = ["summarize", "prep-demo/reports"];
-    let ended = sandbox.prep(&reports).code(4);
-    ended.says(&[
-        "error: no figures for",
+    let with = |more: &[&str]| sandbox.prep(&[&reports[..], more].concat());
+    let ended = with(&[]).code(0);
+    let ended = ended.shows(&["competition", "random-acts-of-pizza"]);
+    let ended = ended.says(&[
+        "no figures for `low`: no run of",
+        "no figures for `medium`, `high`: there is no run of any",
         "--pad-missing",
-        "--per-competition",
     ]);
-    let ended = sandbox.prep(&reports).code(4);
-    assert_eq!(
-        ended.stderr.matches("--pad-missing").count(),
-        1,
-        "{}",
-        ended.stderr
-    );
+    assert!(!ended.stderr.contains("error"), "{}", ended.stderr);
+    assert_eq!(ended.stdout, with(&["--per-competition"]).code(0).stdout);
+    let found = with(&["--json"]).code(0).json();
+    assert!(found["experiments"][0]["sets"][0]["error"].is_string());
+    // A requested set without figures is an error, and so is an empty result.
+    for arguments in [&["--set", "low"][..], &["--format", "csv"]] {
+        let ended = with(arguments).code(4);
+        let ended = ended.says(&["error: no figures for `low`", "--per-competition"]);
+        let count = ended.stderr.matches("--pad-missing").count();
+        assert_eq!(count, 1, "{}", ended.stderr);
+    }
     sandbox
         .prep(&[&reports[..], &["--pad-missing"]].concat())
         .code(0);

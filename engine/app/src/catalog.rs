@@ -250,6 +250,9 @@ impl Catalog {
         }
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
+            if let Some(remedy) = self.name_bundle(Path::new(id)) {
+                return error.help(remedy);
+            }
             match (self.suggestion(id), self.similar(id).as_slice()) {
                 (Some(near), _) => error.suggest(Some(near)),
                 (None, []) => error.help(Remedy::ListCompetitions),
@@ -259,6 +262,14 @@ impl Catalog {
                 }
             }
         })
+    }
+
+    /// Returns the remedy for the path of a bundle in place of an id.
+    fn name_bundle(&self, path: &Path) -> Option<Remedy> {
+        let id = path.file_stem()?.to_str()?;
+        let is_bundle = path.extension()? == "zip" && self.entries.contains_key(id);
+        let name_id = Remedy::Words(format!("name the competition, `{id}`"));
+        is_bundle.then(|| Remedy::InOrder(vec![name_id, Remedy::NameSource]))
     }
 
     /// Checks that each correction that `variant` names exists in at least one competition.

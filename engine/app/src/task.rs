@@ -3,7 +3,7 @@
 //! A data directory records options of the last run. A later run uses the recorded options unless the caller sets
 //! different options. So a competition stays up to date even if the user does not repeat the options.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -49,6 +49,9 @@ pub struct PreparationOptions {
     pub available_only: bool,
     /// Whether other competitions continue if one failed.
     pub keep_going: bool,
+    /// Whether a run begins although bundles are missing and there are no credentials to download them. Only their
+    /// competitions fail.
+    pub starts_without_credentials: bool,
     /// Whether downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,
     /// The options that are recorded, and that later runs use, too.
@@ -83,6 +86,7 @@ impl Default for PreparationOptions {
             remove_unpublished: false,
             available_only: false,
             keep_going: true,
+            starts_without_credentials: false,
             keep_bundles: true,
             remembered: RememberedOptions::default(),
             recalls: false,
@@ -184,8 +188,14 @@ impl PreparationOptions {
 
     /// Returns the options to record. `source` is the user's directory of bundles, if sources were found in it.
     pub(crate) fn to_record(&self, source: Option<&Path>) -> RememberedOptions {
-        let absolute =
-            |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let absolute = |path: &Path| {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+            // Only the file system knows the parent of a directory that may be a symbolic link. Paths without `..` keep
+            // their links, so that a link may lead elsewhere later.
+            let has_parents = path.components().any(|part| part == Component::ParentDir);
+            let real = has_parents.then(|| path.canonicalize().ok()).flatten();
+            real.unwrap_or(path)
+        };
         RememberedOptions {
             source: source.map(absolute),
             descriptions: self.remembered.descriptions.as_deref().map(absolute),
@@ -249,6 +259,23 @@ mod tests {
         assert_eq!(record, texts);
         let (with, recalled) = options(RememberedOptions::default(), false).recalling(&all);
         assert_eq!((with.remembered, recalled), Default::default());
+    }
+
+    #[test]
+    fn recorded_directories_have_no_parent_components() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(real.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(real.join("a/b"), real.join("link")).unwrap();
+        let recorded = |path: &str| {
+            let record = options(RememberedOptions::default(), true);
+            record.to_record(Some(&real.join(path))).source
+        };
+        assert_eq!(recorded("a/b/.."), Some(real.join("a")));
+        // The parent of the link is not the parent of the directory to which it leads.
+        assert_eq!(recorded("link/.."), Some(real.join("a")));
+        assert_eq!(recorded("link"), Some(real.join("link")));
+        assert_eq!(recorded("none/../x"), Some(real.join("none/../x")));
     }
 
     #[test]

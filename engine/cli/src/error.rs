@@ -102,10 +102,10 @@ impl CliError {
     }
 
     /// Creates the error for operands in the order of upstream's command: the submission, then the competition.
-    pub fn swapped(submission: &Path, id: &Path) -> CliError {
+    pub fn swapped(verb: &str, submission: &Path, id: &Path) -> CliError {
         let (submission, id) = (submission.display(), id.display());
         CliError::usage(format!("`{submission}` is not a competition"))
-            .help(format!("the id comes first: {id} {submission}"))
+            .help(format!("write `prep {verb} {id} {submission}`"))
     }
 
     /// Creates the error for a grading report or a list of runs that cannot be used.

@@ -21,22 +21,6 @@ use crate::session::Directories;
 /// Name of the configuration file.
 pub const FILE: &str = "prep.toml";
 
-/// The keys outside of `[remote]`.
-pub const SETTINGS: [&str; 12] = [
-    "data_dir",
-    "cache_dir",
-    "source",
-    "link_mode",
-    "descriptions",
-    "skip_verification",
-    "skip_bundle_verification",
-    "pipelines",
-    "packs",
-    "jobs",
-    "memory",
-    "shared",
-];
-
 /// The content of a `prep.toml`. Paths are relative to the directory of the file.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -330,16 +314,22 @@ fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
         let before = text.get(..span.start).unwrap_or_default();
         format!(":{}", before.matches('\n').count() + 1)
     });
-    let message = error.message();
-    CliError::usage(format!(
+    // The parser lists the keys of the section that contains an unknown key.
+    let (message, keys) = match error.message().split_once(", expected one of ") {
+        Some((message, keys)) => (message, Some(keys)),
+        None => (error.message(), None),
+    };
+    let found = CliError::usage(format!(
         "{}{}: {message}",
         path.display(),
         line.unwrap_or_default()
-    ))
-    .help(format!(
-        "the keys are {}, and in `[remote]` url, key, trusted, same_as, mirror, endpoint, region, safe_data_dirs",
-        SETTINGS.join(", ")
-    ))
+    ));
+    let Some(keys) = keys else {
+        return found;
+    };
+    let unknown = message.split('`').nth(1).unwrap_or_default();
+    let near = prep_spec::nearest(unknown, keys.split('`').skip(1).step_by(2));
+    found.help(format!("the keys are {keys}")).suggest(near)
 }
 
 #[cfg(test)]

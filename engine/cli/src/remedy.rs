@@ -2,6 +2,7 @@
 //! suggestion names only options that the verb has and that the user has not given yet.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use clap::parser::{RawValues, ValueSource};
@@ -16,7 +17,12 @@ static VERB: OnceLock<VerbOptions> = OnceLock::new();
 struct VerbOptions {
     all: HashSet<String>,
     given: HashSet<String>,
+    /// The options on the command line that decide which data are read, as the user gave them.
+    data: Vec<String>,
 }
+
+/// Options that decide which data a verb reads. Verbs that explain data have them, too.
+const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "pipelines"];
 
 impl VerbOptions {
     fn new(command: &Command, matches: &ArgMatches) -> VerbOptions {
@@ -38,6 +44,11 @@ impl VerbOptions {
             // An option that is given as `no` is still suggested, because the user can turn it on.
             if is_given && !matches.get_raw(id).is_some_and(is_no) {
                 options.given.insert(name.to_owned());
+            }
+            if is_given && DATA_OPTIONS.contains(&name) {
+                let values = matches.get_raw(id).into_iter().flatten();
+                let values = values.map(|value| format!(" --{name} {}", in_shell(value)));
+                options.data.extend(values);
             }
         }
         options
@@ -117,7 +128,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "discard-bundle",
             "--discard-bundle deletes each bundle after its competition is prepared",
         )?,
-        Remedy::Prepare { id } => format!("run `prep run {id}`"),
+        Remedy::Prepare { id } => format!("run `prep run {id}{}`", verb.data.concat()),
         Remedy::ListCompetitions => "`prep list` shows all competitions".to_owned(),
         Remedy::NamePipelines { parent: None } => {
             "name a directory that contains ID/pipeline.yaml with --pipelines".to_owned()
@@ -129,7 +140,8 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "name one with --remote URL, or with `url` in `[remote]` of prep.toml".to_owned()
         }
         Remedy::PrepareAndSend { id } => format!(
-            "prepare it with `prep run {id}`, which sends the bundle and the results if all steps succeed"
+            "prepare it with `prep run {id}{}`, which sends the bundle and the results if all steps succeed",
+            verb.data.concat()
         ),
         Remedy::CreateKey { name: Some(name) } => {
             format!("run `prep remote key new {name}` to create it")
@@ -176,6 +188,16 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     })
 }
 
+/// Quotes a value for a shell, if it has characters that a shell interprets.
+fn in_shell(value: &OsStr) -> String {
+    let value = value.to_string_lossy();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-:,@%+=~".contains(&byte);
+    match !value.is_empty() && value.bytes().all(is_plain) {
+        true => value.into_owned(),
+        false => format!("'{}'", value.replace('\'', r"'\''")),
+    }
+}
+
 /// Returns the suggestion that allows downloads. If the verb has no option that forbids downloads, it never downloads,
 /// so another verb is suggested. Returns `None` if no such option is given.
 fn allow_downloads(verb: &VerbOptions) -> Option<String> {
@@ -194,10 +216,38 @@ mod tests {
 
     /// Returns the words of a remedy after this command line.
     fn after(line: &[&str], remedy: &Remedy) -> Option<String> {
-        let command = crate::args::command();
+        let mut command = crate::args::command();
         let all = std::iter::once(&"prep").chain(line);
-        let matches = command.clone().try_get_matches_from(all).unwrap();
+        // This also adds the common options to each verb.
+        let matches = command.try_get_matches_from_mut(all).unwrap();
         words_in(remedy, &VerbOptions::new(&command, &matches))
+    }
+
+    #[test]
+    fn advised_run_prepares_the_data_of_this_command() {
+        let prepare = Remedy::Prepare { id: "x".into() };
+        for (line, options) in [
+            (&["grade", "x", "a.csv"][..], ""),
+            (
+                &[
+                    "--data-dir",
+                    "d",
+                    "export",
+                    "x",
+                    "-o",
+                    "y",
+                    "--variant=fixed",
+                ],
+                " --variant fixed --data-dir d",
+            ),
+            (
+                &["grade", "x", "a.csv", "--data-dir=my 'data'"],
+                r" --data-dir 'my '\''data'\'''",
+            ),
+        ] {
+            let words = after(line, &prepare).unwrap();
+            assert_eq!(words, format!("run `prep run x{options}`"));
+        }
     }
 
     #[test]

@@ -243,6 +243,15 @@ fn missing_credentials_are_one_error_before_the_run() {
     assert!(sandbox.prepared(Harbour::ID).exists());
     let ended = sandbox.prep(&["run", "--lite", "--available"]).code(0);
     ended.says(&["22 competitions left out because a bundle or source is missing"]);
+
+    // With `--keep-going`, only the competitions with missing bundles fail.
+    std::fs::remove_dir_all(sandbox.data()).expect("the data directory");
+    let ended = sandbox.prep(&[&run[..], &["--keep-going"]].concat());
+    let ended = ended.code(4);
+    ended.says(&["1 of 23 competitions are prepared", "no Kaggle credentials"]);
+    assert!(sandbox.prepared(Harbour::ID).exists());
+    let ended = sandbox.prep(&[&fetch[..], &["--keep-going"]].concat());
+    ended.code(4).says(&["no bundle: looked for"]);
 }
 
 /// If there are credentials but no network, the first message appears within seconds.

@@ -145,7 +145,9 @@ impl Run {
         if !options.keep_going {
             plan = plan.complete()?;
         }
-        resolve::require_credentials(task, &plan, &context.store)?;
+        if !options.starts_without_credentials {
+            resolve::require_credentials(task, &plan, &context.store)?;
+        }
         plan.require_disk(task, notes)?;
         Ok(Run {
             plan,

@@ -163,8 +163,7 @@ pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
         PrintedTable::with_header("competition  >score  medal  above median  submission");
     for report in reports {
         let submission = match &report.reason {
-            Some(refusal) if report.submission_exists => format!("invalid: {refusal}"),
-            Some(cause) => cause.to_string(),
+            Some(refusal) => format!("invalid: {refusal}"),
             None => "valid".to_owned(),
         };
         table.row(vec![

@@ -93,10 +93,9 @@ impl DiffArgs {
                 let (old, new) = (Path::new(old), Path::new(new));
                 Ok(prep_app::diff_data(&session.settings, old, new, id)?)
             }
-            [id, _] if catalog.find(id).is_some() && !Path::new(id).exists() => {
-                let message = format!("`prep diff {id}` needs two things to compare");
-                let help =
-                    "add two variants (`v1 fixed`), two data directories, or two runs (`@1 @0`)";
+            [id, side] if catalog.find(id).is_some() && !Path::new(id).exists() => {
+                let message = format!("`prep diff {id} {side}` needs two sides to compare");
+                let help = "name two variants such as `v1` and `fixed`, two data directories, or two runs such as `@1` and `@0`";
                 Err(CliError::usage(message).help(help))
             }
             [old, new] => {

@@ -50,6 +50,11 @@ pub struct FetchArgs {
     /// Accept a bundle whose MD5 is not the published one
     #[arg(long)]
     skip_bundle_verification: bool,
+    /// Find the bundles that you have if others are missing and no credentials exist
+    ///
+    /// Without this option, the command ends with one error if several bundles are missing and no credentials exist.
+    #[arg(long, hide_short_help = true)]
+    keep_going: bool,
     /// With a remote: delete the local bundle once it is in the mirror
     #[arg(long, help_heading = "Downloads")]
     discard_bundle: bool,
@@ -103,7 +108,7 @@ impl FetchArgs {
         for id in &ids {
             task.catalog.get(id)?;
         }
-        if session.settings.remote.is_none() {
+        if session.settings.remote.is_none() && !self.keep_going {
             prep_app::require_credentials_for(&task, &ids)?;
         }
         let (_watching, cancel) = process::watched(&session.printer)?;

@@ -115,7 +115,7 @@ impl GradeArgs {
             [list] if list.is_file() => grade_list(session, &catalog, list, self),
             [id] => Err(unknown(&catalog, id)),
             [id, submission] if !is_known(id) && is_known(submission) => {
-                Err(CliError::swapped(id, submission))
+                Err(CliError::swapped("grade", id, submission))
             }
             [id, submission] => grade_one(session, &catalog, &name(id), submission, self),
             _ => Err(CliError::usage("expected an id and one submission")
@@ -496,7 +496,8 @@ impl ValidateArgs {
         let catalog = session.catalog()?;
         let is_known = |name: &str| catalog.find(name).is_some();
         if !is_known(&self.id) && is_known(&self.submission.to_string_lossy()) {
-            return Err(CliError::swapped(Path::new(&self.id), &self.submission));
+            let id = Path::new(&self.id);
+            return Err(CliError::swapped("validate", id, &self.submission));
         }
         let name = self.submission.to_string_lossy();
         let outcome = match Submission::open(&self.submission) {

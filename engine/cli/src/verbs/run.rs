@@ -25,6 +25,11 @@ pub struct RunArgs {
     /// Start no further step once a competition has failed
     #[arg(long)]
     fail_fast: bool,
+    /// Prepare the other competitions if a bundle is missing and no credentials exist
+    ///
+    /// Without this option, such a run of several competitions ends with one error before it starts.
+    #[arg(long, conflicts_with = "fail_fast", hide_short_help = true)]
+    keep_going: bool,
     /// Publish only what DATA/prep.lock lists
     ///
     /// The run fails if files, answers, leaderboard or rules differ from those of the lock file.
@@ -113,6 +118,7 @@ impl RunArgs {
             available_only: self.available,
             download: downloads,
             keep_going: !self.fail_fast,
+            starts_without_credentials: self.keep_going,
             keep_bundles: !self.discard_bundle,
             ..self.preparation.options_with(session, given)
         };

@@ -85,8 +85,7 @@ pub struct SummarizeArgs {
 const DEFAULT_NAME: &str = "experiment";
 
 /// Options for reports that have fewer competitions than a set.
-const HELP_INCOMPLETE: &str = "--per-competition shows the figures of the competitions that have runs, --pad-missing counts missing runs as \
-                               failed, and --set FILE uses your own list of competitions";
+const HELP_INCOMPLETE: &str = "--pad-missing counts missing runs as failed, and --set FILE uses your own list of competitions";
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TakeArg {
@@ -138,7 +137,10 @@ impl SummarizeArgs {
             found.push(one);
         }
         let printer = &session.printer;
-        match (printer.json, self.format, self.per_competition) {
+        // A few runs are usually no complete seed of any set. Their competitions are shown instead.
+        let is_partial = self.set.is_empty() && !found.iter().any(has_figures);
+        let per_competition = self.per_competition || is_partial && self.format == Format::Text;
+        match (printer.json, self.format, per_competition) {
             (true, _, _) => printer.json(&json(&found, &budgets))?,
             (_, Format::Text, false) => printer.table(&by_set(&found))?,
             (_, Format::Text, true) => printer.table(&by_competition(&found))?,
@@ -146,8 +148,10 @@ impl SummarizeArgs {
             (_, Format::Csv, true) => printer.result(&csv_by_competition(&found))?,
             (_, Format::Markdown, _) => printer.result(&markdown(&found, &budgets))?,
         }
-        remarks(session, &found);
-        Ok(self.complete(session, &found))
+        for experiment in &found {
+            remarks(session, &self.label(experiment), experiment);
+        }
+        Ok(self.complete(session, &found, per_competition || printer.json))
     }
 
     fn sets(&self) -> Result<Vec<Set>, CliError> {
@@ -227,34 +231,56 @@ impl SummarizeArgs {
         Ok(names)
     }
 
-    /// Reports sets without figures. They are an error if the user requested sets by name, or if no set has figures.
-    fn complete(&self, session: &CliSession, found: &[Experiment]) -> Exit {
+    /// Returns the prefix of messages about an experiment. The default name is not printed, because it means nothing to the
+    /// user.
+    fn label(&self, experiment: &Experiment) -> String {
+        match self.groups.is_none() && experiment.name == DEFAULT_NAME {
+            true => String::new(),
+            false => format!("{}: ", experiment.name),
+        }
+    }
+
+    /// Reports sets without figures. They are an error if the user requested sets by name, or if the result has neither
+    /// figures of a set nor figures of competitions.
+    fn complete(
+        &self,
+        session: &CliSession,
+        found: &[Experiment],
+        shows_competitions: bool,
+    ) -> Exit {
         let mut exit = Exit::Success;
         for experiment in found {
-            // The default name is not printed, because it means nothing to the user.
-            let label = match self.groups.is_none() && experiment.name == DEFAULT_NAME {
-                true => String::new(),
-                false => format!("{}: ", experiment.name),
+            let label = self.label(experiment);
+            let is_empty = match shows_competitions {
+                true => experiment.competitions.is_empty(),
+                false => !has_figures(experiment),
             };
-            let has_no_figures = experiment.sets.iter().all(|(_, figures)| figures.is_err());
+            let mut without: Vec<(&str, Vec<String>)> = Vec::new();
             for (set, figures) in &experiment.sets {
-                let error = match figures {
+                match figures {
                     Ok(figures) => {
                         if let Some(left_out) = &figures.left_out {
                             let text = why_no_more(figures.seeds, left_out);
                             let text = format!("{label}`{set}` has {text}");
                             session.printer.warning(text);
                         }
-                        continue;
                     }
-                    Err(error) => error,
-                };
-                let text = format!("{label}no figures for `{set}`: {error}");
-                if has_no_figures || !self.set.is_empty() {
+                    Err(error) => match without.iter_mut().find(|(other, _)| other == error) {
+                        Some((_, sets)) => sets.push(format!("`{set}`")),
+                        None => without.push((error, vec![format!("`{set}`")])),
+                    },
+                }
+            }
+            for (error, sets) in without {
+                let text = format!("{label}no figures for {}: {error}", sets.join(", "));
+                if is_empty || !self.set.is_empty() {
                     let error = CliError::new(Exit::Input, text);
                     // The help is printed only once, because it applies to all sets.
                     let error = match exit {
-                        Exit::Success => error.help(HELP_INCOMPLETE),
+                        Exit::Success if shows_competitions => error.help(HELP_INCOMPLETE),
+                        Exit::Success => error.help(format!(
+                            "--per-competition shows the figures of the competitions that have runs, {HELP_INCOMPLETE}"
+                        )),
                         _ => error,
                     };
                     session.printer.error(&error);
@@ -264,8 +290,16 @@ impl SummarizeArgs {
                 }
             }
         }
+        if exit == Exit::Success && shows_competitions && !found.iter().any(has_figures) {
+            session.printer.message(HELP_INCOMPLETE);
+        }
         exit
     }
+}
+
+/// Returns whether an experiment has figures of a set.
+fn has_figures(experiment: &Experiment) -> bool {
+    experiment.sets.iter().any(|(_, figures)| figures.is_ok())
 }
 
 /// Maximum number of competitions that are named. Others are only counted.
@@ -325,7 +359,7 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
 
 /// Returns a table with a row per experiment and competition.
 pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
-    let header = "competition  set  experiment  >runs  >best of looks  >copies  >valid  >above median  >gold  >silver  >bronze  >score";
+    let header = "competition  set  experiment  >runs  >logged gradings  >copies  >valid  >above median  >gold  >silver  >bronze  >score";
     let mut table = PrintedTable::with_header(header).optional(&["set", "experiment", "copies"]);
     for (experiment, competition) in competitions(experiments) {
         let score = match (competition.mean_score, competition.score_standard_error) {
@@ -471,26 +505,24 @@ fn with_detail(budget: &Budget, field: &str, detail: &str, prefix: &str) -> Stri
 }
 
 /// Prints how many gradings the runs were chosen from, and warns about copies of the answers.
-fn remarks(session: &CliSession, experiments: &[Experiment]) {
-    for experiment in experiments {
-        let name = &experiment.name;
-        let competitions = &experiment.competitions;
-        let counted = competitions.iter().filter(|one| one.looks.is_some());
-        let runs: usize = counted.clone().map(|one| one.submissions).sum();
-        let looks: u64 = counted.filter_map(|one| one.looks).sum();
-        if looks > 0 {
-            session.printer.message(format!(
-                "{name}: best of {looks} looks (gradings of these competitions in the logs), {runs} of them summarized"
-            ));
-        }
-        let copies = competitions.iter().filter(|one| one.copies > 0);
-        let copies: Vec<&str> = copies.map(|one| one.competition.as_str()).collect();
-        if !copies.is_empty() {
-            session.printer.warning(format!(
-                "{name}: submissions are byte-identical to the answers: {}",
-                copies.join(", ")
-            ));
-        }
+fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
+    let competitions = &experiment.competitions;
+    let counted = competitions.iter().filter(|one| one.looks.is_some());
+    let runs: usize = counted.clone().map(|one| one.submissions).sum();
+    let looks: u64 = counted.filter_map(|one| one.looks).sum();
+    if looks > 0 {
+        session.printer.message(format!(
+            "{label}the logs contain {} of these competitions; the figures use {runs} of them",
+            units::count(looks, "grading")
+        ));
+    }
+    let copies = competitions.iter().filter(|one| one.copies > 0);
+    let copies: Vec<&str> = copies.map(|one| one.competition.as_str()).collect();
+    if !copies.is_empty() {
+        session.printer.warning(format!(
+            "{label}submissions are byte-identical to the answers: {}",
+            copies.join(", ")
+        ));
     }
 }
 
