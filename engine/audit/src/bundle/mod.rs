@@ -274,6 +274,8 @@ impl Bundle<'_> {
                     .finding(Cause::BundleCutOff)
                     .example("the file is empty"));
             }
+            // The first bytes of a zip archive, which are too few to be recognized as one.
+            _ if b"PK\x03\x04".starts_with(&self.raw.head) => return Ok(self.without_end()?),
             FileType::Zeros => {
                 return one(self
                     .finding(Cause::BundleHole)
