@@ -159,7 +159,10 @@ fn audit_reads_outputs_that_were_not_published() {
 
     // Nothing was ever published.
     sums(&published.replace('\n', "\r\n"));
-    let help = format!("`prep audit {}` explains the difference", Harbour::ID);
+    let help = format!(
+        "`prep audit {} --source source` explains the difference",
+        Harbour::ID
+    );
     sandbox.prep(&run).code(5).says(&[&help]);
     assert_eq!(found(0), (vec!["line-ends".to_owned()], Some(true)));
     assert!(!train.exists());

@@ -2,6 +2,7 @@
 //! suggestion names only options that the verb has and that the user has not given yet.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use clap::parser::{RawValues, ValueSource};
@@ -16,7 +17,12 @@ static VERB: OnceLock<VerbOptions> = OnceLock::new();
 struct VerbOptions {
     all: HashSet<String>,
     given: HashSet<String>,
+    /// The options on the command line that decide which data are read, as the user gave them.
+    data: Vec<String>,
 }
+
+/// Options that decide which data a verb reads. Verbs that explain data have them, too.
+const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "pipelines"];
 
 impl VerbOptions {
     fn new(command: &Command, matches: &ArgMatches) -> VerbOptions {
@@ -38,6 +44,11 @@ impl VerbOptions {
             // An option that is given as `no` is still suggested, because the user can turn it on.
             if is_given && !matches.get_raw(id).is_some_and(is_no) {
                 options.given.insert(name.to_owned());
+            }
+            if is_given && DATA_OPTIONS.contains(&name) {
+                let values = matches.get_raw(id).into_iter().flatten();
+                let values = values.map(|value| format!(" --{name} {}", in_shell(value)));
+                options.data.extend(values);
             }
         }
         options
@@ -96,7 +107,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "skip-verification",
             "--skip-verification accepts the outputs",
         )?,
-        Remedy::ExplainDifference { id } => format!("`prep audit {id}` explains the difference"),
+        Remedy::ExplainDifference { id } => {
+            let options = verb.data.concat();
+            format!("`prep audit {id}{options}` explains the difference")
+        }
         Remedy::RaiseMemory => "raise --memory".to_owned(),
         Remedy::KeepArchives => match verb.is_given("expand-archives") {
             true => "run without --expand-archives".to_owned(),
@@ -176,6 +190,16 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     })
 }
 
+/// Quotes a value for a shell, if it has characters that a shell interprets.
+fn in_shell(value: &OsStr) -> String {
+    let value = value.to_string_lossy();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-:,@%+=~".contains(&byte);
+    match !value.is_empty() && value.bytes().all(is_plain) {
+        true => value.into_owned(),
+        false => format!("'{}'", value.replace('\'', r"'\''")),
+    }
+}
+
 /// Returns the suggestion that allows downloads. If the verb has no option that forbids downloads, it never downloads,
 /// so another verb is suggested. Returns `None` if no such option is given.
 fn allow_downloads(verb: &VerbOptions) -> Option<String> {
@@ -198,6 +222,26 @@ mod tests {
         let all = std::iter::once(&"prep").chain(line);
         let matches = command.clone().try_get_matches_from(all).unwrap();
         words_in(remedy, &VerbOptions::new(&command, &matches))
+    }
+
+    /// Without the options, the audit would not find the data of the failed run.
+    #[test]
+    fn advised_audit_reads_the_data_of_this_command() {
+        let explain = Remedy::ExplainDifference { id: "x".into() };
+        for (line, options) in [
+            (&["run", "x", "--no-download"][..], ""),
+            (&["run", "x", "--source", "../b"], " --source ../b"),
+            (
+                &["--data-dir", "my data", "run", "x", "--variant=fixed"],
+                " --variant fixed --data-dir 'my data'",
+            ),
+        ] {
+            let words = after(line, &explain).unwrap();
+            assert_eq!(
+                words,
+                format!("`prep audit x{options}` explains the difference")
+            );
+        }
     }
 
     #[test]

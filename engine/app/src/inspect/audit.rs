@@ -26,6 +26,7 @@ use crate::error::{Error, failure_of};
 use crate::inspect::unpublished;
 use crate::packs::check::{NOT_REPRODUCIBLE, SILENT_FAILURE};
 use crate::settings::{Settings, prepared_dir};
+use crate::stages::contents;
 use crate::task::Task;
 use crate::{bundles, grading, prepared};
 
@@ -95,7 +96,9 @@ pub struct TreeAudit {
 /// if a file cannot be read.
 pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<Audit, Error> {
     let settings = &task.settings.of_variant(&task.options.variant);
-    let sources = &task.options.source_dirs();
+    let record = contents::read(task, &entry.id)?;
+    let (options, _) = task.options.recalling(&record.options);
+    let sources = &options.source_dirs();
     let pipeline = entry.load(BASE_VARIANT)?;
     let sums = entry.published_checksums()?;
     let unpublished = unpublished::publish(task, &entry.id)?;
@@ -113,7 +116,7 @@ pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<A
             &home,
             sums,
             split_search(&pipeline).as_ref(),
-            &bundles::all(settings, &entry.id, sources),
+            &bundles::all(&task.settings, &entry.id, sources),
             &Resources {
                 limits: settings.inspection_limits(1),
                 temp: &settings.temp_dir(),
@@ -494,19 +497,30 @@ fn conclusion(
 }
 
 /// Searches for leaks of answers in the prepared data of a competition. Also searches its bundle, if that is in
-/// `directories` or in the data directory.
+/// `source`, otherwise in the directory of the last run, or in the data directory. `base` has the data directory of the base
+/// variant, which contains the bundles of all variants.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.
 pub fn leaks(
     catalog: &Catalog,
-    settings: &Settings,
+    base: &Settings,
+    variant: &str,
     id: &str,
-    directories: &[&Path],
+    source: Option<&Path>,
 ) -> Result<LeakReport, Error> {
-    let entry = catalog.get(id)?;
+    let (entry, settings) = (catalog.get(id)?, &base.of_variant(variant));
     let manifest = prepared::manifest(&settings.data_dir, id)?;
-    let variant = manifest.map_or_else(|| prep_spec::BASE_VARIANT.to_owned(), |one| one.variant);
+    let (variant, recorded) = manifest.map_or_else(
+        || (BASE_VARIANT.to_owned(), None),
+        |one| {
+            (
+                one.variant,
+                one.preparation.and_then(|record| record.options.source),
+            )
+        },
+    );
+    let directories: Vec<&Path> = source.or(recorded.as_deref()).into_iter().collect();
     let pipeline = entry.load(&variant)?;
     let directory = settings.prepared_dir(id);
     if !directory.is_dir() {
@@ -527,7 +541,7 @@ pub fn leaks(
             .iter()
             .find_map(|rule| aligned_column(&grade.rules, rule))
             .map(str::to_owned),
-        bundle: bundles::path(settings, id, directories),
+        bundle: bundles::path(base, id, &directories),
         temp: settings.temp_dir(),
         limits: settings.inspection_limits(1),
         memory: settings.memory,

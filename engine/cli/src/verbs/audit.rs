@@ -254,13 +254,17 @@ pub struct LeaksArgs {
 impl LeaksArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
-        let settings = self.variant.settings(session);
-        let mut directories = Vec::new();
-        directories.extend(self.source.or_setting(session));
-        directories.push(&session.settings.data_dir);
+        let variant = &self.variant.variant;
+        let source = self.source.or_setting(session);
         let ids = self.selection.ids(session)?;
         let reports = session.for_each_id_shown("searching", &ids, |id| {
-            Ok(prep_app::leaks(&catalog, &settings, id, &directories)?)
+            Ok(prep_app::leaks(
+                &catalog,
+                &session.settings,
+                variant,
+                id,
+                source,
+            )?)
         });
         reports.print_json(&session.printer, |id, report| {
             json!({
