@@ -8,7 +8,8 @@ use prep_audit::bundle::{Expected, known};
 use prep_audit::published::FileCheck;
 use prep_audit::tree::{Roles, SplitSearch};
 use prep_audit::{
-    AuditError, AuditFinding, AuditReport, Cause, Harm, Verdict, bundle, published, tree,
+    AuditError, AuditFinding, AuditReport, BUNDLE_NOT_VERIFIED, Cause, OUTPUTS_VERIFIED, Verdict,
+    bundle, published, tree,
 };
 use prep_contents::Resources;
 use prep_core::{Failure, Remedy, chain};
@@ -55,6 +56,17 @@ pub struct BundleAudit {
     pub published: Option<String>,
     pub report: AuditReport,
 }
+
+impl BundleAudit {
+    /// Returns whether the bundle is known to have the members of the published bundle.
+    fn is_published_content(&self) -> bool {
+        let other = |block: &prep_audit::Block| block.cause == Cause::BundleOtherMd5.id();
+        self.report.verdict <= Verdict::SameContent && !self.report.blocks.iter().any(other)
+    }
+}
+
+/// The advice for an output that differs without a known cause, while the bundle may explain it.
+const OTHER_BUNDLE: &str = "prepare from the published bundle first: the output may differ only because the bundle differs";
 
 /// The comparison of prepared files with their published checksums.
 #[derive(Debug, Clone, Serialize)]
@@ -135,7 +147,12 @@ pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<A
         outputs.is_unpublished = unpublished.is_some();
     }
     let all_match = outputs.as_ref().is_some_and(OutputsAudit::all_match);
-    let bundle = audit_bundle(entry, &pipeline, settings, sources, all_match)?;
+    let bundle = audit_bundle(entry, &pipeline, &task.settings, sources, all_match)?;
+    if let (Some(outputs), Some(bundle)) = (&mut outputs, &bundle)
+        && !bundle.is_published_content()
+    {
+        outputs.report.advise(Cause::NotClassified, OTHER_BUNDLE);
+    }
     let tree = match tree {
         None => None,
         Some(_) if !has_outputs => return Err(nothing_to_compare(&entry.id)),
@@ -214,8 +231,8 @@ fn audit_bundle(
     let mut checked =
         bundle::check(&path, &expected, &settings.inspection_limits(1)).map_err(failed)?;
     for finding in checked.findings.iter_mut().filter(|_| outputs_match) {
-        if finding.cause == Cause::BundleOtherMd5 {
-            finding.harm = Harm::Form;
+        if finding.rule == BUNDLE_NOT_VERIFIED {
+            (finding.harm, finding.rule) = (finding.cause.harm(), OUTPUTS_VERIFIED);
             let proof = finding.proof.take().unwrap_or_default();
             finding.proof = Some(format!(
                 "{proof}; nevertheless, all prepared files have their published checksums"
@@ -303,6 +320,7 @@ fn audit_outputs(
             false
         });
     }
+    findings.iter_mut().for_each(AuditFinding::raise_if_private);
     Ok(OutputsAudit {
         variant: BASE_VARIANT.to_owned(),
         is_unpublished: false,
@@ -451,10 +469,7 @@ fn conclusion(
     outputs: Option<&OutputsAudit>,
     tree: Option<&TreeAudit>,
 ) -> String {
-    let other = |block: &prep_audit::Block| block.cause == Cause::BundleOtherMd5.id();
-    let good_bundle = bundle.map(|part| {
-        part.report.verdict <= Verdict::SameContent && !part.report.blocks.iter().any(other)
-    });
+    let good_bundle = bundle.map(BundleAudit::is_published_content);
     let is_published = bundle.is_some_and(|part| part.published.as_ref() == Some(&part.md5));
     let of_writer = |block: &prep_audit::Block| {
         [
@@ -475,7 +490,7 @@ fn conclusion(
             "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads did not change"
         }
         (Some(false), Some(false), _) => {
-            "the bundle is not the published one, and outputs differ too"
+            "the bundle is not the published one, which may be why outputs differ"
         }
         (Some(false), None, _) => "the bundle is not the published one",
         (Some(true), Some(false), _) if is_published => {
