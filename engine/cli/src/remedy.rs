@@ -26,6 +26,7 @@ const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "
 
 impl VerbOptions {
     fn new(command: &Command, matches: &ArgMatches) -> VerbOptions {
+        let common = command.get_arguments();
         let (mut command, mut matches) = (command, matches);
         while let Some((name, inner)) = matches.subcommand()
             && let Some(verb) = command.find_subcommand(name)
@@ -45,7 +46,16 @@ impl VerbOptions {
             if is_given && !matches.get_raw(id).is_some_and(is_no) {
                 options.given.insert(name.to_owned());
             }
-            if is_given && DATA_OPTIONS.contains(&name) {
+        }
+        // The values of common options are also in the matches of the verb.
+        let own = command.get_arguments().filter(|own| !own.is_global_set());
+        for option in own.chain(common.filter(|common| common.is_global_set())) {
+            let (Some(name), id) = (option.get_long(), option.get_id().as_str()) else {
+                continue;
+            };
+            if DATA_OPTIONS.contains(&name)
+                && matches.value_source(id) == Some(ValueSource::CommandLine)
+            {
                 let values = matches.get_raw(id).into_iter().flatten();
                 let values = values.map(|value| format!(" --{name} {}", in_shell(value)));
                 options.data.extend(values);
