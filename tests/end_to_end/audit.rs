@@ -159,7 +159,10 @@ fn audit_reads_outputs_that_were_not_published() {
 
     // Nothing was ever published.
     sums(&published.replace('\n', "\r\n"));
-    let help = format!("`prep audit {}` explains the difference", Harbour::ID);
+    let help = format!(
+        "`prep audit {} --source source` explains the difference",
+        Harbour::ID
+    );
     sandbox.prep(&run).code(5).says(&[&help]);
     assert_eq!(found(0), (vec!["line-ends".to_owned()], Some(true)));
     assert!(!train.exists());
@@ -227,4 +230,48 @@ fn published_file_is_found_in_an_older_bundle() {
     assert!(proof.contains("`old.zip/train.csv` of"), "{proof}");
     sandbox.write(&format!("data/{0}/{0}.zip", Harbour::ID), "no archive");
     assert_eq!(audit(&sandbox, &[], 5, "outputs").0, ["not-classified"]);
+}
+
+/// The harm, its rule, the proofs and the advice agree with docs/audit.md if the bundle is not the published one.
+#[test]
+fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let other = format!("bundle: {{ kaggle: harbour, md5: {} }}", "0".repeat(32));
+    let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", &other);
+    sandbox.pipeline(Harbour::ID, &text);
+    let sums = serde_json::json!({
+        "public": { "train.csv": "1".repeat(32), "test.csv": "2".repeat(32) },
+        "private": { "test.csv": "3".repeat(32) },
+    });
+    let path = format!("pipelines/{}/checksums.json", Harbour::ID);
+    sandbox.write(&path, sums.to_string());
+    let run = [
+        "run",
+        Harbour::ID,
+        "--source",
+        "source",
+        "--skip-verification",
+    ];
+    sandbox.prep(&run).code(0);
+    let (causes, report) = audit(&sandbox, &[], 5, "bundle");
+    assert_eq!(causes, ["bundle-other-md5"]);
+    let block = &report["bundle"]["report"]["blocks"][0];
+    assert_eq!(block["harm"], "content");
+    let rule = "nothing shows that the members are those of the published bundle";
+    assert_eq!(block["rules"], serde_json::json!([rule]));
+    assert_eq!(report["outputs"]["report"]["verdict"], "answers_differ");
+    let blocks = &report["outputs"]["report"]["blocks"];
+    let facts = |at: usize| (blocks[at]["cause"].as_str(), blocks[at]["harm"].as_str());
+    assert_eq!(facts(0), (Some("not-classified"), Some("answers")));
+    assert_eq!(facts(1), (Some("not-classified"), Some("content")));
+    assert_eq!(blocks[0]["paths"], serde_json::json!(["private/test.csv"]));
+    let text = sandbox.prep(&["audit", Harbour::ID]).code(5);
+    text.shows(&[
+        "which may be why outputs differ",
+        "proof   public/train.csv: the published MD5 is 1111",
+        "proof   public/test.csv: the published MD5 is 2222",
+        "do      prepare from the published bundle first",
+        "`prep run --skip-bundle-verification` accepts the bundle",
+    ]);
 }

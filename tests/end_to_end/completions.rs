@@ -42,6 +42,19 @@ const CASES: &[(&[&str], &[&str])] = &[
     (&["run", "own-s"], &["own-spaceships"]),
     (&["grade", "spaceship"], &["spaceship-titanic"]),
     (&["grade", "spaceship-titanic", "sub"], &["submission.csv"]),
+    // An id is expected only once.
+    (&["grade", "spaceship-titanic", "spaceship"], &[]),
+    (&["diff", "spaceship"], &["spaceship-titanic"]),
+    (&["diff", "spaceship-titanic", "fix"], &["fixed"]),
+    (&["diff", "spaceship-titanic", "v1", "@"], &["@0", "@1"]),
+    (
+        &["why", "own-spaceships", "public/t"],
+        &["public/test.csv", "public/train.csv"],
+    ),
+    (&["remove", "sp"], &["spaceship-titanic"]),
+    (&["remove", "own"], &[]),
+    (&["pack", "add", "ya"], &["yard/"]),
+    (&["report", "--grading", "sub"], &["submission.csv"]),
     (&["run", "--set", "l"], &["lite", "low"]),
     (&["run", "ya"], &["yard/ships"]),
     (&["run", "--set", "ya"], &["yard", "yard/small"]),
@@ -64,6 +77,7 @@ fn shells_complete_the_values_of_the_settings() {
     std::os::unix::fs::symlink(program, bin.join("prep")).expect("a link");
     sandbox.pipeline("own-spaceships", Harbour::PIPELINE);
     sandbox.write("submission.csv", "id\n");
+    sandbox.write("data/spaceship-titanic/spaceship-titanic.zip", "");
     let pack = "name: yard\nversion: 1\nsets: { small: [ships] }\ncompetitions: { ships: {} }\n";
     sandbox.write("yard/pack.yaml", pack);
     sandbox.write("yard/ships/pipeline.yaml", Harbour::PIPELINE);
@@ -91,7 +105,8 @@ fn shells_complete_the_values_of_the_settings() {
                 break;
             }
             let Ended { stdout, stderr, .. } = Ended::of(&mut command).code(0);
-            let mut found: Vec<&str> = stdout.lines().map(str::trim).collect();
+            let lines = stdout.lines().map(str::trim);
+            let mut found: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
             found.sort_unstable();
             assert_eq!(found, *expected, "{shell}: {words:?}: {stderr}");
         }

@@ -77,6 +77,43 @@ fn options_of_the_last_run_are_used_again() {
     run(&sandbox, &[]).code(0);
 }
 
+/// The file that failed is the one that the failed run read.
+#[test]
+fn a_rejected_bundle_is_the_reason_to_run() {
+    let sandbox = world();
+    let source = ["--source", "source"];
+    let why = |more: &[&str]| sandbox.prep(&[&["why", Harbour::ID, "bundle"], more].concat());
+    why(&source).code(0).shows(&["would run: not read yet"]);
+    run(&sandbox, &source).code(5);
+    why(&source).code(0).shows(&[
+        "would run: it failed: ",
+        "has MD5",
+        "the published MD5 is 0000",
+    ]);
+    let plan = [&["plan", Harbour::ID, "--no-download"], &source[..]].concat();
+    sandbox.prep(&plan).code(0).shows(&["it failed: "]);
+    // Another file has not failed yet.
+    sandbox.bundle(Harbour::ID, b"PK");
+    why(&source).code(0).shows(&["not read yet"]);
+}
+
+/// An audit and a search for leaks find the bundle of the last run.
+#[test]
+fn the_source_of_the_last_run_is_audited() {
+    let sandbox = world();
+    let skip = ["--source", "source", "--skip-bundle-verification"];
+    run(&sandbox, &skip).code(0);
+    let audit = sandbox.prep(&["audit", Harbour::ID, "--json"]).code(5);
+    let cause = &audit.competition()["bundle"]["report"]["blocks"][0]["cause"];
+    assert_eq!(*cause, "bundle-other-md5");
+    let leaks = sandbox.prep(&["leaks", Harbour::ID, "--json"]);
+    assert_eq!(leaks.competition()["bundle"], true);
+    // An option has precedence.
+    let empty = ["audit", Harbour::ID, "--json", "--source", "data"];
+    let empty = sandbox.prep(&empty);
+    assert_eq!(empty.competition()["bundle"], Value::Null);
+}
+
 /// An option that was given once is used until it is given another value.
 #[test]
 fn each_option_is_remembered_and_can_be_turned_off() {

@@ -136,6 +136,34 @@ fn report_warns_about_gradings_of_unknown_competitions() {
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }
 
+/// The page states which gradings a figure leaves out, and which scores have no place on an axis.
+#[test]
+fn page_of_a_directory_of_gradings_states_its_omissions() {
+    let sandbox = prepared();
+    let (_, entry) = GRADING.split_once("[").unwrap();
+    let entry = entry.strip_suffix("]}").unwrap();
+    let report = |entries: &str| format!(r#"{{"competition_reports": [{entries}]}}"#);
+    let far = entry.replace("0.75", "-50");
+    let both = format!("{far}, {}", entry.replace("harbour", "elsewhere"));
+    sandbox.write("reports/1/a_grading_report.json", report(&both));
+    sandbox.write("reports/2/b_grading_report.json", report(entry));
+    sandbox
+        .prep(&["report", "--grading", "mine=reports", "-o", "r.html"])
+        .code(0);
+    let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
+    for part in ["are drawn at its end: -50<", ">1 of 2<"] {
+        assert!(page.contains(part), "{part} is not on the page");
+    }
+    let (_, publish) = page.split_once("<code>publish</code>").unwrap();
+    let (row, _) = publish.split_once("</tr>").unwrap();
+    assert!(row.contains(">20"), "{row}");
+    sandbox.write("empty/other.json", "");
+    sandbox
+        .prep(&["report", "--grading", "empty", "-o", "r.html"])
+        .code(4)
+        .says(&["empty contains no file *grading_report*.json"]);
+}
+
 /// A run that fails because of a checksum publishes nothing, but the page shows its competition.
 #[test]
 fn page_shows_competitions_whose_last_run_failed() {

@@ -88,6 +88,13 @@ impl AuditFinding {
         }
     }
 
+    /// Raises the harm of content that differs in `private`.
+    pub fn raise_if_private(&mut self) {
+        if self.harm >= Harm::Content && self.path.starts_with("private/") {
+            self.raise(Harm::Answers, PRIVATE);
+        }
+    }
+
     /// Same as [`raise`](Self::raise), but returns the finding.
     #[must_use]
     pub fn raised(mut self, harm: Harm, rule: HarmRule) -> AuditFinding {
@@ -101,6 +108,14 @@ pub type HarmRule = &'static str;
 
 /// No rule raised the harm, so it is the minimum harm of the cause.
 pub const OF_CAUSE: HarmRule = "the minimum harm of this cause";
+
+/// No member list of the published bundle is recorded, and an output may differ.
+pub const BUNDLE_NOT_VERIFIED: HarmRule =
+    "nothing shows that the members are those of the published bundle";
+
+/// The outputs show that the members that the pipeline reads are those of the published bundle.
+pub const OUTPUTS_VERIFIED: HarmRule =
+    "the minimum harm of this cause, because all prepared files have their published checksums";
 
 /// The file is in `private`.
 pub const PRIVATE: HarmRule = "submissions are graded with files in `private`";

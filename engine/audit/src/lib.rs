@@ -35,5 +35,5 @@ pub mod tree;
 
 pub use causes::{Cause, CauseText, Harm};
 pub use error::AuditError;
-pub use finding::AuditFinding;
+pub use finding::{AuditFinding, BUNDLE_NOT_VERIFIED, OUTPUTS_VERIFIED};
 pub use report::{AuditReport, Block, Verdict};

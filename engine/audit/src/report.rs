@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::causes::Harm;
+use crate::causes::{Cause, Harm};
 use crate::finding::{AuditFinding, MAX_EXAMPLES};
 
 /// All findings of one cause with one harm.
@@ -19,8 +19,11 @@ pub struct Block {
     pub paths: Vec<String>,
     pub rows: u64,
     pub cells: u64,
-    /// Proofs of the cause, without duplicates.
+    /// Proofs of the cause, without duplicates. If the block has several paths, a proof of one file begins with its path.
     pub proof: Vec<String>,
+    /// The proofs while findings are grouped.
+    #[serde(skip)]
+    proofs: Vec<Proof>,
     pub examples: Vec<String>,
 }
 
@@ -44,10 +47,25 @@ pub struct AuditReport {
     pub blocks: Vec<Block>,
 }
 
+/// A proof, and the path of its file if it is a proof of one file only.
+#[derive(Debug, Clone)]
+struct Proof {
+    path: Option<String>,
+    text: String,
+}
+
 /// Maximum number of proofs in a block.
 const MAX_PROOFS: usize = 3;
 
 impl AuditReport {
+    /// Replaces the advice of the blocks of a cause.
+    pub fn advise(&mut self, cause: Cause, advice: &'static str) {
+        let blocks = self.blocks.iter_mut();
+        for block in blocks.filter(|block| block.cause == cause.id()) {
+            block.advice = advice;
+        }
+    }
+
     pub fn new(findings: impl IntoIterator<Item = AuditFinding>) -> AuditReport {
         let mut blocks: BTreeMap<(std::cmp::Reverse<Harm>, &'static str), Block> = BTreeMap::new();
         for finding in findings {
@@ -62,6 +80,7 @@ impl AuditReport {
                 rows: 0,
                 cells: 0,
                 proof: Vec::new(),
+                proofs: Vec::new(),
                 examples: Vec::new(),
             });
             if !block.rules.contains(&finding.rule) {
@@ -69,11 +88,17 @@ impl AuditReport {
             }
             block.rows += finding.rows;
             block.cells += finding.cells;
-            if let Some(proof) = finding.proof
-                && block.proof.len() < MAX_PROOFS
-                && !block.proof.contains(&proof)
-            {
-                block.proof.push(proof);
+            if let Some(proof) = finding.proof {
+                // A proof of several files is shown once, without their paths.
+                let mut known = block.proofs.iter_mut();
+                if let Some(known) = known.find(|known| known.text == proof) {
+                    known.path = None;
+                } else if block.proofs.len() < MAX_PROOFS {
+                    block.proofs.push(Proof {
+                        path: Some(finding.path.clone()),
+                        text: proof,
+                    });
+                }
             }
             for example in finding.examples {
                 if block.examples.len() < MAX_EXAMPLES {
@@ -95,6 +120,15 @@ impl AuditReport {
         for block in &mut report.blocks {
             block.paths.sort();
             block.paths.dedup();
+            let is_one = block.paths.len() == 1;
+            let proofs = std::mem::take(&mut block.proofs).into_iter();
+            let text = |proof: Proof| match proof.path {
+                Some(path) if !is_one && !proof.text.contains(&path) => {
+                    format!("{path}: {}", proof.text)
+                }
+                _ => proof.text,
+            };
+            block.proof = proofs.map(text).collect();
         }
         report.verdict = match report.blocks.first().map(|block| block.harm) {
             None => Verdict::Equal,
@@ -103,5 +137,29 @@ impl AuditReport {
             Some(Harm::Answers) => Verdict::AnswersDiffer,
         };
         report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proofs_name_their_files_if_there_are_several() {
+        let finding =
+            |path: &str, proof: &str| AuditFinding::new(Cause::NotClassified, path).proof(proof);
+        let proofs = |findings: &[AuditFinding]| {
+            let report = AuditReport::new(findings.to_vec());
+            report.blocks.into_iter().next().unwrap().proof
+        };
+        let all = [finding("a", "1"), finding("b", "2"), finding("c", "1")];
+        assert_eq!(proofs(&all[..1]), ["1"]);
+        assert_eq!(proofs(&all[..2]), ["a: 1", "b: 2"]);
+        // A proof of several files is shown once.
+        assert_eq!(proofs(&all), ["1", "b: 2"]);
+        assert_eq!(
+            proofs(&[all[0].clone(), finding("b", "in b")]),
+            ["a: 1", "in b"]
+        );
     }
 }

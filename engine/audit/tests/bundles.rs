@@ -439,3 +439,66 @@ fn an_intact_archive_without_a_known_list_has_a_different_md5() {
     fs::write(&path, zip(&directory)).unwrap();
     assert_eq!(causes(&path, &expected).0, ["bundle-folder"]);
 }
+
+/// Returns the offsets of the ends of all end records in the bytes, including those of nested archives.
+fn ends_of_records(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let places = bytes.windows(4).enumerate();
+    places.filter_map(|(at, window)| (window == b"PK\x05\x06").then_some(at + 22))
+}
+
+/// The end record of a nested archive must not be treated as that of the bundle, wherever the bundle is cut.
+#[test]
+fn a_truncated_bundle_is_cut_off_at_every_length() {
+    const LENGTHS: u32 = 40;
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let home = tempfile::tempdir().unwrap();
+    let (mut wrong, mut count, mut nested) = (Vec::new(), 0, 0);
+    for competition in fs::read_dir(&cases).unwrap() {
+        let bundle = competition.unwrap().path().join("seed0/raw.zip");
+        let Ok(good) = fs::read(&bundle) else {
+            continue;
+        };
+        let path = home.path().join("comp.zip");
+        let ends: Vec<usize> = ends_of_records(&good)
+            .filter(|end| *end < good.len())
+            .collect();
+        nested += usize::from(!ends.is_empty());
+        // Also shortly after each end record, and in the central directory.
+        let ends = ends.iter().flat_map(|end| [*end, end + 1, end + 700]);
+        let last = [1, 2, 3, 21, 22, 23, 60].map(|less| good.len() - less);
+        let first = [1, 2, 3, 4, 29, 30, 31];
+        let noise = noise(4 * LENGTHS as usize, good.len() as u32);
+        let even = noise.as_chunks::<4>().0.iter();
+        let even = even.map(|bytes| u32::from_le_bytes(*bytes) as usize % good.len());
+        let lengths = ends.chain(last).chain(first).chain(even);
+        let lengths: std::collections::BTreeSet<usize> = lengths
+            .filter(|length| (1..good.len()).contains(length))
+            .collect();
+        for length in lengths {
+            count += 1;
+            fs::write(&path, &good[..length]).unwrap();
+            let expected = Expected {
+                md5: Some("0".repeat(32)),
+                ..Expected::default()
+            };
+            let (found, texts) = causes(&path, &expected);
+            if found != ["bundle-cut-off"] {
+                wrong.push(format!(
+                    "{}, {length} of {}: {found:?} {texts}",
+                    bundle.display(),
+                    good.len()
+                ));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        count > 1_000 && nested > 5,
+        "{count} lengths, {nested} bundles with archives"
+    );
+}

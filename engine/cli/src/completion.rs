@@ -2,7 +2,7 @@
 //!
 //! The script of a shell calls this program with the variable `COMPLETE` for each completion, so the values are those of the
 //! current directories and settings. The name of an option or of its value, for example `ID`, determines which values
-//! are offered.
+//! are offered, with the verb and the words before it.
 
 use std::ffi::OsStr;
 
@@ -17,6 +17,7 @@ use prep_spec::BASE_VARIANT;
 use crate::args;
 use crate::error::CliError;
 use crate::global::Global;
+use crate::options::{PreparationArgs, VariantArg};
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::session::CliSession;
 use crate::settings::Environment;
@@ -43,15 +44,22 @@ pub fn script(shell: &str) -> Option<String> {
 
 /// Adds the values that shells complete to a command and its subcommands.
 fn completed(command: clap::Command) -> clap::Command {
-    let is_show = command.get_name() == "show";
-    let command = command.mut_args(|arg| with_values(arg, is_show));
+    let verb = command.get_name().to_owned();
+    let command = command.mut_args(|arg| with_values(arg, &verb));
     command.mut_subcommands(completed)
 }
 
-fn with_values(arg: Arg, is_show: bool) -> Arg {
+fn with_values(arg: Arg, verb: &str) -> Arg {
     let is_named = |name| arg.get_value_names().is_some_and(|names| names == [name]);
-    if is_named("WHAT") {
-        return arg.add(ArgValueCompleter::new(ids_and_paths));
+    let completer: Option<fn(&OsStr) -> Vec<CompletionCandidate>> = match verb {
+        "diff" if is_named("WHAT") => Some(ids_or_sides),
+        _ if is_named("WHAT") => Some(ids_or_paths),
+        "add" if is_named("PACK") => Some(paths),
+        "report" if arg.get_id() == "grading" => Some(paths),
+        _ => None,
+    };
+    if let Some(completer) = completer {
+        return arg.add(ArgValueCompleter::new(completer));
     }
     let is_id = is_named("ID");
     let values: fn() -> Vec<CompletionCandidate> = match arg.get_id().as_str() {
@@ -59,7 +67,9 @@ fn with_values(arg: Arg, is_show: bool) -> Arg {
         "variant" => || found(variants),
         "pack" => || found(packs),
         "remote" => || found(remotes),
-        _ if is_id && is_show => || found(ids_or_tables),
+        _ if is_id && verb == "show" => || found(ids_or_tables),
+        _ if is_id && verb == "remove" => || found(ids_with_data),
+        "step" if verb == "why" => || found(steps),
         _ if is_id => || found(ids),
         _ => return arg,
     };
@@ -95,32 +105,97 @@ fn sets(session: &CliSession) -> Found {
     Ok(names.map(CompletionCandidate::new).collect())
 }
 
-/// Returns the ids and paths that start with `begin`.
-fn ids_and_paths(begin: &OsStr) -> Vec<CompletionCandidate> {
-    let mut values = found(ids);
-    let begins = |value: &OsStr| {
-        let (value, begin) = (value.as_encoded_bytes(), begin.as_encoded_bytes());
-        value.starts_with(begin)
+/// Returns the ids of competitions with files in the data directory.
+fn ids_with_data(session: &CliSession) -> Found {
+    let (catalog, settings) = (session.catalog()?, &session.settings);
+    let variants = settings.variants();
+    let has_data = |id: &str| {
+        let mut directories = variants.iter().map(|variant| settings.data_dir_of(variant));
+        directories.any(|directory| directory.join(id).is_dir())
     };
-    values.retain(|value| begins(value.get_value()));
-    values.extend(PathCompleter::any().complete(begin));
+    let ids = catalog.iter().map(|entry| &entry.id);
+    let ids = ids.filter(|id| has_data(id));
+    Ok(ids.map(CompletionCandidate::new).collect())
+}
+
+fn paths(begin: &OsStr) -> Vec<CompletionCandidate> {
+    PathCompleter::any().complete(begin)
+}
+
+/// Returns the values and paths that start with `begin`.
+fn with_paths(mut values: Vec<CompletionCandidate>, begin: &OsStr) -> Vec<CompletionCandidate> {
+    let begin_bytes = begin.as_encoded_bytes();
+    values.retain(|value| {
+        value
+            .get_value()
+            .as_encoded_bytes()
+            .starts_with(begin_bytes)
+    });
+    values.extend(paths(begin));
     values
+}
+
+/// Returns the ids and paths that start with `begin`. If the command line already has an id, returns paths only.
+fn ids_or_paths(begin: &OsStr) -> Vec<CompletionCandidate> {
+    with_paths(found(ids_unless_given), begin)
+}
+
+/// Returns the ids and paths that start with `begin`. If the command line already has an id, returns variants and runs
+/// instead of ids.
+fn ids_or_sides(begin: &OsStr) -> Vec<CompletionCandidate> {
+    with_paths(found(ids_or_variants), begin)
+}
+
+fn ids_unless_given(session: &CliSession) -> Found {
+    match given_id(session)? {
+        None => ids(session),
+        Some(_) => Ok(Vec::new()),
+    }
+}
+
+fn ids_or_variants(session: &CliSession) -> Found {
+    if given_id(session)?.is_none() {
+        return ids(session);
+    }
+    let mut sides = variants(session)?;
+    sides.extend(["@1", "@0"].map(CompletionCandidate::new));
+    Ok(sides)
+}
+
+/// Returns the first word of the command line that is an id. The last word is the one that is completed.
+fn given_id(session: &CliSession) -> Result<Option<String>, CliError> {
+    let catalog = session.catalog()?;
+    let mut words: Vec<String> = std::env::args().collect();
+    words.pop();
+    let mut ids = words.iter().filter_map(|word| catalog.find(word));
+    Ok(ids.next().map(|entry| entry.id.clone()))
+}
+
+/// Returns the steps of the competition on the command line.
+fn steps(session: &CliSession) -> Found {
+    let Some(id) = given_id(session)? else {
+        return Ok(Vec::new());
+    };
+    let variant = BASE_VARIANT.to_owned();
+    let preparation = PreparationArgs {
+        variant: VariantArg { variant },
+        ..PreparationArgs::default()
+    };
+    let steps = session.plan_one(&id, &preparation)?.steps(&id)?;
+    let names = steps.iter().map(|step| &step.step);
+    Ok(names.map(CompletionCandidate::new).collect())
 }
 
 /// Returns ids or, if the command line already has an id, the tables of its pipeline.
 fn ids_or_tables(session: &CliSession) -> Found {
-    let catalog = session.catalog()?;
-    let mut words = std::env::args().filter_map(|word| catalog.find(&word));
-    match words.next() {
-        None => ids(session),
-        Some(entry) => {
-            let pipeline = entry.load(BASE_VARIANT)?;
-            let tables = pipeline.tables.iter().flat_map(|table| &table.names);
-            Ok(tables
-                .map(|name| CompletionCandidate::new(&name.value))
-                .collect())
-        }
-    }
+    let Some(id) = given_id(session)? else {
+        return ids(session);
+    };
+    let pipeline = session.catalog()?.get(&id)?.load(BASE_VARIANT)?;
+    let tables = pipeline.tables.iter().flat_map(|table| &table.names);
+    Ok(tables
+        .map(|name| CompletionCandidate::new(&name.value))
+        .collect())
 }
 
 fn variants(session: &CliSession) -> Found {

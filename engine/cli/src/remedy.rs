@@ -26,6 +26,7 @@ const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "
 
 impl VerbOptions {
     fn new(command: &Command, matches: &ArgMatches) -> VerbOptions {
+        let common = command.get_arguments();
         let (mut command, mut matches) = (command, matches);
         while let Some((name, inner)) = matches.subcommand()
             && let Some(verb) = command.find_subcommand(name)
@@ -46,6 +47,20 @@ impl VerbOptions {
                 options.given.insert(name.to_owned());
             }
             if is_given && DATA_OPTIONS.contains(&name) {
+                let values = matches.get_raw(id).into_iter().flatten();
+                let values = values.map(|value| format!(" --{name} {}", in_shell(value)));
+                options.data.extend(values);
+            }
+        }
+        // The values of common options are also in the matches of the verb.
+        let own = command.get_arguments().filter(|own| !own.is_global_set());
+        for option in own.chain(common.filter(|common| common.is_global_set())) {
+            let (Some(name), id) = (option.get_long(), option.get_id().as_str()) else {
+                continue;
+            };
+            if DATA_OPTIONS.contains(&name)
+                && matches.value_source(id) == Some(ValueSource::CommandLine)
+            {
                 let values = matches.get_raw(id).into_iter().flatten();
                 let values = values.map(|value| format!(" --{name} {}", in_shell(value)));
                 options.data.extend(values);
@@ -107,7 +122,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "skip-verification",
             "--skip-verification accepts the outputs",
         )?,
-        Remedy::ExplainDifference { id } => format!("`prep audit {id}` explains the difference"),
+        Remedy::ExplainDifference { id } => {
+            let options = verb.data.concat();
+            format!("`prep audit {id}{options}` explains the difference")
+        }
         Remedy::RaiseMemory => "raise --memory".to_owned(),
         Remedy::KeepArchives => match verb.is_given("expand-archives") {
             true => "run without --expand-archives".to_owned(),
@@ -221,6 +239,26 @@ mod tests {
         // This also adds the common options to each verb.
         let matches = command.try_get_matches_from_mut(all).unwrap();
         words_in(remedy, &VerbOptions::new(&command, &matches))
+    }
+
+    /// Without the options, the audit would not find the data of the failed run.
+    #[test]
+    fn advised_audit_reads_the_data_of_this_command() {
+        let explain = Remedy::ExplainDifference { id: "x".into() };
+        for (line, options) in [
+            (&["run", "x", "--no-download"][..], ""),
+            (&["run", "x", "--source", "../b"], " --source ../b"),
+            (
+                &["--data-dir", "my data", "run", "x", "--variant=fixed"],
+                " --variant fixed --data-dir 'my data'",
+            ),
+        ] {
+            let words = after(line, &explain).unwrap();
+            assert_eq!(
+                words,
+                format!("`prep audit x{options}` explains the difference")
+            );
+        }
     }
 
     #[test]

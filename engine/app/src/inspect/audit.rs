@@ -8,7 +8,8 @@ use prep_audit::bundle::{Expected, known};
 use prep_audit::published::FileCheck;
 use prep_audit::tree::{Roles, SplitSearch};
 use prep_audit::{
-    AuditError, AuditFinding, AuditReport, Cause, Harm, Verdict, bundle, published, tree,
+    AuditError, AuditFinding, AuditReport, BUNDLE_NOT_VERIFIED, Cause, OUTPUTS_VERIFIED, Verdict,
+    bundle, published, tree,
 };
 use prep_contents::Resources;
 use prep_core::{Failure, Remedy, chain};
@@ -26,6 +27,7 @@ use crate::error::{Error, failure_of};
 use crate::inspect::unpublished;
 use crate::packs::check::{NOT_REPRODUCIBLE, SILENT_FAILURE};
 use crate::settings::{Settings, prepared_dir};
+use crate::stages::contents;
 use crate::task::Task;
 use crate::{bundles, grading, prepared, sealed};
 
@@ -54,6 +56,17 @@ pub struct BundleAudit {
     pub published: Option<String>,
     pub report: AuditReport,
 }
+
+impl BundleAudit {
+    /// Returns whether the bundle is known to have the members of the published bundle.
+    fn is_published_content(&self) -> bool {
+        let other = |block: &prep_audit::Block| block.cause == Cause::BundleOtherMd5.id();
+        self.report.verdict <= Verdict::SameContent && !self.report.blocks.iter().any(other)
+    }
+}
+
+/// The advice for an output that differs without a known cause, while the bundle may explain it.
+const OTHER_BUNDLE: &str = "prepare from the published bundle first: the output may differ only because the bundle differs";
 
 /// The comparison of prepared files with their published checksums.
 #[derive(Debug, Clone, Serialize)]
@@ -95,7 +108,9 @@ pub struct TreeAudit {
 /// if a file cannot be read.
 pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<Audit, Error> {
     let settings = &task.settings.of_variant(&task.options.variant);
-    let sources = &task.options.source_dirs();
+    let record = contents::read(task, &entry.id)?;
+    let (options, _) = task.options.recalling(&record.options);
+    let sources = &options.source_dirs();
     let pipeline = entry.load(BASE_VARIANT)?;
     let sums = entry.published_checksums()?;
     let unpublished = unpublished::publish(task, &entry.id)?;
@@ -113,7 +128,7 @@ pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<A
             &home,
             sums,
             split_search(&pipeline).as_ref(),
-            &bundles::all(settings, &entry.id, sources),
+            &bundles::all(&task.settings, &entry.id, sources),
             &Resources {
                 limits: settings.inspection_limits(1),
                 temp: &settings.temp_dir(),
@@ -132,7 +147,12 @@ pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<A
         outputs.is_unpublished = unpublished.is_some();
     }
     let all_match = outputs.as_ref().is_some_and(OutputsAudit::all_match);
-    let bundle = audit_bundle(entry, &pipeline, settings, sources, all_match)?;
+    let bundle = audit_bundle(entry, &pipeline, &task.settings, sources, all_match)?;
+    if let (Some(outputs), Some(bundle)) = (&mut outputs, &bundle)
+        && !bundle.is_published_content()
+    {
+        outputs.report.advise(Cause::NotClassified, OTHER_BUNDLE);
+    }
     let tree = match tree {
         None => None,
         Some(_) if !has_outputs => return Err(nothing_to_compare(&entry.id)),
@@ -211,8 +231,8 @@ fn audit_bundle(
     let mut checked =
         bundle::check(&path, &expected, &settings.inspection_limits(1)).map_err(failed)?;
     for finding in checked.findings.iter_mut().filter(|_| outputs_match) {
-        if finding.cause == Cause::BundleOtherMd5 {
-            finding.harm = Harm::Form;
+        if finding.rule == BUNDLE_NOT_VERIFIED {
+            (finding.harm, finding.rule) = (finding.cause.harm(), OUTPUTS_VERIFIED);
             let proof = finding.proof.take().unwrap_or_default();
             finding.proof = Some(format!(
                 "{proof}; nevertheless, all prepared files have their published checksums"
@@ -300,6 +320,7 @@ fn audit_outputs(
             false
         });
     }
+    findings.iter_mut().for_each(AuditFinding::raise_if_private);
     Ok(OutputsAudit {
         variant: BASE_VARIANT.to_owned(),
         is_unpublished: false,
@@ -448,10 +469,7 @@ fn conclusion(
     outputs: Option<&OutputsAudit>,
     tree: Option<&TreeAudit>,
 ) -> String {
-    let other = |block: &prep_audit::Block| block.cause == Cause::BundleOtherMd5.id();
-    let good_bundle = bundle.map(|part| {
-        part.report.verdict <= Verdict::SameContent && !part.report.blocks.iter().any(other)
-    });
+    let good_bundle = bundle.map(BundleAudit::is_published_content);
     let is_published = bundle.is_some_and(|part| part.published.as_ref() == Some(&part.md5));
     let of_writer = |block: &prep_audit::Block| {
         [
@@ -472,7 +490,7 @@ fn conclusion(
             "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads did not change"
         }
         (Some(false), Some(false), _) => {
-            "the bundle is not the published one, and outputs differ too"
+            "the bundle is not the published one, which may be why outputs differ"
         }
         (Some(false), None, _) => "the bundle is not the published one",
         (Some(true), Some(false), _) if is_published => {
@@ -494,19 +512,30 @@ fn conclusion(
 }
 
 /// Searches for leaks of answers in the prepared data of a competition. Also searches its bundle, if that is in
-/// `directories` or in the data directory.
+/// `source`, otherwise in the directory of the last run, or in the data directory. `base` has the data directory of the base
+/// variant, which contains the bundles of all variants.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.
 pub fn leaks(
     catalog: &Catalog,
-    settings: &Settings,
+    base: &Settings,
+    variant: &str,
     id: &str,
-    directories: &[&Path],
+    source: Option<&Path>,
 ) -> Result<LeakReport, Error> {
-    let entry = catalog.get(id)?;
+    let (entry, settings) = (catalog.get(id)?, &base.of_variant(variant));
     let manifest = prepared::manifest(&settings.data_dir, id)?;
-    let variant = manifest.map_or_else(|| prep_spec::BASE_VARIANT.to_owned(), |one| one.variant);
+    let (variant, recorded) = manifest.map_or_else(
+        || (BASE_VARIANT.to_owned(), None),
+        |one| {
+            (
+                one.variant,
+                one.preparation.and_then(|record| record.options.source),
+            )
+        },
+    );
+    let directories: Vec<&Path> = source.or(recorded.as_deref()).into_iter().collect();
     let pipeline = entry.load(&variant)?;
     let directory = settings.prepared_dir(id);
     if !directory.is_dir() {
@@ -528,7 +557,7 @@ pub fn leaks(
             .iter()
             .find_map(|rule| aligned_column(&grade.rules, rule))
             .map(str::to_owned),
-        bundle: bundles::path(settings, id, directories),
+        bundle: bundles::path(base, id, &directories),
         temp: settings.temp_dir(),
         limits: settings.inspection_limits(1),
         memory: settings.memory,

@@ -231,12 +231,12 @@ impl PackChecks<'_> {
         check.differences = differences(one, other);
         check.is_reproducible = Some(first.digest() == second.digest());
         check.digests = Some(first.clone());
-        let settings = run.settings.of_variant(&run.options.variant);
         check.leaks = Some(leaks(
             &run.catalog,
-            &settings,
+            &run.settings,
+            &run.options.variant,
             id,
-            &[&run.settings.data_dir],
+            Some(&run.settings.data_dir),
         )?);
         Ok(())
     }

@@ -19,7 +19,7 @@ use prep_formats::zip::{RawListing, RawMember, ZipError, read_tolerant};
 
 use crate::causes::{Cause, Harm};
 use crate::error::AuditError;
-use crate::finding::AuditFinding;
+use crate::finding::{AuditFinding, BUNDLE_NOT_VERIFIED};
 use crate::read::hex;
 use crate::system_files::is_of_system;
 use prep_contents::read::each_chunk;
@@ -274,6 +274,8 @@ impl Bundle<'_> {
                     .finding(Cause::BundleCutOff)
                     .example("the file is empty"));
             }
+            // The first bytes of a zip archive, which are too few to be recognized as one.
+            _ if b"PK\x03\x04".starts_with(&self.raw.head) => return Ok(self.without_end()?),
             FileType::Zeros => {
                 return one(self
                     .finding(Cause::BundleHole)
@@ -534,7 +536,7 @@ impl Bundle<'_> {
             let is_known = self.expected.members.as_deref().map(contents) == Some(contents(list));
             found.push(match is_known || self.expected.md5.is_none() {
                 true => finding,
-                false => finding.harm(Harm::Content),
+                false => finding.raised(Harm::Content, BUNDLE_NOT_VERIFIED),
             });
             if is_known {
                 return Ok(found);
@@ -551,7 +553,7 @@ impl Bundle<'_> {
             return Ok(vec![
                 self.finding(Cause::BundleOtherMd5)
                     // The caller lowers the harm if all outputs have their published checksums.
-                    .harm(Harm::Content)
+                    .raised(Harm::Content, BUNDLE_NOT_VERIFIED)
                     .proof(proof)
                     .example(format!("MD5 {}", self.raw.md5)),
             ]);

@@ -272,9 +272,7 @@ pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     if is_of_test(path) || is_of_test(other) {
         finding.raise(Harm::Answers, TEST_ITEMS);
     }
-    if path.starts_with("private/") {
-        finding.raise(Harm::Answers, PRIVATE);
-    }
+    finding.raise_if_private();
     finding
 }
 

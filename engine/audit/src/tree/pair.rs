@@ -17,8 +17,8 @@ use prep_formats::sniff::FileType;
 use super::names::{extension, swapped_finding};
 use super::roles::Roles;
 use super::{document, names};
-use crate::causes::{Cause, Harm};
-use crate::finding::{AuditFinding, PRIVATE};
+use crate::causes::Cause;
+use crate::finding::AuditFinding;
 use crate::table;
 
 /// The context of a comparison.
@@ -91,15 +91,8 @@ pub(super) fn compare(
         Err(error) if error.is_of_the_system() => return Err(error),
         Err(error) => paired.findings.push(unreadable_finding(path, &error)),
     }
-    if path.starts_with("private/") {
-        for finding in paired
-            .findings
-            .iter_mut()
-            .filter(|finding| finding.harm == Harm::Content)
-        {
-            finding.raise(Harm::Answers, PRIVATE);
-        }
-    }
+    let findings = paired.findings.iter_mut();
+    findings.for_each(AuditFinding::raise_if_private);
     Ok(paired)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{
-    Audit, AuditReport, Block, BundleAudit, Catalog, LeakLevel, LeakReport, OutputsAudit,
+    Audit, AuditReport, Block, BundleAudit, Catalog, Cause, LeakLevel, LeakReport, OutputsAudit,
     PreparationOptions, RememberedOptions, Settings, TreeAudit, Verdict,
 };
 use prep_core::units;
@@ -193,14 +193,11 @@ const MAX_LINE: usize = 4_000;
 const MAX_PATHS: usize = 3;
 
 fn block(block: &Block) -> String {
-    let mut paths: Vec<&str> = block
-        .paths
-        .iter()
-        .take(MAX_PATHS)
-        .map(String::as_str)
-        .collect();
-    let more = format!("and {} more", block.paths.len().saturating_sub(MAX_PATHS));
-    if block.paths.len() > MAX_PATHS {
+    let mut paths: Vec<&str> = block.paths.iter().map(String::as_str).collect();
+    let more = format!("and {} more", paths.len().saturating_sub(MAX_PATHS));
+    // The count of one more path would not be shorter than the path.
+    if paths.len() > MAX_PATHS + 1 {
+        paths.truncate(MAX_PATHS);
         paths.push(&more);
     }
     let mut text = format!("\n  {}   harm: {}\n", block.cause, block.harm);
@@ -226,8 +223,18 @@ fn block(block: &Block) -> String {
     for example in &block.examples {
         line("example", example);
     }
-    line("do", block.advice);
+    match option_for(block.cause) {
+        Some(option) => line("do", &format!("{}; {option}", block.advice)),
+        None => line("do", block.advice),
+    }
     text
+}
+
+/// Returns the option with which the advice for a cause is followed.
+fn option_for(cause: &str) -> Option<&'static str> {
+    let accepted = [Cause::BundleOtherMd5, Cause::BundleRepacked];
+    let is_accepted = accepted.iter().any(|accepted| accepted.id() == cause);
+    is_accepted.then_some("`prep run --skip-bundle-verification` accepts the bundle")
 }
 
 /// Search prepared data for hints at the answers
@@ -254,13 +261,17 @@ pub struct LeaksArgs {
 impl LeaksArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
-        let settings = self.variant.settings(session);
-        let mut directories = Vec::new();
-        directories.extend(self.source.or_setting(session));
-        directories.push(&session.settings.data_dir);
+        let variant = &self.variant.variant;
+        let source = self.source.or_setting(session);
         let ids = self.selection.ids(session)?;
         let reports = session.for_each_id_shown("searching", &ids, |id| {
-            Ok(prep_app::leaks(&catalog, &settings, id, &directories)?)
+            Ok(prep_app::leaks(
+                &catalog,
+                &session.settings,
+                variant,
+                id,
+                source,
+            )?)
         });
         reports.print_json(&session.printer, |id, report| {
             json!({

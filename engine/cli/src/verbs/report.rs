@@ -22,7 +22,7 @@ use crate::session::{CliSession, VerbResult};
 Examples:
   prep report -o report.html
   prep report spaceship-titanic --grading runs/grading_report.json -o report.html
-  prep report --lite --grading mine=a.json --grading mine=b.json --grading theirs=c.json -o report.html
+  prep report --lite --grading mine=a.json --grading mine=b.json --grading theirs=reports -o report.html
 
 The page shows files, splits, leaderboards and experiments. Without an ID it is about all prepared and graded \
 competitions. Grading reports with one NAME are the seeds of one experiment. The page is one file without scripts or \
@@ -33,7 +33,9 @@ pub struct ReportArgs {
     /// Show this variant only [default: all that are prepared]
     #[arg(long, value_name = "NAME", value_parser = crate::options::variant_name)]
     variant: Option<String>,
-    /// A grading report of prep or of upstream; can be repeated
+    /// A grading report, or a directory of them; can be repeated
+    ///
+    /// Reports of prep and of upstream. In a directory, they are all files *grading_report*.json.
     #[arg(long, value_name = "[NAME=]REPORT.json")]
     grading: Vec<String>,
     /// The file to write
@@ -101,8 +103,12 @@ impl ReportArgs {
                 Some((name, path)) if !Path::new(text).exists() => (name, path),
                 _ => ("experiment", text.as_str()),
             };
-            let runs =
-                prep_experiments::read_report(Path::new(path)).map_err(CliError::of_experiments)?;
+            let paths = prep_experiments::reports_at(Path::new(path));
+            let mut runs = Vec::new();
+            for path in paths.map_err(CliError::of_experiments)? {
+                let read = prep_experiments::read_report(&path);
+                runs.extend(read.map_err(CliError::of_experiments)?);
+            }
             match graded.iter_mut().find(|experiment| experiment.name == name) {
                 Some(experiment) => experiment.runs.extend(runs),
                 None => graded.push(GradedExperiment {

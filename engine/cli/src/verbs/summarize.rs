@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use prep_core::units;
 use prep_experiments::{
     Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, Set, SetSummary,
-    read_report, reports_in, summarise,
+    read_report, reports_at, summarise,
 };
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
@@ -178,10 +178,7 @@ impl SummarizeArgs {
         let Some(table) = &self.groups else {
             let mut reports = Vec::new();
             for path in &self.reports {
-                match path.is_dir() {
-                    true => reports.extend(reports_in(path).map_err(CliError::of_experiments)?),
-                    false => reports.push(path.clone()),
-                }
+                reports.extend(reports_at(path).map_err(CliError::of_experiments)?);
             }
             reports.sort();
             return Ok(vec![(self.name.clone(), reports)]);

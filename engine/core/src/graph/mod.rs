@@ -269,6 +269,11 @@ pub enum SourceState {
         /// Size of the content in bytes.
         bytes: u64,
     },
+    /// The source was read and rejected, and has not changed since. [`Source::run`] would return an error again.
+    Rejected {
+        /// The error.
+        message: String,
+    },
     /// The content is not on this machine. [`Source::run`] fetches it, or returns an error that explains why it cannot be
     /// fetched.
     Missing,

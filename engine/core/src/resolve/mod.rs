@@ -166,6 +166,10 @@ pub(crate) fn resolve_with(
                 record: None,
                 reason: Reason::Unread { bytes },
             },
+            SourceState::Rejected { message } => NodeState::Stale {
+                record: None,
+                reason: Reason::Failed { message },
+            },
             SourceState::Missing => NodeState::Stale {
                 record: None,
                 reason: Reason::Missing,

@@ -256,6 +256,17 @@ pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     }
 }
 
+/// Returns the path of a grading report, or the reports in a directory.
+///
+/// # Errors
+/// Same as [`reports_in`].
+pub fn reports_at(path: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
+    match path.is_dir() {
+        true => reports_in(path),
+        false => Ok(vec![path.to_owned()]),
+    }
+}
+
 /// Returns the names and paths of a directory's entries, sorted by name.
 pub(crate) fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentsError> {
     let entries = std::fs::read_dir(directory).and_then(|entries| {

@@ -320,7 +320,7 @@ impl Source for MirroredSource {
     fn state(&self, context: &Context) -> Result<SourceState, StepError> {
         let state = self.inner.state(context)?;
         match (&state, self.mirrored_content(context)?) {
-            (SourceState::Unread { .. }, _) | (_, None) => Ok(state),
+            (SourceState::Unread { .. } | SourceState::Rejected { .. }, _) | (_, None) => Ok(state),
             (SourceState::Known { value: known }, Some(content)) => {
                 if value(&content).digest() == *known {
                     self.read_from_mirror(context, &content);

@@ -347,6 +347,14 @@ fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f
     }
 }
 
+/// Returns the graded scores that are not in the drawn range.
+pub fn scores_outside(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> Vec<String> {
+    let (low, high) = score_range(leaderboard, scores);
+    let outside = |score: &f64| *score < low || *score > high;
+    let scores = scores.iter().filter_map(|score| score.score);
+    scores.filter(outside).map(number).collect()
+}
+
 /// Draws the leaderboard, the thresholds of medals and the graded submissions, with the best scores on the right. Very bad
 /// scores are left out, because they would make the other bars too narrow.
 pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> Markup {
@@ -419,15 +427,12 @@ fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usiz
     let is_lower = leaderboard.is_lower_better();
     let better = if is_lower { "lower" } else { "higher" };
     let mut text = format!("{} teams, {better} is better.", leaderboard.teams());
-    let [gold, silver, bronze, median] = [
-        thresholds.gold,
-        thresholds.silver,
-        thresholds.bronze,
-        thresholds.median,
-    ]
-    .map(number);
     text += &format!(
-        " Gold from {gold}, silver from {silver}, bronze from {bronze}; the median is {median}."
+        " Gold from {}, silver from {}, bronze from {}; the median is {}.",
+        number(thresholds.gold),
+        number(thresholds.silver),
+        number(thresholds.bronze),
+        number(thresholds.median)
     );
     if outside > 0 {
         text += &format!(" {outside} teams with worse scores are not drawn.");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use prep_cache::{Content, SourceRecord};
 use prep_core::{
-    Context, Failure, FileValue, Remedy, Source, SourceState, StepError, Value, WithRemedy,
+    Context, Failure, FileValue, Remedy, Source, SourceState, StepError, Value, WithRemedy, chain,
 };
 use thiserror::Error;
 
@@ -306,14 +306,20 @@ impl Source for LocalBundle {
             return self.absent(context);
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
-        match context.store.source(path)? {
-            Some(record) if self.check(path, &record.content()).is_ok() => {
+        let Some(record) = context.store.source(path)? else {
+            return Ok(SourceState::Unread { bytes });
+        };
+        match self.check(path, &record.content()) {
+            Ok(()) => {
                 context.outside.set_path(record.digest, path.to_path_buf());
                 Ok(SourceState::Known {
                     value: value(&record).digest(),
                 })
             }
-            _ => Ok(SourceState::Unread { bytes }),
+            Err(error) if self.is_wrong(context)? => Ok(SourceState::Rejected {
+                message: chain(&error),
+            }),
+            Err(_) => Ok(SourceState::Unread { bytes }),
         }
     }
 

@@ -18,6 +18,7 @@ use super::error::ZipError;
 use super::member::{
     LOCAL_HEADER_BYTES, ZipDirectory, ZipEntry, ZipMember, ZipMethod, decode_name, u16_at,
 };
+use super::nested::{self, LOCAL_RECORD, begins_with_member};
 use super::read::DeflateReader;
 use crate::archive::member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember};
 use crate::limits::ArchiveBudget;
@@ -64,6 +65,16 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
     /// Offset in the base file of the end of the archive: the end of its last record with its comment.
     pub fn end(&self) -> u64 {
         self.start + self.archive.end_offset()
+    }
+
+    /// Returns whether the end record is that of an archive inside this one, which is truncated: its directory was
+    /// written for an archive that begins later, and this archive begins with a member of its own.
+    ///
+    /// # Errors
+    /// If the first bytes or the end record cannot be read.
+    fn is_nested(&self, section: &ByteSection<&R>) -> io::Result<bool> {
+        let (end_record, directory) = (self.archive.eocd_offset(), self.archive.directory_offset());
+        Ok(nested::is_moved(section, end_record, directory)? && begins_with_member(section)?)
     }
 
     /// Returns the number of members that the end record declares. Writers without zip64 store it modulo 65,536.
@@ -141,7 +152,7 @@ impl ZipDirectory {
         }
         duplicates(base, &mut entries)?;
         overlaps(&mut entries, directory)?;
-        reject_hidden_front(&section, start, &entries)?;
+        reject_hidden_front(&section, start, &records, &entries)?;
         Ok(entries)
     }
 
@@ -330,6 +341,11 @@ fn no_directory<R: ReadAt + ?Sized>(
     }
 }
 
+/// Returns a function that makes a system error at `offset` a [`ZipError`].
+fn failed_at(offset: u64) -> impl Fn(io::Error) -> ZipError {
+    move |source| ZipError::Io { offset, source }
+}
+
 /// Reads the first bytes of the section, at most [`SNIFF_BYTES`].
 fn head<R: ReadAt + ?Sized>(section: &ByteSection<&R>) -> std::io::Result<Vec<u8>> {
     let mut head = vec![0; SNIFF_BYTES.min(usize::try_from(section.len()).unwrap_or(SNIFF_BYTES))];
@@ -353,21 +369,19 @@ fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
 /// Rejects an archive that begins with a member that is not in its central directory.
 ///
 /// This happens if an archive is truncated and its last complete member is a stored archive. The end of central
-/// directory is then that of the inner archive.
+/// directory is then that of the inner archive, which may have no members.
 fn reject_hidden_front<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
+    records: &Records<'_, R>,
     entries: &ZipDirectory,
 ) -> Result<(), ZipError> {
     let first = entries.iter().map(|entry| entry.header_offset).min();
-    if first.is_none_or(|first| first == start) {
-        return Ok(());
-    }
-    let front = head(section).map_err(|source| ZipError::Io {
-        offset: start,
-        source,
-    })?;
-    if front.starts_with(b"PK\x03\x04") {
+    let is_hidden = match first {
+        Some(first) => first != start && begins_with_member(section).map_err(failed_at(start))?,
+        None => records.is_nested(section).map_err(failed_at(start))?,
+    };
+    if is_hidden {
         return Err(ZipError::Truncated {
             size: section.len(),
         });
@@ -445,6 +459,27 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         members.push(member);
         Ok(())
     });
+    let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
+    // If the directory only moved, for example because bytes were inserted, its members are not at their offsets.
+    let first = members.iter().map(|member| member.offset).min();
+    let is_complete = match first.map(|first| read_up_to(&base, first, 4)) {
+        Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,
+        None => true,
+    };
+    let is_listed = match &listed {
+        Ok(count) => records.may_have(*count),
+        Err(error) => !matches!(error, ZipError::DamagedDirectory { .. }),
+    };
+    // Compression may have split an inner archive, so its members are not at their offsets, too.
+    let is_inside = || {
+        let inside = nested::is_inside_member(&section, records.archive.eocd_offset());
+        inside.map_err(failed_at(start))
+    };
+    if is_nested && is_complete || (is_nested || !is_listed) && is_inside()? {
+        return Err(ZipError::Truncated {
+            size: section.len(),
+        });
+    }
     match listed {
         Ok(count) if records.may_have(count) => Ok(RawListing {
             trailing_bytes: end.saturating_sub(records.end()),
@@ -484,7 +519,7 @@ impl RawMember {
             return missing();
         }
         let head = read_up_to(base, offset, LOCAL_HEADER_BYTES as u64)?;
-        if !head.starts_with(b"PK\x03\x04") {
+        if !head.starts_with(LOCAL_RECORD) {
             return missing();
         }
         let (name_bytes, extra_bytes) = (u16_at(&head, 26), u16_at(&head, 28));

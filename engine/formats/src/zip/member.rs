@@ -333,7 +333,7 @@ pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
         .map_or(0, |two| u16::try_from(u64_of(two)).unwrap_or(0))
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes
         .get(at..at + 4)
         .map_or(0, |four| u32::try_from(u64_of(four)).unwrap_or(0))

@@ -33,6 +33,7 @@
 pub(crate) mod error;
 mod list;
 mod member;
+mod nested;
 mod read;
 mod write;
 

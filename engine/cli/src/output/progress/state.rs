@@ -46,6 +46,7 @@ pub(super) struct Running {
 struct CompetitionProgress {
     /// Steps that have not ended.
     remaining: usize,
+    /// Steps that ran and ended.
     ran: usize,
     failed: bool,
     /// Whether a step was cancelled.
@@ -95,7 +96,6 @@ impl State {
             } => {
                 let competition_progress =
                     self.competitions.entry(competition.clone()).or_default();
-                competition_progress.ran += 1;
                 if competition_progress.first.is_none() {
                     competition_progress.first = Some(Instant::now());
                     if report_starts {
@@ -122,7 +122,10 @@ impl State {
                 self.ended += 1;
                 let name = (competition.clone(), step.clone());
                 let mut bytes = 0;
-                if let Some(running) = self.running.remove(&name) {
+                let running = self.running.remove(&name);
+                // A step starts again if one of its inputs turns out to be damaged, but it ends only once.
+                let has_run = running.is_some();
+                if let Some(running) = running {
                     bytes = running.counters.bytes.load(Ordering::Relaxed);
                     self.bytes += bytes;
                     self.files += running.counters.files.load(Ordering::Relaxed);
@@ -131,6 +134,7 @@ impl State {
                 let competition_progress =
                     self.competitions.entry(competition.clone()).or_default();
                 competition_progress.remaining = competition_progress.remaining.saturating_sub(1);
+                competition_progress.ran += usize::from(has_run);
                 if let StepOutcome::Failed { .. } = outcome {
                     competition_progress.failed = true;
                     // The cause is printed once, at the end of the run.
@@ -422,6 +426,23 @@ mod tests {
         );
         assert_eq!(lines.len(), 1);
         assert!(lines[0].starts_with("a: failed after 0."), "{lines:?}");
+    }
+
+    /// The publication starts again after a damaged object was computed again.
+    #[test]
+    fn a_step_that_starts_twice_is_one_step() {
+        let mut state = state(1);
+        let publish = |outcome| Event::StepEnded {
+            competition: "a".into(),
+            step: "publish".into(),
+            kind: PUBLISH_STEP,
+            outcome,
+        };
+        for _ in 0..2 {
+            state.apply(&started("publish", &Arc::new(Progress::default())), true);
+        }
+        let lines = state.apply(&publish(StepOutcome::Done { millis: 1 }), true);
+        assert!(lines[0].ends_with(", 1 step run"), "{lines:?}");
     }
 
     #[test]

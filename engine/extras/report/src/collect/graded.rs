@@ -106,11 +106,8 @@ fn minute_of(time: &str) -> String {
 /// Computes the metrics of each experiment, for each of upstream's sets in which all competitions were graded. If no set
 /// is complete, uses all graded competitions.
 pub fn experiments(graded: &[GradedExperiment]) -> Experiments {
-    let mut run: Vec<String> = graded
-        .iter()
-        .flat_map(|graded| &graded.runs)
-        .map(|run| run.competition.clone())
-        .collect();
+    let runs = graded.iter().flat_map(|graded| &graded.runs);
+    let mut run: Vec<String> = runs.map(|run| run.competition.clone()).collect();
     run.sort();
     run.dedup();
     let mut sets: Vec<Set> = Set::leaderboard();

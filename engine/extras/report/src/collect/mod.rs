@@ -212,7 +212,7 @@ fn competition(
             None => Vec::new(),
         },
         steps: match &plan {
-            Some(plan) => steps(plan, id, store)?,
+            Some(plan) => steps(plan, id, store, prepared_at)?,
             None => Vec::new(),
         },
         prepared_at,
@@ -250,14 +250,11 @@ impl FileContents {
         thumbnails: usize,
     ) -> FileContents {
         let tables = tables::tables(prepared, manifest);
-        let samples = tables::samples(prepared, manifest, &tables);
-        let labels = labels::labels(prepared, pipeline, &tables);
-        let images = images::images(&prepared.join("public"), thumbnails);
         FileContents {
             missing: MissingCells::of(&tables),
-            samples,
-            labels,
-            images,
+            samples: tables::samples(prepared, manifest, &tables),
+            labels: labels::labels(prepared, pipeline, &tables),
+            images: images::images(&prepared.join("public"), thumbnails),
         }
     }
 }
@@ -273,7 +270,7 @@ fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
 pub struct StepRow {
     pub name: String,
     pub kind: &'static str,
-    /// Time at which the result was computed, in seconds since 1970. `None` for steps without a result.
+    /// Time at which the result was computed or published, in seconds since 1970. `None` for other steps without a result.
     pub when: Option<i64>,
     pub millis: Option<u64>,
     /// The reason why the step last ran, as text.
@@ -283,17 +280,19 @@ pub struct StepRow {
     pub now: Option<String>,
 }
 
-/// Returns the steps of a competition, each with its last run for the data directory of the plan.
+/// Returns the steps of a competition, each with its last run for the data directory of the plan. `at` is the time of the
+/// last publication.
 ///
 /// # Errors
 /// Returns an error if the history cannot be read.
-pub fn steps(plan: &Plan, id: &str, store: &Store) -> Result<Vec<StepRow>, Error> {
+pub fn steps(plan: &Plan, id: &str, store: &Store, at: Option<i64>) -> Result<Vec<StepRow>, Error> {
     let history = plan.history(id)?;
     let last = plan.last_runs(id)?;
     let planned = plan.steps(id)?.into_iter();
     let steps = planned.map(|step| {
         let recorded = history.steps.get(&step.step);
         let made = recorded.and_then(|recorded| creation(store, &recorded.key));
+        let when = made.map(|(when, _)| when);
         let why = last.get(&step.step);
         let why = why.map(|last| match &last.reason {
             Some(reason) => reasons::short(reason),
@@ -305,7 +304,8 @@ pub fn steps(plan: &Plan, id: &str, store: &Store) -> Result<Vec<StepRow>, Error
         };
         StepRow {
             kind: step.kind,
-            when: made.map(|(when, _)| when),
+            // The publication has no result in the cache.
+            when: when.or(at.filter(|_| step.kind == prep_app::PUBLISH_STEP)),
             millis: made.map(|(_, millis)| millis),
             why,
             now,

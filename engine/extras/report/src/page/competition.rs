@@ -308,11 +308,13 @@ fn leaderboard(competition: &CompetitionPage) -> Option<Markup> {
     let picture = draw::leaderboard(&title, leaderboard, &competition.scores);
     let thresholds = leaderboard.thresholds();
     let is_graded = competition.scores.iter().any(|score| score.score.is_some());
+    let outside = draw::scores_outside(leaderboard, &competition.scores);
     let caption = html! {
         strong { "Leaderboard" } ": fraction of teams by score, better to the right. Gold " (draw::number(thresholds.gold))
         ", silver " (draw::number(thresholds.silver)) ", bronze " (draw::number(thresholds.bronze))
         ", median " (draw::number(thresholds.median))
         @if is_graded { "; " (legend("test", &html! { "graded" })) }
+        @if !outside.is_empty() { ", of which these scores are outside of the axis, and are drawn at its end: " (outside.join(", ")) }
     };
     Some(figure(&picture, &caption))
 }

@@ -137,7 +137,7 @@ fn experiments(experiments: &Experiments) -> Markup {
     html! {
         section id="experiments" {
             h2 { "Experiments" }
-            p { "Percent of competitions, mean over seeds ± one standard error." }
+            p { "Percent of competitions, mean over seeds ± one standard error. A seed has one run of each competition. “1 of 3” seeds means that a competition has 3 runs but another one has only 1, so only the first runs are used." }
             div.figures {
                 @for set in &experiments.sets {
                     (figure(
@@ -156,7 +156,7 @@ fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
     let found = experiment.sets.iter().find(|(name, _)| name == set);
     match found.map(|(_, summary)| summary) {
         Some(Ok(summary)) => {
-            cells.push(html! { (summary.seeds) });
+            cells.push(html! { (summary.seeds) @if let Some(left_out) = &summary.left_out { " of " (left_out.most) } });
             cells.extend(METRICS.iter().map(|(metric, _)| match summary.estimate(metric) {
                 // A single seed has no standard error.
                 Some(estimate) if summary.seeds > 1 => html! {
