@@ -46,11 +46,6 @@ impl VerbOptions {
             if is_given && !matches.get_raw(id).is_some_and(is_no) {
                 options.given.insert(name.to_owned());
             }
-            if is_given && DATA_OPTIONS.contains(&name) {
-                let values = matches.get_raw(id).into_iter().flatten();
-                let values = values.map(|value| format!(" --{name} {}", in_shell(value)));
-                options.data.extend(values);
-            }
         }
         // The values of common options are also in the matches of the verb.
         let own = command.get_arguments().filter(|own| !own.is_global_set());
