@@ -127,7 +127,7 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     [found] = mleprep.leaks(ID, source=SAMPLES, **data)
     assert found.items == 30 and found.bundle and found.worst is None
     [audit] = mleprep.audit(ID, source=SAMPLES, **data)
-    assert audit.verdict == "content_differs" and audit.outputs and audit.outputs["published"] == 4
+    assert audit.verdict == "answers_differ" and audit.outputs and audit.outputs["published"] == 4
     digests = mleprep.digest(**data)
     assert digests.ids == [ID] and digests[0].public.files == 4 and len(digests.digest) == 64
     assert mleprep.digest(mleprep.list(ID, data_dir=variants), **data).digest == digests.digest

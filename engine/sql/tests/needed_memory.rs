@@ -37,7 +37,8 @@ async fn the_named_memory_suffices_at_once() {
                 continue;
             };
             let message = error.to_string();
-            let needed = message.split_once(" needs ").map(|(_, rest)| rest);
+            let needed = message.split_once("not enough memory: ");
+            let needed = needed.map(|(_, rest)| rest);
             let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
             let limits = QueryLimits::with_memory(needed.unwrap_or(0) * 1_000_000);
             let found = values(text, &tables, &limits).await;

@@ -475,7 +475,9 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         let inside = nested::is_inside_member(&section, records.archive.eocd_offset());
         inside.map_err(failed_at(start))
     };
-    if is_nested && is_complete || (is_nested || !is_listed) && is_inside()? {
+    // An archive that begins with a listed member has its own directory. The strict reader accepts it, too.
+    let is_own = first == Some(start) && is_listed;
+    if !is_own && (is_nested && is_complete || (is_nested || !is_listed) && is_inside()?) {
         return Err(ZipError::Truncated {
             size: section.len(),
         });

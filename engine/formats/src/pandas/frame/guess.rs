@@ -69,6 +69,7 @@ impl FrameScanner {
 
     /// Returns the types of the `rows` rows of the file, and the cells of the columns that were guessed right.
     pub fn finish(mut self, rows: u64) -> (CsvScan, Vec<Option<ColumnData>>) {
+        self.check_memory();
         let scan = self.types.finish(rows);
         let columns = self.columns.into_iter().zip(&scan.columns);
         let columns = columns.map(|(guess, scanned)| guess.finish(scanned));
@@ -184,7 +185,9 @@ impl ColumnGuess {
 
     fn memory(&self) -> usize {
         match self {
-            ColumnGuess::Missing(_) | ColumnGuess::None => 0,
+            ColumnGuess::None => 0,
+            // Stored as doubles in the end.
+            ColumnGuess::Missing(count) => 8 * count,
             ColumnGuess::Int { values, .. } => 8 * values.len(),
             ColumnGuess::Float { values, .. } => 8 * values.len(),
             ColumnGuess::Text(cells) => cells.memory(),
