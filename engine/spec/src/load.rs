@@ -94,7 +94,8 @@ fn all_variants(
     let mut findings = Vec::new();
     let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
     for set in combinations(corrections.len()) {
-        // Only the base variant is resolved from the entire file, so the keys of `variants` are checked only once.
+        // The base variant is resolved from the entire file, the others from the file without `variants`. So the keys of
+        // `variants` are checked only once.
         let mut node = match (set, &base) {
             (0, _) | (_, None) => root.clone(),
             (_, Some(base)) => base.clone(),

@@ -172,8 +172,8 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // The column is added to one table only, because a name without a table is ambiguous if several tables have the
-        // column. If the column is still missing, the next table gets it.
+        // The missing column is added to one table only, because an unqualified name would be ambiguous if several tables had
+        // the column. If the next attempt to bind still reports it as missing, it is added to the next table.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };

@@ -237,11 +237,11 @@ impl Submission {
         Ok(bytes)
     }
 
-    /// Returns the digest of the content. `None` if the file is longer than the longest submission that is graded.
+    /// Returns the digest of the content, or `None` if the file exceeds the size limit for submissions. The digest is always
+    /// that of the graded bytes.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if it changed after it was opened. So the digest is that of the
-    /// bytes that were graded before.
+    /// Returns an error if the file cannot be read, or if it changed after it was opened.
     pub(super) fn digest(&self) -> Result<Option<Sha256>, SubmissionError> {
         let digest = match (&self.content, self.digest.get()) {
             (_, Some(digest)) => *digest,

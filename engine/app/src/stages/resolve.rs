@@ -66,7 +66,8 @@ pub enum Runs {
 pub struct StepWork {
     pub competition: String,
     pub step: String,
-    /// A rough number of the bytes to process: the size of the bundle for a source or a publication, otherwise zero.
+    /// A rough estimate of the bytes to process: the size of the bundle if the step is a source or a publication, otherwise
+    /// zero.
     pub bytes: u64,
 }
 

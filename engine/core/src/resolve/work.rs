@@ -311,8 +311,8 @@ pub struct Resolution {
     pub order: Vec<NodeId>,
     /// Nodes that run, or may run once their inputs are known, with the reason.
     pub work: HashMap<NodeId, Reason>,
-    /// For each node that waits for missing objects: the objects that it waits for, because it passes them on to a node that
-    /// runs. Other missing objects of the waiting node are not needed.
+    /// Missing objects that other nodes make again. The key is a node that does not run itself, but passes these objects on
+    /// to a node that runs. If other objects of the key are missing, too, they are not needed, and are not listed.
     pub(crate) passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     /// The last runs of the steps.
     pub last: Arc<LastRuns>,

@@ -176,7 +176,8 @@ impl Link {
         self.0.wait(async move { inner.source(&name).await })
     }
 
-    /// Stores the serial numbers of records in this cache, so that a record older than one read before is rejected.
+    /// Sets the cache in which the serial numbers of the records that were read are kept. With them, a record that is older
+    /// than a previously read one is rejected.
     pub fn remember_in(&self, store: &Store) {
         // Only the first call has an effect, because a process uses a single cache.
         let _ = self.0.memory.set(store.clone());

@@ -79,8 +79,8 @@ impl Pages {
         })))
     }
 
-    /// Returns the bytes of the header at the offset `start`. Returns no bytes if `start` is the offset of a page whose
-    /// header was read before, because the crate then reads the page instead of a header.
+    /// Returns the bytes of the header at the offset `start`. Returns no bytes if the data of a page begin at `start` and the
+    /// header of this page was already read, because the crate `parquet` then reads the data instead of a header.
     ///
     /// # Errors
     /// If `from` fails; [`io::ErrorKind::InvalidData`] if there is no valid header.

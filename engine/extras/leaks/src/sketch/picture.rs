@@ -1,5 +1,5 @@
-//! Sketches of pictures: the brightness of 16 x 16 fields minus the mean brightness, and the colour of 4 x 4 fields. Also
-//! features of pictures for the baseline.
+//! Sketches of pictures: the brightness of each field of a 16 x 16 grid minus the mean brightness, and the colour of each
+//! field of a 4 x 4 grid. Also computes the features of pictures that the baseline model uses.
 
 use std::io::Write as _;
 

@@ -27,8 +27,8 @@ const MAX_SPARE_BUFFERS: usize = 1;
 pub enum RewriteResult {
     /// Canonical text.
     Canonical(CsvScan),
-    /// Text with the same cells, but pandas formats some of them differently. Call
-    /// [`normalise`](crate::pandas::normalise) on this text with the given scan and options.
+    /// Text with the same cells as the file, some of which are not yet written as pandas would write them. To get canonical
+    /// text, call [`normalise`](crate::pandas::normalise) on this text with the given scan and options.
     Cells(CsvScan, ReadOptions),
     /// Same as [`Self::Cells`], but the text cannot be split into rows again. Call `normalise` on the raw file.
     Unreadable(CsvScan),

@@ -170,7 +170,8 @@ impl Manifest {
         }
     }
 
-    /// Returns the manifest of files that were written in the boot `boot`, which is `None` if boots cannot be identified.
+    /// Returns this manifest, marked as written by this host during the boot `boot`. `boot` is `None` if boots cannot be
+    /// identified.
     pub(super) fn written_in(self, boot: Option<&str>, home: &Path) -> Manifest {
         let boot = boot.map(str::to_owned);
         Manifest {
