@@ -4,11 +4,11 @@
 //! first pass also collects values of the type that all cells so far have, and [`FrameScanner::finish`] keeps the columns
 //! whose values are those that pandas stores. All other columns have to be read in a second pass.
 
-use super::table::ColumnData;
+use super::table::{ColumnData, push};
 use crate::pandas::numbers::parse::{Integer, is_missing, parse_f64, parse_i64};
 use crate::pandas::read::rows::{RawRow, RowSink, Shape};
 use crate::pandas::read::scan::{CsvScan, ScannedColumn, TypeScanner};
-use crate::pandas::types::infer::{BlockType, JoinedType};
+use crate::pandas::types::infer::{BlockType, JoinedType, value};
 use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumbers, ReadOptions};
 
 /// Doubles represent all integers below this magnitude exactly.
@@ -118,7 +118,10 @@ impl ColumnGuess {
     #[inline]
     fn push(&mut self, cell: &[u8], parser: FloatParser) {
         let is_collected = match self {
-            ColumnGuess::Text(cells) => push_text(cells, cell),
+            ColumnGuess::Text(cells) => {
+                let value = value(cell, BlockType::Text, JoinedType::Object, parser);
+                value.map(|value| push(cells, value)).is_some()
+            }
             ColumnGuess::Float { values, is_exact } => match parse_f64(cell, parser) {
                 Some(value) => {
                     *is_exact &= is_exactly(cell, value) && value.to_bits() != (-0.0_f64).to_bits();
@@ -226,21 +229,6 @@ impl ColumnGuess {
 /// Whether both parsers of numbers give `value` for a cell, if it is an integer other than zero.
 fn is_exactly(cell: &[u8], value: f64) -> bool {
     value.abs() < EXACT && cell.len() <= EXACT_BYTES
-}
-
-/// Appends a cell of a block that pandas reads as text.
-fn push_text(cells: &mut ObjectColumn, cell: &[u8]) -> bool {
-    if is_missing(cell) {
-        cells.push(CellValue::Missing);
-        return true;
-    }
-    // A row consists of complete UTF-8 characters. Only a field that ends at a NUL byte or a quote could be cut, and these
-    // are characters themselves.
-    let text = std::str::from_utf8(cell);
-    if let Ok(text) = text {
-        cells.push(CellValue::Text(text));
-    }
-    text.is_ok()
 }
 
 #[cfg(test)]

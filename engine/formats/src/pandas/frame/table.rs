@@ -347,7 +347,8 @@ impl RowSink for FrameReader<'_> {
     }
 }
 
-fn push(data: &mut ObjectColumn, value: RawValue<'_>) {
+/// Appends a value to a column of objects.
+pub(super) fn push(data: &mut ObjectColumn, value: RawValue<'_>) {
     data.push(match value {
         RawValue::Missing => CellValue::Missing,
         RawValue::Bool(value) => CellValue::Bool(value),
