@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import shutil
+import subprocess
 import sys
+import textwrap
 import typing
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import pandas as pd
@@ -21,9 +24,9 @@ import mlebench.registry
 import mlebench.utils
 from mlebench.competitions import utils as competition_utils
 from mlebench.grade_helpers import CompetitionReport, Grader, InvalidSubmissionError
-from mlebench.registry import Competition, Registry, registry
+from mlebench.registry import Competition, Registry
 
-from conftest import ID, SAMPLES
+from conftest import ID, ROOT, SAMPLES
 
 CONFIG = """\
 id: mine
@@ -50,13 +53,12 @@ def prepare(raw: Path, public: Path, private: Path):
 """
 
 
-def add_competition(directory: Path, monkeypatch: pytest.MonkeyPatch, modules: Path) -> None:
+def add_competition(directory: Path, modules: Path) -> None:
     (directory / "mine").mkdir(parents=True)
     (directory / "mine" / "description.md").write_text("Predict y.")
     (directory / "mine" / "config.yaml").write_text(CONFIG.format(description="mlebench/competitions/mine/description.md"))
     (directory / "mine" / "leaderboard.csv").write_text("teamId,score\n1,1.0\n2,0.5\n3,0.1\n")
     (modules / "my_rules.py").write_text(RULES)
-    monkeypatch.syspath_prepend(str(modules))
 
 
 class OwnRegistry(Registry):
@@ -69,7 +71,8 @@ class OwnRegistry(Registry):
 def test_registry_subclass_uses_its_own_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_competition(tmp_path / "competitions", monkeypatch, tmp_path)
+    add_competition(tmp_path / "competitions", tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
     OwnRegistry.directory = tmp_path / "competitions"
     own = OwnRegistry(tmp_path / "data")
     assert own.list_competition_ids() == ["mine"]
@@ -86,14 +89,35 @@ def test_registry_subclass_uses_its_own_directory(
         own.get_competition(ID)
 
 
-def test_directory_added_to_the_package_is_a_competition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory = registry.get_competitions_dir()
-    try:
-        add_competition(directory, monkeypatch, tmp_path)
+@pytest.fixture
+def in_copy(tmp_path: Path) -> Callable[[str], None]:
+    """Returns a function that runs code with a copy of the package, because other tests use the package at the same time."""
+    package = tmp_path / "package"
+    for name in ("mleprep", "mlebench"):
+        shutil.copytree(ROOT / "python" / name, package / name, ignore=shutil.ignore_patterns("competitions", "__pycache__"))
+    (package / "mlebench" / "competitions").mkdir()
+    for module in (ROOT / "python" / "mlebench" / "competitions").glob("*.py"):
+        shutil.copy(module, package / "mlebench" / "competitions")
+
+    def run(code: str) -> None:
+        around = os.environ | {"PYTHONPATH": os.pathsep.join([str(package), str(tmp_path)])}
+        head = f"from mlebench.registry import registry\nID = {ID!r}\nassert 'package' in registry.get_competitions_dir().parts\n"
+        code = head + textwrap.dedent(code)
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=around, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    return run
+
+
+def test_directory_added_to_the_package_is_a_competition(tmp_path: Path, in_copy: Callable[[str], None]) -> None:
+    in_copy("assert len(registry.list_competition_ids()) == 82")
+    add_competition(tmp_path / "package" / "mlebench" / "competitions", tmp_path)
+    in_copy(
+        """
         assert "mine" in registry.list_competition_ids() and len(registry.list_competition_ids()) == 83
         assert registry.get_competition("mine").description == "Predict y."
-    finally:
-        shutil.rmtree(directory / "mine")
+        """
+    )
 
 
 def test_modules_of_competitions_can_be_imported(data_dir: Path) -> None:
@@ -104,24 +128,25 @@ def test_modules_of_competitions_can_be_imported(data_dir: Path) -> None:
     assert module.grade(answers, answers) == 1.0
 
 
-def test_upstream_module_without_its_libraries_calls_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = registry.get_competitions_dir() / ID / "grade.py"
-    ours = path.read_text()
-    monkeypatch.delitem(sys.modules, f"mlebench.competitions.{ID}.grade", raising=False)
-    try:
-        path.write_text("import no_such_library\n\ndef grade(submission, answers):\n    return 0.0\n")
-        importlib.invalidate_caches()
-        grade = registry.get_competition(ID).grader.grade_fn
+def test_upstream_module_without_its_libraries_calls_the_program(in_copy: Callable[[str], None]) -> None:
+    in_copy(
+        """
+        import pandas as pd
+
+        path = registry.get_competitions_dir() / ID / "grade.py"
+        path.write_text("import no_such_library\\n\\ndef grade(submission, answers):\\n    return 0.0\\n")
         frame = pd.DataFrame({"PassengerId": ["1_01"], "Transported": [True]})
-        assert grade(frame, frame) == 1.0
-        # If its libraries are installed, the module is used.
-        path.write_text("def grade(submission, answers):\n    return 0.25\n")
-        monkeypatch.delitem(sys.modules, f"mlebench.competitions.{ID}.grade", raising=False)
-        importlib.invalidate_caches()
-        assert registry.get_competition(ID).grader(frame, frame) == 0.25
-    finally:
-        path.write_text(ours)
-        sys.modules.pop(f"mlebench.competitions.{ID}.grade", None)
+        assert registry.get_competition(ID).grader.grade_fn(frame, frame) == 1.0
+        """
+    )
+    # If its libraries are installed, the module is used.
+    in_copy(
+        """
+        path = registry.get_competitions_dir() / ID / "grade.py"
+        path.write_text("def grade(submission, answers):\\n    return 0.25\\n")
+        assert registry.get_competition(ID).grader(None, None) == 0.25
+        """
+    )
 
 
 class Lenient(Grader):
