@@ -11,8 +11,8 @@ use std::io::BufRead;
 use prep_core::{BoxError, Context};
 use prep_formats::bson::BsonDocuments;
 use prep_formats::json::{
-    FrameFunction, JsonElements, JsonGrammar, JsonLine, JsonLines, JsonObject, JsonValue,
-    NestedValues,
+    FrameFunction, JsonElements, JsonError, JsonErrorKind, JsonGrammar, JsonLine, JsonLines,
+    JsonObject, JsonValue, NestedValues, Position,
 };
 use prep_spec::Diagnostic;
 use prep_spec::model::{ColumnKind, Declaration};
@@ -62,12 +62,64 @@ fn list<'r>(
             Box::new(records.values().map(|record| Ok(Record::from(record?))))
         }
         Some(path) => {
-            let steps = path.split('.').filter(|step| !step.is_empty());
-            let elements = JsonElements::new(reader, steps)
+            let elements = JsonElements::new(reader, steps(path))
                 .with_grammar(grammar)
                 .with_limits(&limits)
                 .with_nested(nested.get());
-            Box::new(elements.map(|element| Ok(Record::from(member(element?)))))
+            Box::new(elements.map(|element| match element {
+                Ok(element) => Ok(Record::from(member(element))),
+                Err(error) => Err(PathError::explain(path, error)),
+            }))
+        }
+    }
+}
+
+/// Returns the keys and indices of a path, outermost first.
+fn steps(path: &str) -> impl Iterator<Item = &str> {
+    path.split('.').filter(|step| !step.is_empty())
+}
+
+/// A path that does not lead to rows.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PathError {
+    #[error("there is no `{step}` in {}", .parent.as_ref().map_or("the JSON value".to_owned(), |path| format!("`{path}`")))]
+    NoStep {
+        step: String,
+        /// Path of the object or list that lacks the step. `None` if that is the entire value.
+        parent: Option<String>,
+    },
+    #[error(
+        "the value at {position} is neither a list nor an object, so `{path}` does not lead to rows"
+    )]
+    NotNested { path: String, position: Position },
+}
+
+impl PathError {
+    /// Returns the error in terms of `path` if the path caused it, otherwise `error` unchanged.
+    fn explain(path: &str, error: JsonError) -> BoxError {
+        match &error {
+            JsonError::Syntax {
+                kind: JsonErrorKind::NoSuchElement { step },
+                ..
+            } => {
+                let steps = steps(path).take(step + 1).collect::<Vec<_>>();
+                let (missing, parent) = steps.split_last().unwrap_or((&path, &[]));
+                let parent = (!parent.is_empty()).then(|| parent.join("."));
+                PathError::NoStep {
+                    step: (*missing).to_owned(),
+                    parent,
+                }
+                .into()
+            }
+            JsonError::Syntax {
+                kind: JsonErrorKind::ExpectedListOrObject,
+                position,
+            } => PathError::NotNested {
+                path: path.to_owned(),
+                position: *position,
+            }
+            .into(),
+            _ => error.into(),
         }
     }
 }

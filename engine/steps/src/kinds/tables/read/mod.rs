@@ -30,7 +30,7 @@ use thiserror::Error;
 use crate::kinds::unpack::extract;
 use crate::kinds::{ENCODING, encoding};
 use crate::kinds::{FunctionStep, StepKind};
-use crate::limits::undecodable_file;
+use crate::limits::{FileError, undecodable_file};
 use crate::located::{Subject, error_at};
 use crate::value::{ContentRef, Opener, TableStorage, TableValue, column, file_content, only_tree};
 
@@ -380,7 +380,15 @@ fn extracted(
 }
 
 fn failed(read: &ReadSpec, cause: impl Into<BoxError>) -> StepError {
-    undecodable_file(&read.path, cause)
+    let cause = cause.into();
+    match cause.is::<json::PathError>() {
+        true => error_at(
+            Failure::Input,
+            Subject::Key("at"),
+            FileError::new(&read.path, cause),
+        ),
+        false => undecodable_file(&read.path, cause),
+    }
 }
 
 /// Describes a cell for a message.
