@@ -41,6 +41,8 @@ pub struct Slurm {
     pub partition: Option<String>,
     pub account: Option<String>,
     pub qos: Option<String>,
+    /// Free space in bytes that a node must have in its temporary directory.
+    pub tmp: Option<u64>,
 }
 
 impl Slurm {
@@ -61,6 +63,8 @@ impl Slurm {
 
 /// Memory in addition to the memory of steps: for the program, network buffers and the page cache.
 const BASE_MEMORY_BYTES: u64 = 2 << 30;
+/// Disk space in addition to unpacked archives, for tables and the records of the cache.
+const BASE_DISK_BYTES: u64 = 8 << 30;
 const MEBIBYTE: u64 = 1 << 20;
 
 impl JobPlan {
@@ -69,9 +73,18 @@ impl JobPlan {
         (self.memory + self.memory / 4 + BASE_MEMORY_BYTES) / MEBIBYTE
     }
 
-    /// Returns the disk limit of a worker, in mebibytes. It is enough for the unpacked archives of the largest bundle.
-    fn disk_limit(&self) -> u64 {
-        (self.disk + self.disk / 2 + (8 << 30)) / MEBIBYTE
+    /// Returns the disk space in bytes for the cache of a worker. It is enough for the unpacked archives of the largest
+    /// bundle. `None` if the sizes of bundles are unknown.
+    fn disk_limit(&self) -> Option<u64> {
+        (self.disk > 0).then(|| self.disk + self.disk / 2 + BASE_DISK_BYTES)
+    }
+
+    /// Describes the disk space for the cache of a worker.
+    fn disk(&self) -> String {
+        self.disk_limit().map_or_else(
+            || "half as much again as the largest bundle".to_owned(),
+            units::bytes,
+        )
     }
 
     fn ids(&self) -> String {
@@ -172,18 +185,24 @@ pub fn slurm(plan: &JobPlan, slurm: &Slurm) -> String {
         ("PROCESSORS", plan.processors.to_string()),
         ("BYTES", plan.memory.to_string()),
         ("MEMORY", plan.memory_limit().to_string()),
-        ("DISK", plan.disk_limit().to_string()),
+        (
+            "TMP",
+            slurm.tmp.map_or_else(String::new, |bytes| {
+                format!(" --tmp={}M", bytes.div_ceil(MEBIBYTE))
+            }),
+        ),
+        ("DISK", plan.disk()),
     ];
     fill_template(SLURM_TEMPLATE, &values)
 }
 
 /// Returns a Kubernetes manifest with two indexed jobs.
-pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
+pub fn kubernetes(plan: &JobPlan, pod: &PodOptions) -> String {
     let count = plan.ids.len().to_string();
     let mut text = format!(
         "# {}. Printed by `prep remote jobs k8s`.\n\
          #   kubectl apply -f THIS-FILE\n\
-         #   kubectl wait --for=condition=complete --timeout={}h job/prep-fetch\n\
+         #   for end in complete failed; do kubectl wait --for=condition=$end --timeout={}h job/prep-fetch & done; wait -n\n\
          #   kubectl patch job/prep-prepare -p '{{\"spec\":{{\"suspend\":false}}}}'\n\
          # The secret `prep-credentials` holds variables (KAGGLE_API_TOKEN, AWS_ACCESS_KEY_ID ...), and the secret\n\
          # `prep-config` holds the files `prep.toml` and `worker.key`.\n",
@@ -206,6 +225,8 @@ pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
             arguments: fetch,
             processors: 2,
             memory: 4096,
+            // Downloads go to the volume of the data directory.
+            disk: BASE_DISK_BYTES,
         },
         Pod {
             name: "prep-prepare",
@@ -214,12 +235,23 @@ pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
             arguments: prepare,
             processors: plan.processors,
             memory: plan.memory_limit(),
+            disk: plan.disk_limit().unwrap_or(BASE_DISK_BYTES),
         },
     ];
     for job in jobs {
-        text.push_str(&job.text(plan, image, claim));
+        text.push_str(&job.text(plan, pod));
     }
     text
+}
+
+/// The container of the jobs of Kubernetes.
+#[derive(Debug, Clone)]
+pub struct PodOptions {
+    pub image: String,
+    /// The volume claim of the data directory.
+    pub claim: String,
+    /// The numeric id of the user and group that run `prep`.
+    pub user: u32,
 }
 
 struct Pod<'a> {
@@ -230,10 +262,12 @@ struct Pod<'a> {
     processors: usize,
     /// Memory of the pod in MiB.
     memory: u64,
+    /// Disk space of the cache in bytes.
+    disk: u64,
 }
 
 impl Pod<'_> {
-    fn text(&self, plan: &JobPlan, image: &str, claim: &str) -> String {
+    fn text(&self, plan: &JobPlan, pod: &PodOptions) -> String {
         let json = |word: &str| serde_json::Value::from(word).to_string();
         let last = [
             "--data-dir",
@@ -253,12 +287,13 @@ impl Pod<'_> {
             ("ATTEMPTS", MAX_ATTEMPTS.to_string()),
             ("PERMANENT", format!("{PERMANENT_EXIT_CODES:?}")),
             ("DEADLINE", (plan.hours * 3600).to_string()),
-            ("IMAGE", json(image)),
+            ("IMAGE", json(&pod.image)),
+            ("USER", pod.user.to_string()),
             ("ARGUMENTS", arguments.join(", ")),
             ("PROCESSORS", self.processors.to_string()),
             ("MEMORY", self.memory.to_string()),
-            ("DISK", plan.disk_limit().to_string()),
-            ("CLAIM", json(claim)),
+            ("DISK", (self.disk / MEBIBYTE).to_string()),
+            ("CLAIM", json(&pod.claim)),
         ];
         fill_template(JOB_TEMPLATE, &values)
     }
@@ -360,6 +395,14 @@ mod tests {
         }
     }
 
+    fn pod() -> PodOptions {
+        PodOptions {
+            image: "r/prep:1".into(),
+            claim: "data".into(),
+            user: 1000,
+        }
+    }
+
     #[test]
     fn words_are_quoted_for_the_shell() {
         for (word, expected) in [
@@ -383,10 +426,7 @@ mod tests {
             remote: "s3://@IDS@/team".into(),
             ..plan()
         };
-        for text in [
-            slurm(&plan, &Slurm::default()),
-            kubernetes(&plan, "r/prep:1", "data"),
-        ] {
+        for text in [slurm(&plan, &Slurm::default()), kubernetes(&plan, &pod())] {
             assert!(text.contains("s3://@IDS@/team"), "{text}");
             let left = text.replace("s3://@IDS@/team", "");
             assert!(!left.replace("[@]", "").contains('@'), "{left}");
@@ -406,9 +446,21 @@ mod tests {
             "6|7|130|137|143)",
             "ids='a b-c'",
             "--unit 2",
+            "--kill-on-invalid-dep=yes",
+            "at most 23.6 GB",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+        assert!(!text.contains("--tmp"));
+        let tmp = Some(50 << 30);
+        let text = slurm(
+            &plan(),
+            &Slurm {
+                tmp,
+                ..Slurm::default()
+            },
+        );
+        assert!(text.contains("--mem=12288M --tmp=51200M"), "{text}");
     }
 
     #[test]
@@ -423,13 +475,16 @@ mod tests {
 
     #[test]
     fn a_kubernetes_manifest_does_not_retry_permanent_failures() {
-        let text = kubernetes(&plan(), "r/prep:1", "data");
+        let text = kubernetes(&plan(), &pod());
         for part in [
             "completionMode: Indexed",
             "completions: 2",
             "action: FailIndex",
             "values: [1, 2, 3, 4, 5, 8, 101]",
             "suspend: true",
+            "runAsUser: 1000",
+            "ephemeral-storage: 8192Mi",
+            "ephemeral-storage: 22497Mi",
             "memory: 12288Mi",
             r#""s3://bucket/team x""#,
         ] {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # @SUMMARY@. Printed by `prep remote jobs slurm`; submit with `bash THIS-FILE`.
-# PREP names the program on the nodes, PREP_SCRATCH a directory on each node. Credentials come from the nodes.
+# PREP names the program on the nodes. Credentials come from the nodes. Each job makes a directory for its cache in
+# PREP_SCRATCH (default: TMPDIR or /tmp of the node), and deletes it at the end. It grows to at most @DISK@.
 set -euo pipefail
 export PREP=${PREP:-prep}
 
@@ -9,7 +10,9 @@ job() {
     cat <<JOB
 #!/usr/bin/env bash
 code=0
-scratch=\${PREP_SCRATCH:-\${TMPDIR:-/tmp}/prep-\$(id -un)}
+scratch=\${PREP_SCRATCH:-\${TMPDIR:-/tmp}}/prep-\$SLURM_ARRAY_JOB_ID-\$SLURM_ARRAY_TASK_ID
+mkdir -p -m 700 "\$scratch" && [ -O "\$scratch" ] || { echo "cannot use \$scratch: create PREP_SCRATCH"; exit 2; }
+trap 'rm -rf "\$scratch"' EXIT
 $1 || code=\$?
 case \$code in
 @TRANSIENT@)
@@ -27,10 +30,11 @@ shared=@SHARED@
 common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00@SBATCH@ --array)
 
 # If the script is submitted twice, the second submission waits for the first and finds nothing left to do.
-fetch=$(job "$PREP fetch $shared --cache-dir \$scratch/store --discard-bundle $ids" |
+fetch=$(job "$PREP fetch $shared --cache-dir \"\$scratch/store\" --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@DOWNLOADS@ --job-name=prep-fetch --dependency=singleton \
         --cpus-per-task=2 --mem=4096M --output=prep-fetch-%a.log)
-prepare=$(job "$PREP run $shared --cache-dir \$scratch/store --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
+# If a download failed for good, Slurm cancels the preparation that depends on it.
+prepare=$(job "$PREP run $shared --cache-dir \"\$scratch/store\" --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@WORKERS@ --job-name=prep-prepare --dependency="aftercorr:$fetch,singleton" \
-        --cpus-per-task=@PROCESSORS@ --mem=@MEMORY@M --tmp=@DISK@M --output=prep-prepare-%a.log)
+        --kill-on-invalid-dep=yes --cpus-per-task=@PROCESSORS@ --mem=@MEMORY@M@TMP@ --output=prep-prepare-%a.log)
 echo "submitted: downloads $fetch, preparation $prepare"

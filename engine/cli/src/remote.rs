@@ -90,22 +90,17 @@ impl RemoteSettings {
         CloudCredentials::new(variables)
     }
 
-    /// Returns the key that signs results: the configured key, otherwise the key in the directory of keys if it is the
-    /// only one.
+    /// Returns the key that signs results: the configured key, otherwise the only key in the directory of keys.
     ///
     /// # Errors
-    /// Returns an error if the configured key cannot be used.
+    /// Returns an error if the key cannot be used, or if no key is configured and there are several keys.
     pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, CliError> {
         let Some(directory) = places.keys() else {
             return Ok(None);
         };
         match &self.key {
             Some((name, _)) => Ok(Some(SigningKey::load(&directory, name)?)),
-            None => {
-                let mut keys: Vec<SigningKey> =
-                    SigningKey::all(&directory).into_iter().flatten().collect();
-                Ok(keys.pop().filter(|_| keys.is_empty()))
-            }
+            None => Ok(SigningKey::only(&directory)?),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use prep_app::{JobPlan, PushResult, kubernetes, remote_of, slurm};
+use prep_app::{JobPlan, PodOptions, PushResult, kubernetes, remote_of, slurm};
 use prep_core::units;
 use prep_remote::SigningKey;
 use prep_spec::BASE_VARIANT;
@@ -331,6 +331,11 @@ set-up of a cluster.")]
         /// Quality of service of the jobs
         #[arg(long, value_name = "NAME")]
         qos: Option<String>,
+        /// Free space that a node must have in its temporary directory, such as 200GB
+        ///
+        /// Slurm rejects such jobs if its configuration does not state the space of the nodes (`TmpDisk`).
+        #[arg(long, value_name = "SIZE", value_parser = prep_core::units::parse_bytes)]
+        tmp: Option<u64>,
     },
     /// Print a manifest for Kubernetes
     #[command(after_help = "\
@@ -348,6 +353,9 @@ The manifest has two indexed jobs; start the second job by hand. docs/clusters.m
         /// The volume claim of the data directory
         #[arg(long, value_name = "NAME", default_value = "prep-data")]
         claim: String,
+        /// The numeric user and group that run prep in the container; not root
+        #[arg(long, value_name = "UID", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+        user: u32,
     },
 }
 
@@ -391,11 +399,13 @@ impl JobsArgs {
                 partition,
                 account,
                 qos,
+                tmp,
             } => {
                 let options = prep_app::Slurm {
                     partition: partition.clone(),
                     account: account.clone(),
                     qos: qos.clone(),
+                    tmp: *tmp,
                 };
                 (slurm(&common.plan(session)?, &options), &common.output)
             }
@@ -403,12 +413,18 @@ impl JobsArgs {
                 common,
                 image,
                 claim,
+                user,
             } => {
                 let plan = common.plan(session)?;
                 if !common.no_check {
                     require_no_local_files(session, &plan)?;
                 }
-                (kubernetes(&plan, image, claim), &common.output)
+                let pod = PodOptions {
+                    image: image.clone(),
+                    claim: claim.clone(),
+                    user: *user,
+                };
+                (kubernetes(&plan, &pod), &common.output)
             }
         };
         output.write(session, &text)?;

@@ -1,11 +1,12 @@
 //! Ed25519 keys that sign and verify records.
 //!
 //! A key file contains one line: `prep-key-v1`, the key's name, and its seed in base64. Everybody who can read the file
-//! can sign, so only its owner may read it.
+//! can sign, so other users must not be able to read it. As in OpenSSH, a user can read a key that root has given to a
+//! group, because Kubernetes mounts secrets in this way.
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::{fmt, fs, io};
@@ -44,6 +45,9 @@ pub enum KeyError {
     /// The key does not exist.
     #[error("there is no key `{name}` in {directory}")]
     Missing { name: String, directory: PathBuf },
+    /// It is not stated which of several keys signs.
+    #[error("{directory} contains several keys, and it is not stated which one signs")]
+    Ambiguous { directory: PathBuf },
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
     Random,
@@ -63,6 +67,7 @@ impl KeyError {
         match self {
             KeyError::Public(_) => Some(Remedy::ListKeys),
             KeyError::File { .. } => Some(Remedy::CreateKey { name: None }),
+            KeyError::Ambiguous { .. } => Some(Remedy::ChooseKey),
             KeyError::Missing { name, .. } => Some(Remedy::CreateKey {
                 name: Some(name.clone()),
             }),
@@ -212,8 +217,14 @@ impl SigningKey {
                 });
             }
         };
-        let mode = fs::metadata(&path).map_or(0, |found| found.permissions().mode());
-        if mode & 0o077 != 0 {
+        let is_open = fs::metadata(&path).is_ok_and(|found| {
+            is_open(
+                found.mode(),
+                found.uid(),
+                rustix::process::geteuid().as_raw(),
+            )
+        });
+        if is_open {
             return Err(KeyError::Open { path });
         }
         let mut words = text.split_whitespace();
@@ -224,6 +235,20 @@ impl SigningKey {
         let seed = seed.and_then(|seed| seed.try_into().ok());
         seed.and_then(|seed| SigningKey::from_seed(name, seed))
             .ok_or(KeyError::File { path })
+    }
+
+    /// Reads the only key in a directory. Returns `None` if the directory contains no key.
+    ///
+    /// # Errors
+    /// If the directory contains several keys, or the key cannot be read.
+    pub fn only(directory: &Path) -> Result<Option<SigningKey>, KeyError> {
+        let mut keys = SigningKey::all(directory);
+        match keys.len() {
+            0 | 1 => keys.pop().transpose(),
+            _ => Err(KeyError::Ambiguous {
+                directory: directory.to_owned(),
+            }),
+        }
     }
 
     /// Reads all keys in a directory, sorted by name. A key that cannot be read is returned as an error.
@@ -249,6 +274,14 @@ fn key_path(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.{FILE_EXTENSION}"))
 }
 
+/// Returns whether users other than `user` and root can read a key file with this mode and owner.
+fn is_open(mode: u32, owner: u32, user: u32) -> bool {
+    const GROUP: u32 = 0o070;
+    const OTHERS: u32 = 0o007;
+    let is_given_by_root = owner == 0 && user != 0;
+    mode & OTHERS != 0 || mode & GROUP != 0 && !is_given_by_root
+}
+
 fn check_name(name: &str) -> Result<(), KeyError> {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     match !name.is_empty() && name.bytes().all(is_good) {
@@ -259,6 +292,8 @@ fn check_name(name: &str) -> Result<(), KeyError> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -280,6 +315,34 @@ mod tests {
         let opened = SigningKey::load(dir.path(), "laptop");
         assert!(matches!(opened, Err(KeyError::Open { .. })));
         assert_eq!(SigningKey::all(dir.path()).len(), 1);
+    }
+
+    #[test]
+    fn a_directory_without_a_stated_key_has_one_usable_key_or_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(SigningKey::only(dir.path()).unwrap().is_none());
+        let path = SigningKey::generate("a").unwrap().save(dir.path()).unwrap();
+        assert!(SigningKey::only(dir.path()).unwrap().is_some());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let opened = SigningKey::only(dir.path());
+        assert!(matches!(opened, Err(KeyError::Open { .. })));
+        SigningKey::generate("b").unwrap().save(dir.path()).unwrap();
+        let several = SigningKey::only(dir.path());
+        assert!(matches!(several, Err(KeyError::Ambiguous { .. })));
+    }
+
+    #[test]
+    fn only_root_can_give_a_key_to_a_group() {
+        for (mode, owner, user, open) in [
+            (0o600, 1000, 1000, false),
+            (0o440, 1000, 1000, true),
+            (0o440, 0, 1000, false),
+            (0o440, 0, 0, true),
+            (0o440, 1001, 1000, true),
+            (0o444, 0, 1000, true),
+        ] {
+            assert_eq!(is_open(mode, owner, user), open, "{mode:o} {owner} {user}");
+        }
     }
 
     #[test]
