@@ -33,7 +33,7 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Reads a file.
+    /// Reads the budgets from a YAML file.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, a line is neither `field: value` nor `experiment:`, or a field is
