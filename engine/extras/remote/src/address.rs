@@ -82,7 +82,7 @@ impl Address {
     /// Parses an address.
     ///
     /// # Errors
-    /// If the text is not a URL or its scheme is not supported.
+    /// Returns an error if the text is not a URL or its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
         // Secrets may follow these characters, so the rest of the text is not shown.
         let shown = text.split(['?', '@']).next().unwrap_or_default();

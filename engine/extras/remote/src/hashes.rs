@@ -214,7 +214,7 @@ impl Hashing {
     /// Computes the hashes of the next region's blocks.
     ///
     /// # Errors
-    /// If the file cannot be read or has become shorter.
+    /// Returns an error if the file cannot be read or has become shorter.
     pub(crate) fn next(&mut self) -> io::Result<Vec<u8>> {
         let start = self.regions.len() as u64 * REGION_BYTES;
         let end = (start + REGION_BYTES).min(self.bytes);

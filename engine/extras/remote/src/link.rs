@@ -115,7 +115,7 @@ impl Link {
     /// Creates a link to a remote, without a request. If `mirror` is true, downloaded bundles are sent to the mirror.
     ///
     /// # Errors
-    /// If no threads can be started.
+    /// Returns an error if no threads can be started.
     pub fn with_remote(
         remote: Remote,
         mirror: bool,
@@ -170,7 +170,7 @@ impl Link {
     /// Returns the remote's record of a source, if it is trusted.
     ///
     /// # Errors
-    /// If the remote cannot be read.
+    /// Returns an error if the remote cannot be read.
     pub fn source(&self, name: &str) -> Result<Option<RemoteSource>, RemoteError> {
         let (inner, name) = (self.0.clone(), name.to_owned());
         self.0.wait(async move { inner.source(&name).await })
@@ -186,7 +186,7 @@ impl Link {
     /// Returns the names of all sources in the remote.
     ///
     /// # Errors
-    /// If the remote cannot be listed.
+    /// Returns an error if the remote cannot be listed.
     pub fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let remote = self.0.remote.clone();
         self.0.wait(async move { remote.sources().await })

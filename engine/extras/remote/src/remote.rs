@@ -98,7 +98,7 @@ impl Remote {
     /// `trusted` are trusted.
     ///
     /// # Errors
-    /// If the address cannot be used.
+    /// Returns an error if the address cannot be used.
     pub fn open(
         address: &Address,
         credentials: &CloudCredentials,
@@ -235,7 +235,7 @@ impl Remote {
     /// not trusted.
     ///
     /// # Errors
-    /// If the remote cannot be read.
+    /// Returns an error if the remote cannot be read.
     pub async fn entry(
         &self,
         key: &Digest,
@@ -257,7 +257,7 @@ impl Remote {
     /// Creates the entry of a step key, unless one exists.
     ///
     /// # Errors
-    /// If the entry cannot be written, or the existing entry cannot be read.
+    /// Returns an error if the entry cannot be written, or the existing entry cannot be read.
     pub async fn put_entry(
         &self,
         key: &Digest,
@@ -281,7 +281,7 @@ impl Remote {
     /// Returns the record of a source. The inner error means that a record exists but is not trusted.
     ///
     /// # Errors
-    /// If the remote cannot be read.
+    /// Returns an error if the remote cannot be read.
     pub async fn source(
         &self,
         name: &str,
@@ -308,7 +308,7 @@ impl Remote {
     /// lower serial number.
     ///
     /// # Errors
-    /// If the record cannot be written.
+    /// Returns an error if the record cannot be written.
     pub async fn put_source(&self, name: &str, known: &RemoteSource) -> Result<(), RemoteError> {
         let name = layout::source(name);
         let known = RemoteSource {
@@ -324,7 +324,7 @@ impl Remote {
     /// Returns the names of all sources in the remote.
     ///
     /// # Errors
-    /// If the remote cannot be listed. A plain web server cannot be listed.
+    /// Returns an error if the remote cannot be listed. A plain web server cannot be listed.
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let directory = self.path(layout::SOURCES);
         let mut pages = self.store.list(Some(&directory));
@@ -449,7 +449,7 @@ impl Remote {
     /// Copies an object from the private area to the public area, within the remote.
     ///
     /// # Errors
-    /// If the remote does not support copying.
+    /// Returns an error if the remote does not support copying.
     pub(crate) async fn copy_to_public(&self, digest: &Digest) -> Result<(), RemoteError> {
         let [from, to] = [Area::Private, Area::Open].map(|area| layout::object(area, digest));
         let copied = self.store.copy(&self.path(&from), &self.path(&to)).await;
@@ -459,7 +459,7 @@ impl Remote {
     /// Opens an object. Returns its length and its bytes as they arrive, which are not verified.
     ///
     /// # Errors
-    /// If the remote cannot be read.
+    /// Returns an error if the remote cannot be read.
     pub(crate) async fn object(
         self: &Arc<Self>,
         digest: &Digest,

@@ -34,7 +34,7 @@ impl Remote {
     /// Sends an object, unless it exists. If `replace` is true, replaces an existing object.
     ///
     /// # Errors
-    /// If the object cannot be written, or the file does not contain the object.
+    /// Returns an error if the object cannot be written, or the file does not contain the object.
     pub async fn put_object(
         &self,
         area: Area,

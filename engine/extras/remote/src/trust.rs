@@ -143,7 +143,7 @@ pub fn sign_text(key: &SigningKey, purpose: &str, text: &str) -> String {
 /// Returns the key that signed a text of [`sign_text`].
 ///
 /// # Errors
-/// If the last line is not a signature, or if the signature is not valid.
+/// Returns an error if the last line is not a signature, or if the signature is not valid.
 pub fn signer(purpose: &str, text: &str) -> Result<PublicKey, Rejection> {
     let line = text.lines().last().unwrap_or_default();
     let words = line

@@ -74,7 +74,7 @@ impl Link {
     /// Sends a result immediately.
     ///
     /// # Errors
-    /// If the remote does not accept it.
+    /// Returns an error if the remote does not accept it.
     pub fn send(&self, offer: Offer, store: &Store) -> Result<SendOutcome, RemoteError> {
         let (inner, store) = (self.inner().clone(), store.clone());
         self.inner()
@@ -85,7 +85,7 @@ impl Link {
     /// are in the mirror. Results must have been computed from this content, because readers of the record rely on that.
     ///
     /// # Errors
-    /// If the remote does not accept them.
+    /// Returns an error if the remote does not accept them.
     pub fn send_source(
         &self,
         name: &str,

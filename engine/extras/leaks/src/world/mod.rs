@@ -36,7 +36,7 @@ pub(crate) struct World {
     pub bundle: Vec<PublicFile>,
     /// The test items whose facts are collected: all of them, or an even sample.
     pub chosen: Vec<usize>,
-    /// The distance between the numbers of chosen items: an item is chosen if its number is a multiple of `step`.
+    /// An item is chosen if its number is a multiple of `step`.
     step: usize,
     /// Name of the id column.
     pub key_name: String,
@@ -56,14 +56,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Returns the minimum number of test items that a table or a text must name, at most 20. If there are fewer test items,
-    /// it must name all of them.
+    /// Returns the minimum number of test items whose ids a table or text must contain, so that its ids are not a
+    /// coincidence. The minimum is 20, or all test items if there are fewer.
     pub(crate) fn min_items(&self) -> usize {
         self.ids.len().clamp(MIN_FEW_ITEMS, 20)
     }
 
-    /// Sets `parts_share_ids`. Training files share ids with the test part if at least half of the test items that they
-    /// name also have other files.
+    /// Sets `parts_share_ids` by comparing paths of training files with other paths. It is true if at least half of the
+    /// ids in the former also occur in the latter.
     fn compare_parts<'a>(&mut self, paths: impl Iterator<Item = &'a str>) {
         let (mut trained, mut others) = (HashSet::new(), HashSet::new());
         for path in paths {
@@ -82,7 +82,8 @@ impl World {
         item.is_multiple_of(self.step)
     }
 
-    /// Returns the item whose id is this text, or whose file has this name. Only for items whose facts are collected.
+    /// Returns the item whose id is this text, or is the file name in it. Returns `None` if the facts of the item are not
+    /// collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
