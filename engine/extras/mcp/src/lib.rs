@@ -24,7 +24,8 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::{ALL, Arguments, ToolDefinition};
 
-/// Versions of the protocol that this server speaks, the latest first. They do not differ in the features that it uses.
+/// Supported versions of the protocol, the latest first. All features that this server uses are the same in these
+/// versions.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Maximum length of a message in bytes. Submissions are passed as paths, so messages are short.
@@ -278,9 +279,9 @@ impl From<Error> for ToolError {
     }
 }
 
-/// Converts an answer to a result of the protocol. The result contains the answer as an object, and as text for clients
-/// that do not support objects. An error of a tool is also sent as a result, because clients hide protocol errors from
-/// agents. `words` describes the suggested action of an error.
+/// Converts the answer of a tool to a result of the protocol. The result contains the answer twice: as an object, and as
+/// text for clients that do not support objects. An error of a tool is also sent as a result, because clients hide
+/// protocol errors from agents. `words` converts the suggested action of an error to text.
 fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
     let (value, is_error) = match answer {
         Ok(value) => (value, false),

@@ -76,7 +76,8 @@ fn parent(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     }
 }
 
-/// Computes the root above these nodes. `None` for a single node, because the root cannot be computed from it.
+/// Computes the root of the hash tree from nodes that cover all bytes. Returns `None` if there is only one node, because
+/// BLAKE3 computes a root differently from other nodes.
 fn root(nodes: &[ChainingValue]) -> Option<Digest> {
     let (left, right) = halves(nodes)?;
     let (left, right) = (parent(left)?, parent(right)?);
@@ -110,8 +111,8 @@ pub(crate) struct RegionHashes {
 }
 
 impl RegionHashes {
-    /// Verifies a list of region hashes. Returns `None` if they do not match the bundle's digest. For a bundle with a
-    /// single region, the list is ignored.
+    /// Verifies the list of a bundle's region hashes. Returns `None` if they do not match the bundle's digest. If the
+    /// bundle has a single region, the list is not needed and is ignored.
     pub(crate) fn open(digest: Digest, bytes: u64, list: &[u8]) -> Option<RegionHashes> {
         let count = regions(bytes);
         let nodes = match count {
@@ -157,8 +158,8 @@ pub(crate) struct BlockHashes {
 }
 
 impl BlockHashes {
-    /// Returns whether `bytes` are the bundle's bytes at `offset`. They must start and end at the boundaries of blocks
-    /// and be inside this region.
+    /// Returns whether `bytes` are the bundle's bytes at `offset`. `bytes` must be inside the region, and must start and
+    /// end at the boundaries of blocks.
     pub(crate) fn verifies(&self, offset: u64, bytes: &[u8]) -> bool {
         if let Some(whole) = self.whole {
             return offset == 0 && Digest::of_bytes(bytes) == whole;

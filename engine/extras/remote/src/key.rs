@@ -190,7 +190,7 @@ impl SigningKey {
         Ok(path)
     }
 
-    /// Reads `DIRECTORY/NAME.key`.
+    /// Reads the key from the file `DIRECTORY/NAME.key`.
     ///
     /// # Errors
     /// Returns an error if the file does not exist, does not contain a key, or can be read by other users.

@@ -1,9 +1,9 @@
 //! Sends files to a remote: objects, and bundles with their hash lists. Also defines the queue of results and bundles that
 //! wait to be sent.
 //!
-//! Callers of the queue never wait: a result that does not fit into it is not sent, which is reported. The queue contains
-//! names instead of objects, which stay in the cache until they are sent. A result may name a million files, so the limit of
-//! the queue is a number of bytes instead of a number of results.
+//! Callers of the queue never wait: if the queue is full, a result is not sent, and the link reports that. The queue
+//! contains names instead of objects, which stay in the cache until they are sent. Its limit is a number of bytes, not a
+//! number of results, because a single result may name a million files.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -107,8 +107,9 @@ impl Remote {
         }
     }
 
-    /// Sends a file and computes its digest while it is sent. A file that does not match `digest` never gets its final name.
-    /// If `replace` is false and the remote has a file with this name and length, sends nothing.
+    /// Sends a file, and computes its digest at the same time. If the digest differs from `digest`, the file in the
+    /// remote never gets its final name. If `replace` is false and the remote has a file with this name and length,
+    /// nothing is sent.
     async fn put_file(
         &self,
         name: &str,

@@ -140,8 +140,8 @@ impl Server {
             .thread_keep_alive(BLOCKING_THREAD_LIFETIME)
             .enable_all()
             .build()?;
-        // Starts one thread for blocking work. It is enough for any request, even if no other thread can be started
-        // later.
+        // Start one thread for blocking work now. This thread suffices for all requests if the system later runs out of
+        // threads.
         drop(runtime.spawn_blocking(|| ()));
         let ended = runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener.try_clone()?)?;

@@ -92,8 +92,8 @@ impl Prefix {
         self.gradings += u64::from(link.competition.as_deref() == Some(competition));
     }
 
-    /// Reads the lines that other writers added, including a last line without a line feed. Returns whether the
-    /// last line lacks its line feed.
+    /// Reads the lines that other writers added since the last call. A last line without a line feed is read, too.
+    /// Returns true in this case, because the next line must then begin with a line feed.
     fn extend(&mut self, file: &mut File, competition: &str) -> io::Result<bool> {
         if file.metadata()?.len() < self.bytes {
             *self = Prefix::default();
@@ -223,7 +223,8 @@ impl ReadLog {
                 (Some(previous), Some(position)) => {
                     is_chained = true;
                     log.check(number, (expected, position), previous == hash);
-                    // The next line is compared with what this line states, so that each contradiction is reported once.
+                    // If the line contradicts the lines before it, its own hash and position are used from here on. So
+                    // each contradiction is reported only once.
                     (hash, expected) = (previous, position);
                 }
                 _ if is_chained => log.faults.push(LogFault::Unchained { line: number }),
@@ -264,10 +265,10 @@ impl ReadLog {
             .count()
     }
 
-    /// Checks that the log contains the line of a report.
+    /// Checks that the log contains the grading of a report. `place` is the position in the log that the report states.
     ///
     /// # Errors
-    /// Returns the contradiction.
+    /// Returns a description of the contradiction if the log does not contain it.
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
             return Err(format!("the report belongs to the log {}", place.id));

@@ -143,8 +143,9 @@ pub fn seal<W: Write>(
     encrypted.finish().map_err(SealError::Write)
 }
 
-/// Decrypts a file once, and returns its note and the content of the file `wanted`. Plain content is only kept in memory.
-/// The rest of the file is decrypted and discarded, because only its end shows that nothing was cut off.
+/// Decrypts a file of sealed answers. Returns its note, and the content of the file `wanted` in it. Decrypted content is
+/// kept only in memory. After `wanted`, the rest of the file is decrypted and discarded, because only the end of the file
+/// proves that it is complete.
 ///
 /// # Errors
 /// Returns an error if the file is damaged, sealed for another key, or does not contain `wanted`.

@@ -1,7 +1,7 @@
 //! Reads metadata of PNG, JPEG, WAV and NumPy files: everything except pixels, samples and numbers.
 //!
-//! PNG, JPEG and RIFF files (such as WAV) consist of chunks that have a name and a length. So the same loop reads all
-//! these formats.
+//! PNG, JPEG and RIFF files (such as WAV) consist of chunks that have a name and a length. So a single loop can read all
+//! three formats.
 
 use std::ops::Range;
 

@@ -116,8 +116,8 @@ impl World {
             .copied()
     }
 
-    /// Same as [`World::item_of_name`], for values in documents and lines. In these values, small numbers are not treated as
-    /// ids.
+    /// Returns the item that a value in a document or line names. Unlike [`World::item_of_name`], this function finds
+    /// nothing if ids are small numbers, because such numbers occur everywhere.
     pub(crate) fn item_in_text(&self, text: &str) -> Option<usize> {
         match self.has_plain_ids || !self.may_be_id(text) {
             true => None,
@@ -125,8 +125,8 @@ impl World {
         }
     }
 
-    /// Returns false if the text is a number but no id is a number. This check is fast, because documents may contain
-    /// millions of numbers.
+    /// Returns false if the text is a number, but no id is a number. Documents may contain millions of numbers, so this
+    /// check must be fast.
     pub(crate) fn may_be_id(&self, text: &str) -> bool {
         let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
         self.has_numeric_ids || !text.bytes().all(is_part)
@@ -198,8 +198,8 @@ impl World {
         table.column(&self.key_name)
     }
 
-    /// Returns the column with the ids of test items, if there is one, and the item of each row. The column must contain
-    /// at least half of the items and hardly any other value.
+    /// Returns the column of a table that contains the ids of test items, and the item of each row. `None` if there is no
+    /// column with at least half of the items and hardly any other value.
     fn items_in(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         // A sample of rows contains at least the chosen items.
         let all = match table.is_sample() {
@@ -217,7 +217,8 @@ impl World {
             .or_else(|| self.items_of_pairs(table))
     }
 
-    /// Same as [`World::items_in`], for ids that consist of two cells of a row with a separator between them.
+    /// Same as [`World::items_in`], if the ids are divided into two columns. The cells of a row, with a separator between
+    /// them, are then the id.
     fn items_of_pairs(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         let columns = table.columns.iter().take(MAX_KEY_COLUMNS).enumerate();
         for (place, first) in columns.clone() {
@@ -323,8 +324,8 @@ impl World {
     }
 }
 
-/// Returns the number of different items in the rows of a table. `None` unless this number is at least half of `all`, and
-/// at least nine of ten rows have an item.
+/// Returns the number of different items in the rows of a table. Returns `None` if this number is less than half of
+/// `all`, or if more than a tenth of the rows belong to no item.
 fn hits(items: &[Option<usize>], all: usize) -> Option<usize> {
     let known = items.iter().flatten();
     let hits = known.clone().collect::<HashSet<_>>().len();

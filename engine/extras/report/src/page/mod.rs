@@ -19,7 +19,8 @@ const STYLE: &str = include_str!("style.css");
 /// The content security policy of the page: the page must not load anything or run scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// Maximum number of competitions on a page whose sections are all open. With more competitions, only the first section is.
+/// Maximum number of competitions on a page for opening all their sections. If there are more, only the first section is
+/// open.
 const MAX_OPEN: usize = 3;
 
 /// Returns the page as HTML.
@@ -112,7 +113,8 @@ const METRICS: [(&str, &str); 6] = [
     ("valid_submissions_percentage", "Valid"),
 ];
 
-/// Returns the section of experiments: a table, and a picture for each set. It is empty if there are no grading reports.
+/// Returns the section about experiments: a table, and a picture for each set. Returns nothing if there are no grading
+/// reports.
 fn experiments(experiments: &Experiments) -> Markup {
     if experiments.all.is_empty() {
         return html! {};
