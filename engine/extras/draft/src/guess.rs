@@ -182,7 +182,7 @@ pub(crate) fn guess<'b>(
             return None;
         }
         if choices.id.is_none() || choices.targets.is_empty() {
-            notes.push("no table has the columns of a sample submission: identifier and target are guessed by their position".to_owned());
+            notes.push("no table has the columns of a sample submission, so the identifier and the target are guessed by the positions of columns".to_owned());
         }
         by_place(table)
     });
@@ -194,7 +194,7 @@ pub(crate) fn guess<'b>(
             SplitGuess::Rows(rows)
         }
         None => {
-            notes.push("no table to split: files are split instead".to_owned());
+            notes.push("no table can be split, so files are split instead".to_owned());
             by_files(bundle)
         }
     };
@@ -298,7 +298,7 @@ impl<'b> TargetTable<'b> {
         let targets: Vec<String> = targets.map(|name| format!("`{name}`")).collect();
         let targets = targets.join(", ");
         notes.push(format!(
-            "rows: {path}, identified by {id}, to predict {targets}"
+            "the rows of {path} are split; they are identified by {id}, and the target is {targets}"
         ));
         if self.table.keys.iter().any(|(key, _)| *key == "encoding") {
             notes.push(format!(

@@ -62,7 +62,9 @@ impl Budgets {
             let fields = match experiment.as_ref().filter(|_| is_indented) {
                 Some(name) => budgets.named.entry(name.clone()).or_default(),
                 None if is_indented => {
-                    return Err(wrong("expected the name of an experiment above"));
+                    return Err(wrong(
+                        "expected the name of an experiment above the indented line",
+                    ));
                 }
                 None => &mut budgets.common,
             };

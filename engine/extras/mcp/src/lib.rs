@@ -32,7 +32,7 @@ const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 
 const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` shows the task and the files of a competition, \
-    `validate` checks a submission. All answers have a list `competitions`.";
+    `validate` checks a submission. The result of each tool contains a list `competitions`.";
 
 /// Settings of a server. Its tools can only access the files that these settings name.
 pub struct McpOptions {

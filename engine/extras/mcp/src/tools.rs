@@ -292,7 +292,7 @@ pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionEr
 
 pub const VALIDATE: ToolDefinition = ToolDefinition {
     name: "validate",
-    description: "Check whether a submission is valid: columns, ids, types. The answer has no score.",
+    description: "Check whether a submission is valid: columns, ids, types. The result contains no score.",
     parameters: PARAMETERS,
     has_scores: false,
     call: validate_submission,

@@ -49,7 +49,7 @@ pub enum RemoteError {
 
     /// The remote rejects the credentials.
     #[error(
-        "the remote {remote} rejects the credentials: they are wrong, expired, revoked, or do not permit this"
+        "the remote {remote} rejects the credentials: they are wrong, expired, revoked, or do not permit this request"
     )]
     Refused { remote: String },
 

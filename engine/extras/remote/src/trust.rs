@@ -105,7 +105,7 @@ pub enum Rejection {
     OtherRemote(String),
     /// A newer record was read before.
     #[error(
-        "it has serial number {found}, but a record with {highest} was seen before: an old record was restored"
+        "it has serial number {found}, but a record with the higher number {highest} was read before: an old record was restored"
     )]
     Outdated { found: u64, highest: u64 },
 }

@@ -98,7 +98,7 @@ pub(crate) async fn handle(
         false => route(shared, client, &head, &mut body).await,
     };
     // If the client is still sending the body, read the rest of it, so that the client can read the response. If the body
-    // is too long for that, close the connection, because the rest would be mistaken for another request.
+    // does not end in time, close the connection, because the rest would be mistaken for another request.
     let is_waiting = head.headers.contains_key(EXPECT) && !body.is_end_stream();
     if !is_waiting {
         upload::drain(&mut body).await;

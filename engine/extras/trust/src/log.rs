@@ -283,13 +283,13 @@ impl ReadLog {
         };
         if line.head != place.head {
             return Err(format!(
-                "line {position} of the log, or a line before it, is not the one of the report"
+                "the hash after line {position} of the log is not the hash in the report, so a line was changed"
             ));
         }
         match self.gradings(competition, before) as u64 == place.earlier {
             true => Ok(()),
             false => Err(format!(
-                "the log has another number of earlier gradings than the report, {}",
+                "the number of earlier gradings in the log differs from the number in the report, {}",
                 place.earlier
             )),
         }

@@ -32,7 +32,7 @@ pub enum SealError {
     #[error("`{0}` is not a recipient: it must begin with `age1`")]
     Recipient(String),
     /// The text contains no secret key of age, or a line that is neither a secret key nor a comment.
-    #[error("it is not a file of secret keys, whose lines begin with AGE-SECRET-KEY-1")]
+    #[error("it is not a file of secret keys: each key must begin with AGE-SECRET-KEY-1")]
     Identity,
     /// The file is encrypted for other keys.
     #[error("it is sealed for another identity")]

@@ -76,7 +76,7 @@ impl Copies<'_> {
         let agrees = equal as f64 / count as f64 > guess + 0.1;
         let is_strong = count >= MIN_COPIES && fraction >= MIN_FRACTION && agrees && !self.is_weak;
         let what = format!(
-            "{count} of {} {} ({:.1} %), {equal} of them with the same `{}` (most frequent: {:.0} %)",
+            "{count} of {} {} ({:.1} %), {equal} of them with the same `{}` (the most frequent answer: {:.0} %)",
             self.compared,
             self.what,
             100.0 * fraction,

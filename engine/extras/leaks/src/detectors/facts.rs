@@ -236,7 +236,7 @@ impl MeasuredFact<'_> {
         };
         let what = match &pure {
             _ if is_adjacent => format!(
-                "by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance), as in groups that are entirely in the test part",
+                "if items are sorted by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance), which is not a leak if they belong to groups that are entirely in the test part",
                 label.name,
                 100.0 * gain.alone
             ),
@@ -244,7 +244,7 @@ impl MeasuredFact<'_> {
                 pure.description(name, &label.name)
             }
             _ if let Some(right) = number_right(cells, &answers) => format!(
-                "{name} determines `{}`: each value has the same answer for {right} of {} items",
+                "{name} determines `{}`: {right} of {} items have the most frequent answer of their value",
                 label.name,
                 cells.len()
             ),

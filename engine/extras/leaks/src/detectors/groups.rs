@@ -81,7 +81,7 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             && test.len() * 2 >= hidden;
         let both: Vec<&str> = test.iter().copied().filter(|word| train.contains(word)).collect();
         let what = format!(
-            "{:.0} % of test files share word {} of their name in the bundle with training files ({groups} such words); their new names hide it",
+            "{:.0} % of test files share word {} of their name in the bundle with training files ({groups} such words), and the new names of the files do not contain this word",
             100.0 * both.len() as f64 / test.len() as f64,
             place + 1
         );
@@ -151,7 +151,7 @@ pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFi
         }
         least = p;
         let what = format!(
-            "{:.0} % of the test items share word {} of their ids with items of the training part, and `{}` of such items has a correlation of {agreement:.2} ({pairs} pairs of both parts)",
+            "{:.0} % of the test items share word {} of their ids with items of the training part, and two such items have values of `{}` with a correlation of {agreement:.2} ({pairs} pairs of items in both parts)",
             100.0 * fraction,
             place + 1,
             label.name

@@ -72,7 +72,7 @@ fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakF
             .map(|[found, searched]| found as f64 / searched.max(1) as f64);
         let is_found = answers.own[0] >= MIN_FOUND && share >= 0.5 && share >= 3.0 * chance;
         let what = format!(
-            "files `{kind}` of test items contain {:.0} % of their answers in `{}` (answers of different items: {:.0} %)",
+            "files `{kind}` of test items contain {:.0} % of these items' answers in `{}`, but only {:.0} % of the answers of different items",
             100.0 * share,
             label.name,
             100.0 * chance

@@ -143,7 +143,7 @@ fn find_near(
     let examples = near.iter().map(|near| {
         let (test, train) = (&near.test.path, &near.train.path);
         format!(
-            "{test}{} is near {train}: the distance is {:.4}, typical is {usual:.4}",
+            "{test}{} is near {train}: the distance is {:.4}, a typical distance is {usual:.4}",
             near.transformation, near.apart
         )
     });

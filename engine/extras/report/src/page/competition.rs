@@ -314,7 +314,7 @@ fn leaderboard(competition: &CompetitionPage) -> Option<Markup> {
         ", silver " (draw::number(thresholds.silver)) ", bronze " (draw::number(thresholds.bronze))
         ", median " (draw::number(thresholds.median))
         @if is_graded { "; " (legend("test", &html! { "graded" })) }
-        @if !outside.is_empty() { ", of which these scores are outside of the axis, and are drawn at its end: " (outside.join(", ")) }
+        @if !outside.is_empty() { "; these scores are outside the axis and are drawn at its end: " (outside.join(", ")) }
     };
     Some(figure(&picture, &caption))
 }

@@ -139,7 +139,7 @@ fn experiments(experiments: &Experiments) -> Markup {
     html! {
         section id="experiments" {
             h2 { "Experiments" }
-            p { "Percent of competitions, mean over seeds ± one standard error. A seed has one run of each competition. “1 of 3” seeds means that a competition has 3 runs but another one has only 1, so only the first runs are used." }
+            p { "Percentages of competitions: the mean over the seeds ± one standard error. A seed has one run of each competition. “1 of 3” seeds means that a competition has 3 runs, but another one has only 1. Then only the first run of each competition is used." }
             div.figures {
                 @for set in &experiments.sets {
                     (figure(
