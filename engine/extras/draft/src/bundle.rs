@@ -144,7 +144,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Removes the table's values if all tables together would then keep more than [`MAX_KEPT_BYTES`] of values.
+    /// Drops the table's values if the values of all tables would exceed the limit [`MAX_KEPT_BYTES`]. Returns the table.
     fn with_values(&mut self, mut table: BundleTable) -> BundleTable {
         let kept_bytes = self.kept_bytes + table.value_bytes;
         if kept_bytes > MAX_KEPT_BYTES {

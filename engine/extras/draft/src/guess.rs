@@ -12,8 +12,8 @@ use crate::table::BundleTable;
 
 /// Maximum number of classes of one-hot answers.
 const MAX_CLASSES: usize = 300;
-/// Maximum number of targets that are guessed from columns that the test table does not have. If it lacks more columns
-/// than this, none of them is guessed to be a target.
+/// Maximum number of targets that are guessed from columns that the test table does not have. If the test table lacks
+/// more columns, none of them is guessed to be a target.
 const MAX_LACKING: usize = 8;
 /// Maximum number of ids that are compared with the names of files to find out whether files belong to rows.
 const MAX_COMPARED: usize = 2000;

@@ -464,8 +464,8 @@ impl RowsWriter<'_> {
     }
 }
 
-/// Returns a constant that fills the column `name` of a sample submission. If `is_class` is true, it is one of the
-/// column's values if possible.
+/// Returns a constant that fills the column `name` of a sample submission. If `is_class` is true, the constant is a value
+/// of the column if possible.
 fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {

@@ -63,7 +63,7 @@ impl ColumnTable {
     }
 
     /// Reads every `step`-th row and the wanted rows. Returns `None` instead of a table if these rows need more memory
-    /// than `room`. Also returns the memory of the wanted rows that are not every `step`-th row anyway.
+    /// than `room`. Also returns the memory of the rows that are kept only because they are wanted.
     fn read_rows(
         table: &dyn TableReader,
         format: Format,

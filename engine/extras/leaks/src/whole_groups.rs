@@ -21,8 +21,8 @@ const MAX_KNOWN: f64 = 0.1;
 /// Minimum fraction of the answers' variance that the groups explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Minimum number of groups for tests. A division with fewer groups is called coarse. Groups of two divisions are united
-/// only if the result is not coarse, or if the groups are nested.
+/// Minimum number of groups of a division. A division with fewer groups is coarse. Groups of two divisions are united
+/// only if the result is not coarse, or if the groups of one division are parts of groups of the other.
 const MIN_GROUPS: usize = 8;
 
 /// Maximum correlation between the answers of items in different sections of an order. The distance at which the
@@ -234,8 +234,8 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
     };
     for (_, other, division) in agreeing {
         let united = united(&groups, &other);
-        // If each group is a part of a larger group of the other division, the larger groups are not always needed. They
-        // are used only if answers are also similar across the smaller groups.
+        // The groups are nested if each group so far is a part of a larger group of the other division. In this case, the
+        // larger groups are used only if answers are also similar across the smaller groups.
         let is_nested = count(&united) == count(&other) && count(&united) > 1;
         let agrees_beyond = || {
             let mut targets = targets.clone();

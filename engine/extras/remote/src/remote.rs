@@ -51,7 +51,7 @@ pub struct RemoteSource {
     /// Whether the source's bytes are in the mirror.
     #[serde(default)]
     pub mirrored: bool,
-    /// A number that is higher than the serial number of the record that this record replaces. It is 0 in records of old
+    /// Serial number, which is higher than that of the record that this record replaces. It is 0 in records of old
     /// versions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub serial: u64,

@@ -23,7 +23,8 @@ pub struct TrustedSigner {
     /// The competitions for which the key is trusted. `None` for all competitions.
     pub competitions: Option<BTreeSet<String>>,
     /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit. The limit is compared
-    /// with the current time, not with a time in the record, because a thief of the key could sign any time.
+    /// with the current time, not with a time in the record, because a thief of the key could write any time into a
+    /// record.
     pub until: Option<u64>,
 }
 

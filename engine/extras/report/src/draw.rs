@@ -188,7 +188,8 @@ const NAMES_WIDTH: f64 = 118.0;
 /// Height of a row, in pixels.
 const ROW_HEIGHT: f64 = 26.0;
 
-/// Draws rows of bars. A row is a class or a column, and has a bar for its fraction in train, in test, or in both.
+/// Draws rows of bars. Each row is a class or a column. It has a bar for its fraction in train and another one for test,
+/// if these fractions are known.
 pub fn bars(title: &str, rows: &[Shares]) -> Markup {
     let descriptions = rows.iter().map(|row| {
         let shares = [(row.train, "train"), (row.test, "test")].into_iter();

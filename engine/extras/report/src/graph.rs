@@ -82,8 +82,8 @@ impl Drawing {
         layers
     }
 
-    /// Sorts a layer. The key of a node is the mean position of its neighbours, either in earlier layers or in later
-    /// ones. `side` selects them: for an edge, it returns the node in this layer and its neighbour.
+    /// Sorts the nodes of a layer by the mean position of their neighbours, either in earlier layers or in later ones.
+    /// `side` selects the direction: for an edge, it returns the node in this layer and its neighbour.
     fn sort_layer(
         &self,
         layer: &mut [usize],

@@ -263,8 +263,8 @@ impl Slots {
 
     fn of_peer(&self, peer: IpAddr) -> Arc<Semaphore> {
         let mut peers = self.peers.lock();
-        // Remove the addresses without requests. A permit or a waiting request holds a second reference to the semaphore
-        // of its address.
+        // Remove the addresses without requests. If an address has a permit or a waiting request, there is a second
+        // reference to its semaphore.
         peers.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         let semaphore = peers.entry(peer);
         let semaphore = semaphore.or_insert_with(|| Arc::new(Semaphore::new(MAX_UPLOADS_OF_PEER)));

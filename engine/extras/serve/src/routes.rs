@@ -371,8 +371,8 @@ fn json_answer(status: StatusCode, text: String) -> Answer {
     answer
 }
 
-/// Returns whether a request to a loopback address comes from this machine or its local network. All hosts and origins
-/// that the request names must be local, or be `name`, the host that the server was started with.
+/// Returns whether all hosts and origins that a request names are local, or are `name`, the host that the server was
+/// started with. A request to a loopback address that names others may come from a web page of another origin.
 pub(crate) fn is_local(uri: &Uri, headers: &HeaderMap, name: &str) -> bool {
     let is_own = |host: &str| is_local_name(host) || host.eq_ignore_ascii_case(name);
     let mut hosts = headers.get_all(HOST).iter();

@@ -268,7 +268,7 @@ impl ReadLog {
     /// Checks that the log contains the grading of a report. `place` is the position in the log that the report states.
     ///
     /// # Errors
-    /// Returns a description of the contradiction if the log does not contain it.
+    /// Returns a description of the first contradiction between the log and the report.
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
             return Err(format!("the report belongs to the log {}", place.id));

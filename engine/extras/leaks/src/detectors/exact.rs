@@ -26,8 +26,8 @@ use crate::world::AnswerColumn;
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
 
-/// Minimum number of groups for reporting that cells are a code of the answers. It applies if items belong to groups that
-/// are entirely in the test part.
+/// Minimum number of groups for reporting that each value of a column stands for one answer. The minimum applies if items
+/// belong to groups that are entirely in the test part.
 const MIN_GROUPS: usize = 30;
 
 /// Number of random pairs of items. For each pair, the line through both items is tried.
@@ -78,8 +78,8 @@ pub(super) fn find(
     found
 }
 
-/// Returns how the cells determine the answers, and the probability that they do so by chance. If `may_be_code` is false,
-/// the cells are not examined as a code, in which each value stands for one class.
+/// Returns how the cells determine the answers, and the probability that they do so by chance. If `may_be_code` is true,
+/// the cells may be codes, each of which stands for one answer. Otherwise they must be the answers themselves.
 fn exact_relation(
     channel: Channel,
     pairs: &[CellAndAnswer<'_>],
@@ -141,8 +141,8 @@ fn exact_relation(
     Some((how, 1e-9))
 }
 
-/// Returns whether the cells of a column may be a code of the answers. `different` is the number of different cells.
-/// `equal` is the fraction of cells that are spelled like the answer.
+/// Returns whether the cells of a column may be codes, each of which stands for one answer. `different` is the number of
+/// different cells. `equal` is the fraction of cells that are spelled like the answer.
 pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
     // Many values with one answer each are groups, and different groups in the test part are legitimate.
     if different * 4 > answers.len() {

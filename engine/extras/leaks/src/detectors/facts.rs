@@ -3,10 +3,11 @@
 //!
 //! The baseline is a model of boosted trees, which learns the answers from the intended features. Each fact also predicts
 //! the answer of each item, from the answers of other items with the same value or the nearest number. The gain of a fact
-//! is a fraction of the variance that the baseline leaves unexplained, namely the part that the fact explains.
+//! is the fraction of the remaining variance that the fact explains. The remaining variance is the variance that the
+//! baseline leaves unexplained.
 //!
-//! A fact is reported if its gain is significant among all tests of the run, and as large as its channel requires. For
-//! example, the length of a file can predict a little without a leak, but the order of members in an archive cannot.
+//! A fact is reported if its gain is significant among all tests of the run, and large enough for the kind of the fact.
+//! For example, the length of a file can predict a little without a leak, but the order of members in an archive cannot.
 //!
 //! Intended features are leaks only if they contain the answer itself (see [`super::exact`]).
 
@@ -125,8 +126,8 @@ pub(crate) fn best(
     if different.len() < 2 && !is_partial || different.is_empty() {
         return None;
     }
-    // Picture sizes are also features of the baseline, so a gain beyond the baseline cannot show a leak by them.
-    // Therefore they are measured without the baseline.
+    // Picture sizes are also features of the baseline, so they cannot explain more than the baseline. Therefore their
+    // prediction is measured without the baseline.
     let base = baseline.filter(|_| channel != Channel::Pixels);
     let mut predictions = Vec::new();
     if different.len() * 2 <= present {
@@ -244,7 +245,7 @@ impl MeasuredFact<'_> {
                 pure.description(name, &label.name)
             }
             _ if let Some(right) = number_right(cells, &answers) => format!(
-                "{name} determines `{}`: {right} of {} items have the most frequent answer of their value",
+                "{name} determines `{}`: the answer follows from the value for {right} of {} items",
                 label.name,
                 cells.len()
             ),
@@ -278,8 +279,8 @@ impl MeasuredFact<'_> {
 /// Maximum number of different values of a fact for the message that its values determine the answers.
 const MAX_CODES: usize = 20;
 
-/// Counts the items whose answer is the most frequent answer of their value. Returns `None` if there are more than
-/// [`MAX_CODES`] values, or if the count is less than 99 % of the items.
+/// Counts the items that have the most frequent answer among the items with the same value. Returns `None` if there are
+/// more than [`MAX_CODES`] values, or if the count is less than 99 % of the items.
 fn number_right(cells: &[Option<&str>], answers: &[&str]) -> Option<usize> {
     let different = cells.iter().collect::<HashSet<_>>().len();
     let share = purity(cells.iter().zip(answers));

@@ -208,8 +208,8 @@ const MIN_EQUAL: usize = 6;
 /// Maximum number of files with the same fingerprint. A more frequent fingerprint proves nothing.
 const MAX_FILES: usize = 20;
 
-/// Size of the cells into which shifts between regions of two pictures are divided, in units of a fingerprint's position.
-/// Shifts in the same cell are treated as equal.
+/// Shifts between regions of two pictures are rounded to multiples of this number, so that nearly equal shifts are
+/// treated as equal.
 const SHIFT_TOLERANCE: i64 = 8;
 
 /// Maps the hash of a fingerprint to the training files that contain it. Each entry has the index of the file and the

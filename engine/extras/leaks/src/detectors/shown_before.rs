@@ -49,8 +49,8 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 /// Minimum fraction of the variance of the answers that a value must explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Returns whether one of the fields or columns `names` predicts the answers. Also returns true if the answers are such
-/// that predictions of them cannot be measured.
+/// Returns whether one of the fields or columns `names` predicts the answers. Also returns true if predictions of these
+/// answers cannot be measured.
 fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
     let quoted = names
         .iter()
@@ -167,8 +167,8 @@ impl<'a> NamesOfFiles<'a> {
         self.files_of.contains_key(name)
     }
 
-    /// Returns whether a name is an id, given that `files` of the files contain it. Ids differ between files, so they are
-    /// not compared.
+    /// Returns whether a name that occurs in `files` files of the group is an id. A name is an id if fewer than a tenth
+    /// of the group's files contain it. Ids differ between files, so they are not compared.
     fn is_id(&self, files: u64) -> bool {
         self.files >= MIN_ID_FILES && files * 10 < self.files
     }

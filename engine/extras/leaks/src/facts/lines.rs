@@ -69,8 +69,8 @@ pub(crate) fn lines_of_markup(text: &str) -> String {
 /// Minimum length of a word that is decoded from base64.
 const MIN_ENCODED: usize = 200;
 
-/// Decodes base64 in a text, and adds the facts of the decoded texts. This includes long words, and the entire text if it
-/// consists only of base64 characters and line breaks.
+/// Decodes base64 in a text, and adds the facts of the decoded texts. Long words are decoded. The entire text is decoded
+/// if it consists only of base64 characters and line breaks.
 pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let joined = match text

@@ -88,8 +88,9 @@ const MAX_QUANTITIES: usize = 12;
 /// Maximum number of columns of a table with several rows per item.
 const MAX_LONG_COLUMNS: usize = 12;
 
-/// Adds facts of tables with several rows per item: for each item, the sum and the mean of each column. If a column `a`
-/// names a quantity in each row, the cell of another column in the row of that quantity is also a fact.
+/// Adds facts of tables with several rows per item. For each item, the sum and the mean of each column are facts. If a
+/// column names a quantity in each row, such as `height` or `weight`, the other cells in the row of each quantity are
+/// also facts.
 fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut ItemFacts) {
     let items: HashSet<usize> = rows.iter().map(|(_, item)| *item).collect();
     if items.len() * 2 > rows.len() || items.is_empty() {

@@ -62,8 +62,8 @@ impl World {
         self.ids.len().clamp(MIN_FEW_ITEMS, 20)
     }
 
-    /// Sets `parts_share_ids` by comparing paths of training files with other paths. It is true if at least half of the
-    /// ids in the former also occur in the latter.
+    /// Sets `parts_share_ids`. It is true if at least half of the ids in paths of training files also occur in other
+    /// paths.
     fn compare_parts<'a>(&mut self, paths: impl Iterator<Item = &'a str>) {
         let (mut trained, mut others) = (HashSet::new(), HashSet::new());
         for path in paths {
@@ -82,8 +82,8 @@ impl World {
         item.is_multiple_of(self.step)
     }
 
-    /// Returns the item whose id is this text, or is the file name in it. Returns `None` if the facts of the item are not
-    /// collected.
+    /// Returns the item whose id is `text`, or whose id is the name of the file in the path `text`. Returns `None` if the
+    /// facts of this item are not collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

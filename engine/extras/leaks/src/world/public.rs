@@ -382,8 +382,8 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table, and returns whether nothing was lost. Returns false if the table is too large to read, but true if
-    /// the file is not a table. `format` is `None` if its name is not that of a table.
+    /// Reads a table. Returns false if the table is too large to read. If the file is not a table, it is skipped, and the
+    /// function returns true. `format` is `None` if the file does not have the name of a table.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
             return Ok(true);

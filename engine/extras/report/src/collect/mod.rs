@@ -276,8 +276,8 @@ pub struct StepRow {
     pub millis: Option<u64>,
     /// The reason why the step last ran, as text.
     pub why: Option<String>,
-    /// The reason why the step would run now. `None` if the step is up to date, or if it depends on the result of another
-    /// step whether it runs.
+    /// The reason why the step would run now. `None` if the step is up to date, or if the result of another step decides
+    /// whether it runs.
     pub now: Option<String>,
 }
 
