@@ -1,7 +1,7 @@
 //! The budget of an experiment, which a person fills in: hours, hardware, model and its cut-off date.
 //!
-//! The file is YAML: a mapping from fields to values, or from names of experiments to such mappings. Values are plain or
-//! quoted strings on one line.
+//! The file is YAML. It maps fields to values, or the name of each experiment to its fields. Values are plain or quoted
+//! strings on one line.
 //!
 //! ```yaml
 //! my-agent:

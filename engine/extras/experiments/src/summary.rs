@@ -308,7 +308,8 @@ pub struct Estimate {
     /// Bounds of the 95 % confidence interval, if the mean is distributed normally.
     pub ci_lower: f64,
     pub ci_upper: f64,
-    /// Sample standard deviation of the seeds (divisor n - 1), divided by the square root of n. It is 0 for one seed.
+    /// Sample standard deviation of the seeds' values (divisor n - 1), divided by the square root of n. It is 0 for one
+    /// seed.
     pub standard_error: f64,
 }
 

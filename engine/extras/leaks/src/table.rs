@@ -62,8 +62,8 @@ impl ColumnTable {
         }
     }
 
-    /// Reads every `step`-th row and the wanted rows. Returns `None` instead of a table if these rows need more memory
-    /// than `room`. Also returns the memory of the rows that are kept only because they are wanted.
+    /// Reads every `step`-th row and all rows for which `wanted` returns true. Returns `None` instead of a table if these
+    /// rows need more memory than `room`. Also returns the memory of the rows that are kept only because of `wanted`.
     fn read_rows(
         table: &dyn TableReader,
         format: Format,

@@ -212,7 +212,7 @@ impl Inner {
             let _ = sender.send(work.await);
         });
         receiver.recv().unwrap_or_else(|_| {
-            let cause = "the link to it is closed";
+            let cause = "the link to the remote is closed";
             Err(RemoteError::failed(self.remote.name(), cause))
         })
     }
@@ -260,10 +260,10 @@ impl Inner {
         let (consequence, later) = match (writing, error.is_temporary()) {
             (true, _) => ("results stay on this machine", Some(Remedy::SendLater)),
             (false, true) => (
-                "the run continues without it and tries again in a minute",
+                "the run continues without the remote and tries again in a minute",
                 None,
             ),
-            (false, false) => ("the run continues without it", None),
+            (false, false) => ("the run continues without the remote", None),
         };
         let remedies = error.remedy().into_iter().chain(later);
         let topic = Topic::Error(std::mem::discriminant(error));

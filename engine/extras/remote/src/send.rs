@@ -31,10 +31,10 @@ const MAX_PARTS: u64 = 9_000;
 const PARTS_IN_FLIGHT: usize = 4;
 
 impl Remote {
-    /// Sends an object, unless it exists. If `replace` is true, replaces an existing object.
+    /// Sends an object, unless the remote already has it. If `replace` is true, sends it in any case.
     ///
     /// # Errors
-    /// Returns an error if the object cannot be written, or the file does not contain the object.
+    /// Returns an error if the object cannot be written, or if `file` does not contain the object.
     pub async fn put_object(
         &self,
         area: Area,
@@ -46,7 +46,8 @@ impl Remote {
         self.put_file(&name, digest, file, replace).await
     }
 
-    /// Sends a bundle's hash list and then the bundle, unless they exist. If `replace` is true, replaces them.
+    /// Sends the hash list of a bundle and then the bundle, unless the remote already has them. If `replace` is true,
+    /// sends them in any case.
     ///
     /// # Errors
     /// Same as for [`put_object`](Self::put_object).

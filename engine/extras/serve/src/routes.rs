@@ -161,7 +161,8 @@ fn health(method: &Method) -> Answer {
     }
 }
 
-/// Receives the upload of a request. Returns it with the id of the competition, or the response to an invalid request.
+/// Receives the upload of a request. Returns the id of the competition and the upload. If the request is invalid, the
+/// error is the response to send.
 async fn receive(
     shared: &Shared,
     client: &Client,

@@ -34,7 +34,7 @@ pub struct ServerOptions {
     /// Host and port, for example `127.0.0.1:5000`. Port 0 takes any free port.
     pub address: (String, u16),
     /// The competition. If it is `None`, the header `exp-id` of each request names the competition, and responses have
-    /// `is_valid`.
+    /// the member `is_valid`.
     pub competition: Option<String>,
     /// Whether `POST /grade` returns scores.
     pub scores: bool,

@@ -130,7 +130,7 @@ impl LogWriter {
         &self.path
     }
 
-    /// Appends a line with these fields, and returns its place. The fields of the chain are added.
+    /// Appends a line that contains `fields` and the fields of the chain. Returns the place of the line in the log.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, locked or written.
@@ -197,7 +197,7 @@ pub enum LogFault {
     #[error("line {line} was changed or replaced: line {next} names a different hash", next = .line + 1)]
     Changed { line: usize },
     /// Positions are missing.
-    #[error("lines before line {line} were removed ({count}): it has position {position}")]
+    #[error("lines before line {line} were removed ({count}): line {line} has position {position}")]
     Removed {
         line: usize,
         position: u64,
@@ -271,7 +271,10 @@ impl ReadLog {
     /// Returns a description of the first contradiction between the log and the report.
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
-            return Err(format!("the report belongs to the log {}", place.id));
+            return Err(format!(
+                "the report belongs to the log {}, which is a different one",
+                place.id
+            ));
         }
         let position = place.position;
         let before = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);

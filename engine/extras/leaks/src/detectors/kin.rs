@@ -26,7 +26,8 @@ use crate::world::rows_of_items;
 /// Minimum number of test items with related training items.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum fraction of the remaining variance that the answers of related items must explain beyond the baseline.
+/// Minimum fraction of the variance that the answers of related items must explain. Only the variance that the baseline
+/// leaves unexplained counts.
 const MIN_VARIANCE: f64 = 0.1;
 
 /// Minimum mean number of items per value for treating the values of a column as categories, not as groups.
@@ -193,8 +194,8 @@ fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
         return Vec::new();
     };
     let known: HashSet<&str> = ids.iter().collect();
-    // If training and test items are numbered separately, the same ids occur in both parts. Then an id does not identify
-    // a training item.
+    // If training and test items are numbered separately, the same ids occur in both parts. Then an id in a test table
+    // does not identify a training item.
     if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
         return Vec::new();
     }

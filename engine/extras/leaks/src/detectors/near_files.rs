@@ -75,7 +75,8 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Finds near files. If `rotated` is set, test pictures are compared after rotating, mirroring and inverting.
+/// Finds test files that are near a training file. If `rotated` is true, test pictures are also rotated, mirrored and
+/// inverted for the comparison.
 fn find_near(
     world: &World,
     medium: Medium,

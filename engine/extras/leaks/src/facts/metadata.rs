@@ -178,7 +178,8 @@ fn add_chunk(name: &[u8], data: &[u8], found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Returns the name of a chunk: the letters of a PNG or RIFF chunk, or `APP1` or the hexadecimal marker of a JPEG segment.
+/// Returns the name of a chunk. For PNG and RIFF, this is the name in the file. For a segment of a JPEG file, it is
+/// `APP1` or similar, or else the hexadecimal marker.
 fn kind(name: &[u8]) -> String {
     match name {
         [0xff, marker] if matches!(marker, 0xe0..=0xef) => format!("APP{}", marker - 0xe0),

@@ -61,8 +61,8 @@ impl Folds {
         (!self.groups.is_empty()).then_some(self.number_of_groups)
     }
 
-    /// Returns the number of independent observations among these items: the number of groups, or of items if there are no
-    /// groups.
+    /// Returns the number of independent observations among these items. This is the number of their groups, or the
+    /// number of items if there are no groups.
     pub(crate) fn observations(&self, items: impl Iterator<Item = usize>) -> usize {
         match self.groups.is_empty() {
             true => items.count(),

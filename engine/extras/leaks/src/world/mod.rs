@@ -94,7 +94,8 @@ impl World {
         found.or_else(|| self.item_of_other_spelling(stem))
     }
 
-    /// Returns the item whose id is a part of a name between separators, ignoring case: `SMP-8F3A` for `8f3a`.
+    /// Returns the item whose id is a part of a name between separators, ignoring case. For example, the id `8f3a` is
+    /// found in the name `SMP-8F3A`.
     fn item_of_other_spelling(&self, name: &str) -> Option<usize> {
         let lengths = self.shortest.max(4)..=MAX_NAME;
         let is_word = self.has_digits && !name.contains(|c: char| c.is_ascii_digit());

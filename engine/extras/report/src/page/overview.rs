@@ -75,7 +75,7 @@ fn published(all: &[CompetitionPage]) -> Markup {
     card("Checksums", &format!("{equal} of {all}"), &note)
 }
 
-/// Returns the number of outputs that match their published checksum, that differ from it, and that are not compared.
+/// Counts the outputs that match their published checksum, those that differ from it, and those that are not compared.
 fn compared<'a>(files: impl Iterator<Item = &'a OutputFile> + Clone) -> (usize, usize, usize) {
     let count = |wanted: fn(&OutputComparison) -> bool| {
         files.clone().filter(|file| wanted(&file.compared)).count()
