@@ -224,8 +224,9 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// Divides the files below the directory `top` into one group per directory, if at most [`MAX_PARALLEL`] directories
-/// contain nearly the same file names, for example `images` and `masks`. Otherwise returns all files as one group.
+/// Divides the files below the directory `top` into one group per directory, for example `images` and `masks`. This
+/// requires at most [`MAX_PARALLEL`] directories that contain nearly the same file names. Otherwise returns all files as
+/// one group.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut names = BTreeSet::new();
@@ -253,8 +254,8 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
 }
 
 /// Returns the directory by which a file is grouped. This is the topmost directory of its path, for example `train` for
-/// `train/a/1.jpg`. If the file is in an archive, the topmost directory inside the archive is used, and the archive's
-/// path precedes it, because a pattern cannot match files of several archives.
+/// `train/a/1.jpg`. If the file is in an archive, this is the topmost directory inside the archive, preceded by the
+/// archive's path. So no group contains files of several archives, because a pattern cannot match them.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));

@@ -217,8 +217,8 @@ fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> 
     (choices.id.is_none() && is_of_files && !is_of_table).then(|| target.clone())
 }
 
-/// Returns whether a table only describes classes, not files. This is guessed if a group of files in subdirectories has
-/// more than twice as many files as the table has rows, and no column of the table contains the names of files.
+/// Returns whether a table only describes classes, not files. There must be a group of files in subdirectories, with more
+/// than twice as many files as the table has rows. Also, no column of the table may contain the names of files.
 fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
     let mut groups = bundle.files.iter();
     let has_classes = groups.any(|files| files.is_nested && files.count as u64 > 2 * table.rows);

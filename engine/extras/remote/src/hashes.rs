@@ -1,12 +1,13 @@
-//! Hash lists of bundles. They allow a part of a bundle to be verified without the rest.
+//! Hash lists of bundles, with which a reader can verify a part of a bundle without the rest.
 //!
 //! The digest of a bundle is its BLAKE3 hash, which is the root of a hash tree over its bytes. Next to the bundle, the
-//! remote stores a list of nodes of that tree, 32 bytes each: first the nodes of its *blocks* of 4 KiB, then the nodes
-//! of its *regions* of 32 MiB. The nodes between and above them are computed. A reader fetches all region nodes once.
-//! It fetches block nodes only for the regions that it reads.
+//! remote stores a list of nodes of that tree, 32 bytes each. The list begins with the nodes of the bundle's *blocks* of
+//! 4 KiB, and ends with the nodes of its *regions* of 32 MiB. The nodes between and above them are computed. A reader
+//! fetches all region nodes once. It fetches block nodes only for the regions that it reads.
 //!
-//! If every tenth member of 100 kB is read from a bundle, 12 % more bytes are transferred: 8 % for the list, and 4 %
-//! for blocks of which only a part is needed. With pairs of hashes for blocks of 16 KiB, as in bao, it is 20 %.
+//! If a reader needs every tenth member of 100 kB, it transfers 12 % more bytes than the members contain: 8 % for the list,
+//! and 4 % for blocks of which only a part is needed. With pairs of hashes for blocks of 16 KiB, in the style of bao, it
+//! would transfer 20 % more bytes.
 
 use std::fs::File;
 use std::io;

@@ -23,8 +23,7 @@ pub struct TrustedSigner {
     /// The competitions for which the key is trusted. `None` for all competitions.
     pub competitions: Option<BTreeSet<String>>,
     /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit. The limit is compared
-    /// with the current time, not with a time in the record, because a thief of the key could write any time into a
-    /// record.
+    /// with the current time. A time in the record would prove nothing, because a thief of the key could choose it.
     pub until: Option<u64>,
 }
 

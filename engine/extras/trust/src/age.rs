@@ -1,9 +1,9 @@
 //! Encrypts and decrypts files in the format of age, version 1, for X25519 recipients.
 //!
-//! The format is <https://c2sp.org/age>: a text header that wraps a random file key for each recipient, a MAC of the
-//! header, and the content in chunks of 64 KiB that are encrypted and authenticated one by one. Other tools for age read
-//! and write the same files. The header may contain file keys for other kinds of recipients, such as passwords, which are
-//! skipped.
+//! The format is <https://c2sp.org/age>. A text header wraps a random file key for each recipient, and ends with a MAC.
+//! The content follows in chunks of 64 KiB, which are encrypted and authenticated one by one. Other tools for age read
+//! and write the same files. The header may wrap the file key for other kinds of recipients, such as passphrases. These
+//! parts of the header are skipped.
 //!
 //! The primitives are those of `ring`, and the multiplication on the curve is that of `curve25519-dalek`, because `ring`
 //! cannot use stored X25519 keys. The package `age` is not used: it adds 90 packages, decrypts at a quarter of the speed,

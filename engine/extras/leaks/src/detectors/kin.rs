@@ -9,8 +9,8 @@
 //! The values of a column are groups only if few items have the same value. Otherwise they are categories, which are
 //! intended features.
 //!
-//! A test item is also related to a training item if the test item's row contains the training item's id, for example in
-//! a column `see_also` or `duplicate_of`.
+//! A test item is also related to a training item if its row contains the id of the training item. For example, a column
+//! may be called `see_also` or `duplicate_of`.
 
 use std::collections::{HashMap, HashSet};
 

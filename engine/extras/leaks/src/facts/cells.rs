@@ -137,8 +137,8 @@ fn typographic(cell: &str) -> String {
     found.collect()
 }
 
-/// Returns the pattern of a number or date: each run of digits is replaced with `9` and each run of letters with `a`, and
-/// leading minus signs are removed. `None` for words.
+/// Returns the pattern of a number or date. Each run of digits is replaced with `9` and each run of letters with `a`.
+/// Leading minus signs are removed. `None` for words.
 fn shape(text: &str) -> Option<String> {
     number(text)?;
     let mut shape = String::new();

@@ -1,6 +1,6 @@
-//! Facts from text files. If a line contains the id of an item, the facts about the item are the other words of the line,
-//! the line's position, and that the file contains the id at all. If the entire file belongs to an item, the facts are
-//! the words of the file.
+//! Facts from text files. If a line contains the id of an item, there are several facts about this item: the other words
+//! of the line, the line's position, and that the file contains the id at all. If the entire file belongs to an item, the
+//! facts are the words of the file.
 //!
 //! Files in formats without a reader, for example databases and pickles, are searched for strings. If a string contains
 //! the id of an item, the strings before and after it are facts about the item.

@@ -1,5 +1,6 @@
 //! Facts from tables: the columns of test tables, and the columns of other tables. The rows of another table belong to
-//! items by id, by any other column with the same values, or by their order if the table has one row per item.
+//! items by id, or by any other column with the same values. If a table has one row per item but no ids, its rows belong
+//! to items by their order.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

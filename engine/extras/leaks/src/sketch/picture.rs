@@ -1,5 +1,6 @@
-//! Sketches of pictures: the brightness of each field of a 16 x 16 grid minus the mean brightness, and the colour of each
-//! field of a 4 x 4 grid. Also computes the features of pictures that the baseline model uses.
+//! Sketches of pictures. A sketch consists of the brightness of each field of a 16 x 16 grid minus the mean brightness,
+//! and the colour of each field of a 4 x 4 grid. This module also computes the features of pictures that the baseline
+//! model uses.
 
 use std::io::Write as _;
 

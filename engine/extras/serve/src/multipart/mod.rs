@@ -1,8 +1,8 @@
 //! Decodes `multipart/form-data` incrementally.
 //!
-//! The decoder accepts the same bodies as upstream's server. The framework of that server is lenient: it accepts all
-//! three kinds of line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in
-//! any case. The decoder keeps at most a part's header, or the beginning of a boundary, in memory.
+//! The decoder accepts the same bodies as upstream's server, whose framework is lenient. It accepts all three kinds of
+//! line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in any case. At
+//! most a part's header, or the beginning of a boundary, is kept in memory.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem::Finder;
