@@ -145,8 +145,8 @@ impl ColumnTable {
         columns.map(|(_, (name, cells))| (name.as_str(), cells))
     }
 
-    /// Returns the columns that `other` also has, except the id column, whose index is `key`: the name, the cells, and the
-    /// cells in `other`.
+    /// Returns the columns that are in both this table and `other`, except the id column, whose index is `key`. For each
+    /// column, returns its name, its cells in this table, and its cells in `other`.
     pub(crate) fn shared_columns<'a>(
         &'a self,
         key: usize,

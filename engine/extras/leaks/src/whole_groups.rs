@@ -25,8 +25,8 @@ const MIN_VARIANCE: f64 = 0.05;
 /// only if the result is not coarse, or if the groups of one division are parts of groups of the other.
 const MIN_GROUPS: usize = 8;
 
-/// Maximum correlation between the answers of items in different sections of an order. The distance at which the
-/// correlation falls below this limit is the length of a section.
+/// If groups have no names, an order of the items is divided into sections. The length of a section is the distance at
+/// which the correlation of answers falls below this limit.
 const MAX_CORRELATION: f64 = 0.1;
 
 /// Maximum number of orders that are examined.

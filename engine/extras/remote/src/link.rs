@@ -87,8 +87,8 @@ fn insert<T: Eq + Hash>(set: &Mutex<HashSet<T>>, object: T) {
     set.insert(object);
 }
 
-/// The reason for reporting a message only once. Messages about the same kind of error or rejection have the same topic,
-/// even if their texts differ. Other messages are compared by text.
+/// Identifies messages that are reported only once. Messages about the same kind of error or rejection have the same
+/// topic, even if their texts differ. Other messages are compared by text.
 #[derive(PartialEq, Eq, Hash)]
 enum Topic {
     Error(Discriminant<RemoteError>),

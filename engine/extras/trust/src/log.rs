@@ -140,8 +140,9 @@ impl LogWriter {
             .read(true)
             .append(true)
             .open(&self.path)?;
-        // The lock is released when the file is closed. Some file systems have no locks. Two writers can then state the
-        // same position, which readers detect. Their lines do not mix, because each line is written at once.
+        // The lock is released when the file is closed. Some file systems have no locks, so two writers can state the
+        // same position. Readers detect that. The lines of the two writers do not mix, because each line is written at
+        // once.
         match file.lock() {
             Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
             _ => {}

@@ -164,7 +164,7 @@ pub(super) fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// Searches a linear function that maps the cells, `numbers`, to the answers, `truth`. Returns the fraction of the
+/// Searches for a linear function that maps `numbers`, the cells, to `truth`, the answers. Returns the fraction of the
 /// different answers that the best function reproduces. Returns `None` if this fraction is small, or if there are only a
 /// few different answers.
 fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {

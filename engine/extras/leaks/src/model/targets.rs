@@ -145,9 +145,9 @@ fn across_folds(
     rows
 }
 
-/// Predicts the target of each item as the mean target of items with the same value in other folds. A rare value predicts
-/// less, because the mean of all items in other folds is added to each value as the target of one more item. This mean is
-/// then subtracted from the predictions.
+/// Predicts the target of each item as the mean target of items with the same value in other folds. The mean target of
+/// all items in other folds is included with the weight of one item, so a rare value predicts less. It is also subtracted
+/// from the predictions.
 pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction {
     let value = |item: &usize| values.get(*item).copied().flatten();
     across_folds(targets, |wanted, known, mean| {
@@ -158,8 +158,8 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction
     })
 }
 
-/// Predicts the target of each test item as the mean target of the training items with the same value. The mean of all
-/// training items is added to each value with half the weight of an item, so a rare value predicts less.
+/// Predicts the target of each test item as the mean target of the training items with the same value. The mean target of
+/// all training items is included with the weight of half an item, so a rare value predicts less.
 pub(crate) fn value_from_train(
     values: &[Option<&str>],
     train: &[&str],
