@@ -1,6 +1,7 @@
-//! Reads the content of a bundle: tables, and all other files by pattern.
+//! Reads the content of a bundle: its tables, and patterns that match all other files.
 //!
-//! Nested zip archives are read, as pipelines read them. If a directory contains many tables, they are treated as files.
+//! Zip archives inside the bundle are read, too, because a pipeline can read their members. If a directory contains more
+//! than [`MAX_TABLES`] tables, they are treated as ordinary files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
@@ -16,7 +17,8 @@ use crate::table::{self, BundleTable, NotTable};
 const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// Maximum number of bytes of a table that are read to infer the types of its columns.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// Maximum length of a deflated archive inside the bundle, in bytes. The archive is decompressed into memory.
+/// Maximum length in bytes of an archive that is itself compressed inside the bundle. Such an archive is decompressed
+/// into memory, because a compressed archive cannot be read at random positions.
 const MAX_INNER_BYTES: u64 = 512 << 20;
 /// Maximum depth of nested archives.
 const MAX_DEPTH: usize = 2;
@@ -68,8 +70,8 @@ impl BundleContent {
         sorted(walk.found)
     }
 
-    /// Reads the preview of a bundle. Only its members and the first bytes of its tables are known: `fronts` contains the
-    /// path and the first bytes of each table.
+    /// Reads a bundle of which only the list of members and the beginnings of tables were downloaded. `fronts` contains
+    /// the path and the first bytes of each table.
     pub fn of_preview(
         entries: &[ZipEntry],
         fronts: &[(String, Vec<u8>)],
@@ -142,7 +144,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the table, without its values if they and the values of earlier tables together exceed the limit.
+    /// Drops the table's values if the values of all tables would exceed the limit [`MAX_KEPT_BYTES`]. Returns the table.
     fn with_values(&mut self, mut table: BundleTable) -> BundleTable {
         let kept_bytes = self.kept_bytes + table.value_bytes;
         if kept_bytes > MAX_KEPT_BYTES {
@@ -222,8 +224,9 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// Divides files by their directories, if there are only a few directories and they contain files with nearly the same
-/// names, for example `images` and `masks`. Otherwise returns all files as one group.
+/// Divides the files below the directory `top` into one group per directory, for example `images` and `masks`. This
+/// requires at most [`MAX_PARALLEL`] directories that contain nearly the same file names. Otherwise returns all files as
+/// one group.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut names = BTreeSet::new();
@@ -250,8 +253,9 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     }
 }
 
-/// Returns the directory by which a file is grouped: the first one inside the innermost archive that contains the file. It
-/// includes the archive, because a pattern cannot match files of several archives.
+/// Returns the directory by which a file is grouped. This is the topmost directory of its path, for example `train` for
+/// `train/a/1.jpg`. If the file is in an archive, this is the topmost directory inside the archive, preceded by the
+/// archive's path. So no group contains files of several archives, because a pattern cannot match them.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));

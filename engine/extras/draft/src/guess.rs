@@ -12,8 +12,8 @@ use crate::table::BundleTable;
 
 /// Maximum number of classes of one-hot answers.
 const MAX_CLASSES: usize = 300;
-/// Maximum number of columns that the test table lacks and that are treated as targets. If it lacks more columns, none of
-/// them is treated as a target.
+/// Maximum number of targets that are guessed from columns that the test table does not have. If the test table lacks
+/// more columns, none of them is guessed to be a target.
 const MAX_LACKING: usize = 8;
 /// Maximum number of ids that are compared with the names of files to find out whether files belong to rows.
 const MAX_COMPARED: usize = 2000;
@@ -121,10 +121,10 @@ pub(crate) enum MissingTargets {
     Masks,
 }
 
-/// Guesses what the choices leave open.
+/// Guesses everything that the author has not chosen: the table to split, the id and the targets.
 ///
 /// # Errors
-/// The names of the chosen columns, if no table has all of them.
+/// Returns the names of the chosen columns if no table has all of them.
 pub(crate) fn guess<'b>(
     bundle: &'b BundleContent,
     choices: &DraftChoices,
@@ -182,7 +182,7 @@ pub(crate) fn guess<'b>(
             return None;
         }
         if choices.id.is_none() || choices.targets.is_empty() {
-            notes.push("no table has the columns of a sample submission: identifier and target are guessed by their position".to_owned());
+            notes.push("no table has the columns of a sample submission, so the identifier and the target are guessed by the positions of columns".to_owned());
         }
         by_place(table)
     });
@@ -194,7 +194,7 @@ pub(crate) fn guess<'b>(
             SplitGuess::Rows(rows)
         }
         None => {
-            notes.push("no table to split: files are split instead".to_owned());
+            notes.push("no table can be split, so files are split instead".to_owned());
             by_files(bundle)
         }
     };
@@ -206,8 +206,8 @@ pub(crate) fn guess<'b>(
     })
 }
 
-/// Returns the column that the author chose to predict, if it is a column of a table of files and no table of the bundle has
-/// it.
+/// Returns the target that the author chose if it is a property of files, for example their directory. Returns `None` if
+/// a table of the bundle has a column of that name.
 fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> {
     let [target] = choices.targets.as_slice() else {
         return None;
@@ -217,8 +217,8 @@ fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> 
     (choices.id.is_none() && is_of_files && !is_of_table).then(|| target.clone())
 }
 
-/// Returns whether a table only describes classes: a group of files in several directories has more than twice as many files
-/// as the table has rows, and no column of the table contains the names of files.
+/// Returns whether a table only describes classes, not files. There must be a group of files in subdirectories, with more
+/// than twice as many files as the table has rows. Also, no column of the table may contain the names of files.
 fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
     let mut groups = bundle.files.iter();
     let has_classes = groups.any(|files| files.is_nested && files.count as u64 > 2 * table.rows);
@@ -227,7 +227,8 @@ fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
 }
 
 impl<'b> TargetTable<'b> {
-    /// Creates a guess whose other properties are set by [`with`](Self::with). Without an id, rows are numbered.
+    /// Creates a guess without the properties that [`with`](Self::with) sets later. If `id` is `None`, row numbers are
+    /// the ids.
     fn new(table: &'b BundleTable, id: Option<String>, target: Target) -> TargetTable<'b> {
         TargetTable {
             table,
@@ -297,7 +298,7 @@ impl<'b> TargetTable<'b> {
         let targets: Vec<String> = targets.map(|name| format!("`{name}`")).collect();
         let targets = targets.join(", ");
         notes.push(format!(
-            "rows: {path}, identified by {id}, to predict {targets}"
+            "the rows of {path} are split; they are identified by {id}, and the target is {targets}"
         ));
         if self.table.keys.iter().any(|(key, _)| *key == "encoding") {
             notes.push(format!(
@@ -326,8 +327,9 @@ fn is_plain(table: &BundleTable) -> bool {
     table.columns.len() > 1 && table.names().all(is_plain)
 }
 
-/// Guesses from the sample submission: the id is its first column that the test table also has, and the targets are the
-/// columns that the test table does not have. Without a test table, the id is the first column.
+/// Guesses the id and the targets from the columns of the sample submission. The id is the first of these columns that
+/// the test table also has. The targets are the columns that the test table does not have. Without a test table, the id
+/// is the first column.
 fn by_sample<'b>(
     table: &'b BundleTable,
     sample: &BundleTable,
@@ -381,8 +383,8 @@ fn by_test<'b>(table: &'b BundleTable, test: &BundleTable) -> Option<TargetTable
     few.then(|| TargetTable::new(table, id, Target::Columns(targets)))
 }
 
-/// Guesses from the positions of columns: the id is the first column with unique values, and the target is the last other
-/// column, unless another column has a usual name.
+/// Guesses the id and the target without other tables. The id is the first column with unique values. The target is a
+/// column with a usual name such as `label`, or otherwise the last column.
 fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     let id = identifier(table, table.names());
     let target = usual_target(table, id.map(String::as_str))?;
@@ -443,9 +445,9 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Finds the largest group of files. If there is a separate directory for training data, only groups in it are considered.
+/// Finds the largest group of files. Groups whose path contains `train` are preferred, whatever their size.
 fn by_files(bundle: &BundleContent) -> SplitGuess<'_> {
-    // Single files of different kinds are split together.
+    // A group of one file cannot be split. If there are only such groups, `None` stands for all files of the bundle.
     let groups = bundle.files.iter().filter(|files| files.count > 1);
     SplitGuess::Files(groups.min_by_key(|files| {
         let train = files.pattern.to_lowercase().contains("train");

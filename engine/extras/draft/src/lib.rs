@@ -1,4 +1,4 @@
-//! Writes a first pipeline for a competition: reads its bundle, and guesses tables and labels.
+//! Writes a first pipeline for a competition, from guesses about the tables and labels in its bundle.
 //!
 //! ```text
 //! table    columns, types and first rows of a table: CSV, JSON, JSON lines, Parquet
@@ -8,9 +8,9 @@
 //! words    names and strings in the syntax of YAML and SQL
 //! ```
 //!
-//! The pipeline loads and runs. A bundle in which nothing can be split is an error. The guess works as follows: the
-//! sample submission shows the columns of a submission, and a table that also has these columns is treated as the
-//! training data. Comments in the pipeline mark everything that could not be guessed.
+//! The written pipeline runs without changes. The sample submission shows the columns of a submission, so a table that
+//! has these columns, too, is treated as the training data. Comments in the pipeline mark everything that could not be
+//! guessed. If the bundle contains neither a table nor files that can be split, the draft fails.
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +27,8 @@ pub use guess::DraftChoices;
 use guess::SplitGuess;
 use table::BundleTable;
 
-/// Maximum number of notes about files that cannot be read, and of notes about tables whose values were not examined.
+/// Maximum number of notes of the same kind. One kind is about files that cannot be read, the other about tables whose
+/// values were not examined.
 const MAX_NOTES: usize = 4;
 /// Maximum number of tables whose columns an error lists.
 const MAX_LISTED_TABLES: usize = 4;
@@ -79,10 +80,10 @@ pub fn is_table(path: &str) -> bool {
     table::format(path).is_some()
 }
 
-/// Writes a pipeline for the bundle of `id`.
+/// Writes a pipeline for the bundle of the competition `id`.
 ///
 /// # Errors
-/// If no table has the chosen columns, or nothing can be split.
+/// Returns an error if no table has the chosen columns, or if the bundle has neither a table nor several files to split.
 pub fn draft(
     id: &str,
     mut bundle: BundleContent,
@@ -119,8 +120,8 @@ pub fn draft(
     Ok(DraftText { text, notes })
 }
 
-/// Adds a column for each chosen name that is a member of JSON values in a column, such as `info.id`. Returns the choices
-/// with the names of these new columns.
+/// Adds a column for each chosen name that means a member of JSON objects: `info.id` is the member `id` of the objects in
+/// the column `info`. Returns the choices with the new columns' names instead.
 fn add_members(bundle: &mut BundleContent, choices: &DraftChoices) -> DraftChoices {
     let mut choices = choices.clone();
     for name in choices.id.iter_mut().chain(&mut choices.targets) {

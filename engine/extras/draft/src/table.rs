@@ -1,7 +1,7 @@
 //! Reads a table of a bundle: its columns, the types that a pipeline declares for them, and its first rows.
 //!
-//! CSV files are read as by pandas, because `prep` compares the declared types with the types that pandas infers. JSON and
-//! Parquet files are copied to a temporary file and read through `contents`, as audits read them.
+//! The types of CSV columns are inferred as pandas infers them, because a run later compares the declared types with
+//! pandas' types. JSON and Parquet files are copied to a temporary file and read with the crate `contents`.
 
 use std::fs::File;
 use std::io::Read;
@@ -26,7 +26,8 @@ const MAX_VALUE_BYTES: u64 = 24 << 20;
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Number of bytes of a CSV file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
-/// Maximum length of the incomplete last line, in bytes, if a file of JSON lines is longer than [`MAX_RECORD_BYTES`].
+/// Maximum length in bytes of the last line of JSON lines, if only [`MAX_RECORD_BYTES`] of the file were read. This line
+/// is incomplete, so it is removed.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// A table of a bundle.
@@ -38,7 +39,7 @@ pub struct BundleTable {
     pub rows: u64,
     /// Whether columns and the number of rows were determined from the entire file.
     pub is_whole: bool,
-    /// Length of the first rows, whose values are kept, in bytes. 0 if the values were dropped because of their memory.
+    /// Size in bytes of the rows whose values are kept. It is 0 if the values were dropped to save memory.
     pub value_bytes: u64,
     /// The keys of the table's declaration in a pipeline that differ from their defaults, with their values.
     pub keys: Vec<(&'static str, String)>,
@@ -54,14 +55,15 @@ pub struct BundleColumn {
     pub declared: &'static str,
     /// Whether the column can be written only as text, for example times and lists of Parquet.
     pub as_text: bool,
-    /// For a column of members of JSON values, the column and the path in its values: `info` and `id`. `None` for a column
-    /// of the file.
+    /// If the column contains one member of the JSON objects in another column: the other column and the member's path,
+    /// for example `info` and `id`. `None` if the column is in the file itself.
     pub member_of: Option<(String, String)>,
     /// The cells of the first rows, as strings. `None` if they are unknown.
     pub values: Option<ObjectColumn>,
 }
 
-/// The reason why a file that is named like a table cannot be read. `None` if the file is simply not a table.
+/// The reason why a file with the name of a table, such as `a.csv`, is not read as a table. `None` if the author needs no
+/// explanation.
 pub type NotTable = Option<String>;
 
 impl BundleTable {
@@ -83,8 +85,8 @@ impl BundleTable {
         self.columns.iter().map(|column| &column.name)
     }
 
-    /// Adds a column with the values at a path in a column of JSON values, such as `info.id`. Returns the name of the new
-    /// column. `None` if no row has a value at this path.
+    /// Adds a column with one member of the JSON objects in another column. `path` is, for example, `info.id`. Returns
+    /// the name of the new column, or `None` if no row has a value at this path.
     pub fn add_member(&mut self, path: &str) -> Option<String> {
         let (column, inside) = path.split_once('.')?;
         let parent = self.column(column).filter(|one| one.declared == "json")?;
@@ -159,10 +161,11 @@ pub fn format(path: &str) -> Option<Format> {
     })
 }
 
-/// Reads a table's columns and first rows. `open` opens the file, and `is_whole` is true if this is the entire file.
+/// Reads a table's columns and first rows. `open` opens the table. `is_whole` is false if only the beginning of the file
+/// is available.
 ///
 /// # Errors
-/// If the file is not a table.
+/// Returns an error if the file is not a table.
 pub fn read<'r>(
     path: &str,
     open: &dyn Fn() -> Result<Box<dyn Read + 'r>, NotTable>,
@@ -271,7 +274,8 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
         text: padded,
         ..options
     };
-    // The last row may be cut within quotes. Then reading the values fails, but the columns are known from the scanner.
+    // If `front` ends within a quoted cell, its values cannot be read. Then the frame is empty, but the scanner already
+    // found the columns.
     let frame = read_frame(&front, &options).unwrap_or_default();
     let columns = schema.columns.into_iter().map(|column| {
         let mut column = BundleColumn {
@@ -301,8 +305,8 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
     })
 }
 
-/// Returns the columns in which a number has leading zeros, such as `0042`. Such cells are names, not numbers, and files may
-/// have the same names.
+/// Returns the columns in which a number has leading zeros, such as `0042`. These columns are read as text, because a
+/// file may be named `0042`, too.
 fn padded(front: &[u8], options: &ReadOptions) -> Vec<String> {
     let options = ReadOptions {
         all_text: true,

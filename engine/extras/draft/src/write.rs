@@ -1,7 +1,7 @@
 //! Writes the pipeline: fills the templates `rows.yaml` and `files.yaml`.
 //!
-//! A template contains the names of values in braces. If one of the values of a line does not exist, the line is left out.
-//! So the templates show all comments and all parts that a draft may contain.
+//! A template contains the names of values in braces. If a line names a value that does not exist, the line is omitted.
+//! So a template shows all lines that a draft can contain.
 
 use std::ptr;
 
@@ -18,7 +18,7 @@ use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml
 
 /// Maximum number of columns of a table that the draft declares.
 const MAX_COLUMNS: usize = 80;
-/// Maximum number of other tables, of columns of each of these tables, and of groups of files that the draft lists.
+/// Maximum number of unused tables that the draft lists, of unused groups of files, and of columns of each unused table.
 const MAX_LISTED: usize = 20;
 /// Maximum length of a value that is used as a placeholder, in characters.
 const MAX_PLACEHOLDER: usize = 40;
@@ -266,7 +266,8 @@ impl RowsWriter<'_> {
             let (directories, _) = group.pattern.rsplit_once('/').unwrap_or_default();
             let directories = directories.to_lowercase();
             let holds_answers = ANSWER_WORDS.iter().any(|word| directories.contains(word));
-            // If several directories contain files with the same name, the directory distinguishes these files.
+            // If files of several directories have the same name, their directories may be their labels. Only the author
+            // can decide that.
             let repeats = group.names.len() < group.count;
             if repeats {
                 public += "  # CHOOSE: is the name of a file's directory its label?\n";
@@ -390,7 +391,8 @@ impl RowsWriter<'_> {
         column.is_some_and(|column| matches!(column.declared, "text" | "inferred"))
     }
 
-    /// Writes the id as text in a query, so that it can be compared with names of files. `before` precedes the name.
+    /// Returns the SQL expression for the id as text, so that a query can compare it with names of files. `before` is a
+    /// qualifier of the column, such as `t.`, or empty.
     fn text_id(&self, before: &str) -> String {
         let id = format!("{before}{}", sql_name(&self.rows.id));
         match self.has_text_id() {
@@ -399,8 +401,9 @@ impl RowsWriter<'_> {
         }
     }
 
-    /// Returns the query for the files of `part`, which is `train` or `test`. If `repeats` is true, several files have the
-    /// same name, so the query keeps their paths.
+    /// Returns the query that selects the files of `part`, which is `train` or `test`. `files` is the table of files, and
+    /// `column` is its column that equals the id. If `repeats` is true, several files have the same name, so the query
+    /// also selects their paths.
     fn files_query(&self, part: &str, files: &str, column: &str, repeats: bool) -> String {
         if self.rows.is_unique {
             let path = if repeats { ", f.path" } else { "" };
@@ -461,7 +464,8 @@ impl RowsWriter<'_> {
     }
 }
 
-/// Returns a placeholder of a column's type. If `is_class` is set, it is one of the column's values if possible.
+/// Returns a constant that fills the column `name` of a sample submission. If `is_class` is true, the constant is a value
+/// of the column if possible.
 fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {
@@ -491,8 +495,8 @@ fn check_column(name: &str) -> String {
     }
 }
 
-/// Returns the values of a pipeline that splits files, because no table can be split. The labels of the files are the names
-/// of their directories, or the author has to add them.
+/// Returns the template values for a pipeline that splits files, because no table can be split. `label` is the property
+/// of files to predict, if the author chose one. `files` is the group to split, or `None` for all files.
 fn files_values(
     bundle: &BundleContent,
     files: Option<&FileGroup>,

@@ -1,7 +1,7 @@
 //! The budget of an experiment, which a person fills in: hours, hardware, model and its cut-off date.
 //!
-//! The file is YAML: a mapping from fields to values, or from names of experiments to such mappings. Values are plain or
-//! quoted strings on one line.
+//! The file is YAML. It maps fields to values, or the name of each experiment to its fields. Values are plain or quoted
+//! strings on one line.
 //!
 //! ```yaml
 //! my-agent:
@@ -33,7 +33,7 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Reads a file.
+    /// Reads the budgets from a YAML file.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, a line is neither `field: value` nor `experiment:`, or a field is
@@ -62,7 +62,9 @@ impl Budgets {
             let fields = match experiment.as_ref().filter(|_| is_indented) {
                 Some(name) => budgets.named.entry(name.clone()).or_default(),
                 None if is_indented => {
-                    return Err(wrong("expected the name of an experiment above"));
+                    return Err(wrong(
+                        "expected the name of an experiment above the indented line",
+                    ));
                 }
                 None => &mut budgets.common,
             };

@@ -12,7 +12,8 @@
 //! budget   hours, hardware and model of an experiment, from a file that a person fills in
 //! ```
 //!
-//! The values equal those of upstream's script, which uses the first seeds. [`Choice`] can choose the last ones.
+//! The values equal those of upstream's script, which uses the first runs of each competition. With [`Choice::last`], the
+//! last runs are used instead.
 
 mod budget;
 mod list;

@@ -1,8 +1,9 @@
 //! Lists the submissions in a directory of runs, for grading.
 //!
-//! A run group is a directory with `metadata.json`, whose key `runs` lists the runs of the group in order. A run is a
-//! directory `ID_anything`, with `submission/submission.csv` and optional logs and code. Without `metadata.json`, the
-//! runs of a group are its subdirectories whose names contain `_`.
+//! A run group is a directory with a file `metadata.json`, whose key `runs` lists the names of the runs in order. Without
+//! `metadata.json`, the runs are the subdirectories whose names contain `_`. The name of a run is `ID_...`, where `ID` is
+//! the id of the competition. Its directory contains `submission/submission.csv`, and logs and code if the agent wrote
+//! any.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -54,10 +55,10 @@ impl Default for ListPlaces {
     }
 }
 
-/// Lists the submissions of a run group. `path` is its directory or its `metadata.json`.
+/// Lists the submissions of a run group. `path` is the directory of the group, or the `metadata.json` in it.
 ///
 /// # Errors
-/// Returns an error if the directory or its `metadata.json` cannot be read, or if the metadata are malformed.
+/// Returns an error if the directory or its `metadata.json` cannot be read, or if `metadata.json` does not list runs.
 pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, ExperimentsError> {
     let (directory, metadata) = match path.is_dir() {
         true => (path, path.join("metadata.json")),

@@ -28,7 +28,8 @@ pub struct GradedRun {
     pub variant: Option<String>,
     /// Whether the submission was byte-identical to the answers, if the report states it.
     pub is_answers: bool,
-    /// Id of the log, and the number of gradings of the competition in it up to this one, if the report names them.
+    /// The gradings of the competition that a log recorded, up to this run: the id of the log, and their number. `None`
+    /// if the report does not name a log.
     pub looks: Option<(String, u64)>,
 }
 
@@ -82,10 +83,10 @@ pub(crate) fn parse_json(text: &str, path: &Path) -> Result<JsonValue, Experimen
     })
 }
 
-/// Parses the report of a list of submissions, or of a single submission.
+/// Parses a grading report. `text` is the report of one submission, or of a list of submissions.
 ///
 /// # Errors
-/// Returns an error if the text is not a report. The error names `path`.
+/// Returns an error that names `path` if the text is not a report.
 pub fn parse(text: &str, path: &Path) -> Result<Vec<GradedRun>, ExperimentsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = parse_json(text, path)?;
@@ -174,7 +175,8 @@ pub struct Group {
 /// The path of a run group's report, or the reason why the group is skipped.
 pub type GroupReport = Result<PathBuf, &'static str>;
 
-/// Reads the table in a file. Run groups keep their order. A header and empty lines are skipped.
+/// Reads the table that assigns run groups to experiments, one per line. The run groups keep the order of the file. A
+/// header and empty lines are skipped.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, is empty, has a line without a comma, or assigns a run group to an
@@ -213,8 +215,8 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     }
 }
 
-/// Finds the report of each run group in the directory `runs`. The results are sorted by the names of the groups, which
-/// begin with dates.
+/// Finds the report of each run group in the directory `runs`, sorted by the name of the group. A name begins with a
+/// date, so this is the order in time.
 ///
 /// # Errors
 /// Returns an error if a group has more than one report or its directory cannot be read.
@@ -256,10 +258,10 @@ pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     }
 }
 
-/// Returns the path of a grading report, or the reports in a directory.
+/// Returns `path` itself if it is a file. If it is a directory, returns the reports in it.
 ///
 /// # Errors
-/// Same as [`reports_in`].
+/// Returns an error if `path` is a directory that [`reports_in`] cannot read, or that contains no report.
 pub fn reports_at(path: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     match path.is_dir() {
         true => reports_in(path),

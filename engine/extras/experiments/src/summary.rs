@@ -69,8 +69,8 @@ pub struct CompetitionSummary {
     pub any_medal: usize,
     /// Runs whose submission was byte-identical to the answers.
     pub copies: usize,
-    /// Number of gradings of the competition in the logs of these runs, up to the last of these runs. `None` if one of the
-    /// runs was not logged.
+    /// Number of gradings of the competition in the logs of these runs. Gradings after the last of these runs do not
+    /// count. `None` if one of the runs was not logged.
     pub looks: Option<u64>,
     /// Mean score of the runs with a score.
     pub mean_score: Option<f64>,
@@ -177,12 +177,12 @@ fn looks(runs: &[&GradedRun]) -> Option<u64> {
 /// Options for combining runs into seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
-    /// Whether the last runs are used if a competition has more runs than there are seeds.
+    /// Whether the last runs of a competition are used, not the first ones, if it has more runs than there are seeds.
     pub last: bool,
-    /// The exact number of seeds. `None` for all complete seeds.
+    /// The number of seeds to use. `None` for all complete seeds.
     pub number: Option<usize>,
-    /// Whether the competition with the most runs determines the number of seeds. Missing runs of other competitions
-    /// are then treated as failed.
+    /// Whether the competition with the most runs determines the number of seeds, not the one with the fewest. Missing
+    /// runs of other competitions are then treated as failed.
     pub pad: bool,
 }
 
@@ -206,10 +206,10 @@ pub struct LeftOut {
     pub fewest: Vec<String>,
 }
 
-/// Combines runs into seeds for the competitions of a set. `runs` are sorted by time.
+/// Combines runs into seeds for the competitions of a set. `runs` must be sorted by time.
 ///
 /// # Errors
-/// Returns an error if a competition has no run, or if there are fewer seeds than requested.
+/// Returns an error if a competition has no run, or if there are fewer complete seeds than requested.
 fn seeds(runs: &[GradedRun], competitions: &[String], choice: &Choice) -> Result<Seeds, String> {
     let mut by_competition: HashMap<&str, Vec<&GradedRun>> = HashMap::new();
     for run in runs {
@@ -286,8 +286,8 @@ fn list_names(names: &[&str]) -> String {
     }
 }
 
-/// A metric: upstream's name, which is a key in results, and a function that returns whether a run has the property. The
-/// value of the metric is the percentage of such runs in a seed.
+/// A metric: upstream's name of it, and a function that returns whether a run has the property that the metric counts.
+/// The value of the metric for a seed is the percentage of runs with the property.
 pub type SeedMetric = (&'static str, fn(&GradedRun) -> bool);
 
 /// All metrics, in the order of upstream's script.
@@ -308,7 +308,8 @@ pub struct Estimate {
     /// Bounds of the 95 % confidence interval, if the mean is distributed normally.
     pub ci_lower: f64,
     pub ci_upper: f64,
-    /// Sample standard deviation of the seeds (divisor n - 1), divided by the square root of n. It is 0 for one seed.
+    /// Sample standard deviation of the seeds' values (divisor n - 1), divided by the square root of n. It is 0 for one
+    /// seed.
     pub standard_error: f64,
 }
 

@@ -106,7 +106,7 @@ fn advice(detector: &str) -> &'static str {
             "put equal and similar items into the same part"
         }
         "groups" | "neighbours" => {
-            "split by group or in time, so that related items are in the same part"
+            "split by group or by time, so that related items are in the same part"
         }
         "sample" => "write the same value for all items into the sample submission",
         "order" => "shuffle the test items, and write all files in this order",

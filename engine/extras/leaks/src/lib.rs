@@ -55,8 +55,8 @@ pub struct LeakReport {
     pub findings: Vec<LeakFinding>,
     /// Number of test items.
     pub items: usize,
-    /// Whether there are too few test items for statistics. Then statistical findings are only notes. Findings about values
-    /// that are the answers keep their level.
+    /// Whether there are too few test items for statistics. Then statistical findings are only notes. Findings about
+    /// values that equal the answers keep their level.
     pub has_few_items: bool,
     /// Whether the bundle was also examined.
     pub bundle: bool,
@@ -70,11 +70,11 @@ impl LeakReport {
     }
 }
 
-/// Searches for leaks. `accepted` maps detectors to the reasons why their findings are accepted. Other names in it are
-/// declared leaks that no detector can find.
+/// Searches for leaks. `accepted` maps the name of a detector to the reason why its findings are accepted. It may also
+/// contain names of declared leaks that no detector can find.
 ///
 /// # Errors
-/// If a file cannot be read, or if the answers do not contain the ids of the test items.
+/// Returns an error if a file cannot be read, or if the answers do not contain the ids of the test items.
 pub fn find(
     input: &LeakInput,
     accepted: &BTreeMap<String, String>,

@@ -39,7 +39,7 @@ fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let is_comment = |line: &&str| ["#", "%", "//"].iter().any(|sign| line.starts_with(sign));
     for (number, line) in text.lines().filter(|line| !is_comment(line)).enumerate() {
         let texts = line.split([',', '\t', ';', ' ']).map(str::trim);
-        // A line with more cells than this exceeds the limit below and ends the series, so its other cells are not needed.
+        // More than `MAX_NUMBERS` cells end the series anyway, so the remaining cells of a longer line are not needed.
         let texts = texts.filter(|cell| !cell.is_empty()).take(MAX_NUMBERS + 1);
         let texts: Vec<&str> = texts.collect();
         let cells: Vec<Option<f64>> = texts.iter().map(|cell| cell.parse().ok()).collect();

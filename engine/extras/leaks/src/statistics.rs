@@ -70,7 +70,8 @@ impl Tests {
     }
 }
 
-/// Returns the largest p-value among these tests that is significant by Benjamini and Yekutieli's procedure, or 0.
+/// Returns the largest of these p-values that is significant by Benjamini and Yekutieli's procedure. Returns 0 if none is
+/// significant.
 pub(crate) fn threshold(tests: &[f64]) -> f64 {
     let mut sorted = tests.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -140,9 +141,9 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
 /// Number of neighbours that [`nearest`] compares.
 const NEIGHBOURS: usize = 20;
 
-/// Returns the index and the distance of the nearest of `count` candidates, and the distance of the twentieth nearest, or of
-/// the farthest one if fewer have a distance. `distance` receives the index of a candidate and a limit. It may return
-/// `None` for a candidate that is not nearer than the limit.
+/// Finds the nearest of `count` candidates. Returns its index, its distance, and the distance of the twentieth nearest
+/// candidate, or of the last one if there are fewer. `distance` receives the index of a candidate and a limit. It may
+/// return `None` if the distance is not below the limit.
 pub(crate) fn nearest(
     count: usize,
     distance: impl Fn(usize, f64) -> Option<f64>,

@@ -21,17 +21,17 @@ pub(crate) struct ColumnTable {
     numbers: Option<Vec<u64>>,
 }
 
-/// Memory of a cell in addition to its text: its place in the column, and the memory that detectors need to compare it with
-/// other cells.
+/// Assumed memory of a cell in addition to its text. It includes the cell's place in the column, and the memory that
+/// detectors need to compare the cell with others.
 const CELL_BYTES: u64 = 48;
 
 impl ColumnTable {
-    /// Reads a table into at most `room` bytes of memory. If it needs more, only every second row is kept, or every fourth,
-    /// and so on. In addition, rows for which `wanted` returns true for one of their first cells are kept, unless these
-    /// rows alone need more than half of `room`.
+    /// Reads a table into at most `room` bytes of memory. If the table needs more, only every second row is kept, or
+    /// every fourth, and so on. In addition, rows are kept if `wanted` returns true for one of their first cells, unless
+    /// these rows alone need more than half of `room`.
     ///
     /// # Errors
-    /// If the file cannot be read as a table of this format, or a row needs too much memory.
+    /// Returns an error if the file cannot be read as a table of this format, or if a row needs too much memory.
     pub(crate) fn read(
         path: &Path,
         format: Format,
@@ -62,9 +62,8 @@ impl ColumnTable {
         }
     }
 
-    /// Reads the rows whose number is a multiple of `step`, and the wanted rows. Returns `None` instead of the table if
-    /// these rows need more memory than `room`. Also returns the memory of the wanted rows whose number is not such a
-    /// multiple.
+    /// Reads every `step`-th row and all rows for which `wanted` returns true. Returns `None` instead of a table if these
+    /// rows need more memory than `room`. Also returns the memory of the rows that are kept only because of `wanted`.
     fn read_rows(
         table: &dyn TableReader,
         format: Format,
@@ -146,8 +145,8 @@ impl ColumnTable {
         columns.map(|(_, (name, cells))| (name.as_str(), cells))
     }
 
-    /// Returns the columns that `other` also has, except the id column, whose index is `key`: the name, the cells, and the
-    /// cells in `other`.
+    /// Returns the columns that are in both this table and `other`, except the id column, whose index is `key`. For each
+    /// column, returns its name, its cells in this table, and its cells in `other`.
     pub(crate) fn shared_columns<'a>(
         &'a self,
         key: usize,
@@ -187,8 +186,8 @@ pub(crate) fn is_missing(cell: &str) -> bool {
     )
 }
 
-/// Returns whether a word has both Latin letters and Greek or Cyrillic ones. This is a property of its spelling, not of its
-/// meaning.
+/// Returns whether a word mixes Latin letters with Greek or Cyrillic ones. Such a word looks the same as the usual
+/// spelling, so the mix can mark a cell without changing its meaning.
 pub(crate) fn is_mixed(word: &str) -> bool {
     let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
     word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)

@@ -1,5 +1,5 @@
-//! Parses numbers and dates in several spellings and integers in binary files, and determines patterns of file names that
-//! are equal for all files of a kind.
+//! Parses numbers and dates in several spellings, and integers in binary files. Also determines the pattern of a file
+//! name, which is the same for all files of a kind.
 
 use prep_contents::{ArchiveFormat, Format};
 
@@ -66,7 +66,8 @@ pub(crate) fn time_of(text: &str) -> Option<f64> {
     Some(days * 86_400.0 + clock.sum::<f64>())
 }
 
-/// Returns the unsigned integer of `length` bytes at offset `at`. `None` if `bytes` ends before the end of the integer.
+/// Returns the unsigned integer of `length` bytes at offset `at`, in big-endian order if `is_big` is true. `None` if
+/// `bytes` ends before the end of the integer.
 pub(crate) fn integer(bytes: &[u8], at: usize, length: usize, is_big: bool) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
     let add = |sum: usize, byte: &u8| sum << 8 | usize::from(*byte);

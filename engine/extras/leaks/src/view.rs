@@ -1,5 +1,5 @@
-//! The input of the detectors that measure facts: the chosen test items, their answers as numbers, and the training
-//! rows.
+//! The input of the detectors that test predictions of the answers: the chosen test items, their answers as numbers, and
+//! the training rows.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -122,9 +122,11 @@ impl<'a> View<'a> {
         measured
     }
 
-    /// Reports test items that are related to a training item, if the answers of these training items explain at least the
-    /// fraction `min_gain` of the variance that the baseline leaves unexplained. `what` describes the relation. It follows
-    /// the number of test items in the message. `rows` contains, for each chosen test item, the row of its training item.
+    /// Reports test items that are related to a training item. `rows` contains, for each chosen test item, the row of its
+    /// training item. `what` describes the relation, and follows the number of test items in the message.
+    ///
+    /// Reports nothing unless the answers of these training items explain enough of the variance that the baseline leaves
+    /// unexplained, at least the fraction `min_gain`.
     pub(crate) fn related(
         &self,
         detector: &'static str,
@@ -213,9 +215,9 @@ fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
     })
 }
 
-/// Returns whether the cells are codes of different lengths, for example numbers of tickets, and not quantities. The first
-/// digits of codes are uniformly distributed. The first digits of quantities are mostly small, at least among the longest
-/// numbers.
+/// Returns whether the cells are codes, for example numbers of tickets, and not quantities. The first digits of codes are
+/// uniformly distributed, but those of quantities are mostly small, at least among the longest numbers. So the mean first
+/// digit decides, separately for each length.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let mut different = HashSet::new();

@@ -1,9 +1,10 @@
 //! Finds groups of items that are entirely in the test part, for example patients or trips.
 //!
-//! A careful split puts whole groups into one part. Then the answers of a test group agree, but participants know none of
-//! them, so agreement within a test group is not a leak. The names of groups are in a column, in words of ids, in
-//! directories, or in metadata of files. The training part has names of groups in the same place, but different names.
-//! Groups without names are sections of an order.
+//! A careful split never divides a group. Then the answers within a test group are similar, but this is not a leak,
+//! because participants know none of them.
+//!
+//! The names of groups are in a column, in words of ids, in directories, or in metadata of files. In the same place, the
+//! training part has other names. If groups have no names, they are estimated as sections of an order of the items.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,11 +21,12 @@ const MAX_KNOWN: f64 = 0.1;
 /// Minimum fraction of the answers' variance that the groups explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// A division with fewer groups is coarse. Groups of two divisions are united only if the result is not coarse, or if they
-/// are nested.
+/// Minimum number of groups of a division. A division with fewer groups is coarse. Groups of two divisions are united
+/// only if the result is not coarse, or if the groups of one division are parts of groups of the other.
 const MIN_GROUPS: usize = 8;
 
-/// Rows at some distance in an order are in the same section if the correlation of their answers is above this limit.
+/// If groups have no names, an order of the items is divided into sections. The length of a section is the distance at
+/// which the correlation of answers falls below this limit.
 const MAX_CORRELATION: f64 = 0.1;
 
 /// Maximum number of orders that are examined.
@@ -119,8 +121,8 @@ fn first_digits(id: &str, place: usize) -> Option<&str> {
         .filter(|digits| is_number && digits.len() < id.len())
 }
 
-/// Returns whether values divide the test items into groups of several items, and hardly any of these groups is in the
-/// training part, which has other groups.
+/// Returns whether a column divides the test items into groups of several items that are not in the training part. `test`
+/// and `train` are the column's cells in both parts, of which hardly any may be equal.
 pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
     let known: HashSet<&str> = train
         .iter()
@@ -139,7 +141,8 @@ pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
         && known.len() * 4 <= train.len() * 3
 }
 
-/// Returns orders of the chosen items, as a number for each item: the order of the answers, and orders by facts.
+/// Returns several orders of the chosen items: the order of the answers, and orders by facts such as the time of a file.
+/// An order is a number for each item.
 pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
     let mut orders: Vec<Vec<f64>> =
         vec![(0..world.chosen.len()).map(|place| place as f64).collect()];
@@ -160,9 +163,9 @@ pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
     orders
 }
 
-/// Divides items into sections of an order in which neighbours have similar answers, but which is not sorted by the
-/// answers. The length of all sections is the distance up to which answers are similar. For example, a section is a session
-/// or a ride that has no name. Also returns the fraction of the variance that neighbours explain.
+/// Divides an order of items into sections of equal length, for example sessions or rides that have no names. The length
+/// is the distance up to which neighbours have similar answers. Also returns the fraction of the variance that neighbours
+/// explain. Returns `None` if neighbours explain little, or if the items are sorted by their answers.
 fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     let agreement = gain(targets, None, &by_nearest(numbers, targets));
     if agreement.alone < MIN_VARIANCE || agreement.p > 1e-3 || is_sorted(numbers, targets) {
@@ -200,8 +203,8 @@ fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     Some((agreement.alone, groups))
 }
 
-/// Returns folds in which the items of a group stay together, for groups in which answers agree. Crossing groups of several
-/// divisions are united, unless hardly any groups would be left.
+/// Returns folds that do not divide groups in which answers are similar. If groups of several divisions overlap, they are
+/// united, unless too few groups would be left.
 pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &Targets) -> Folds {
     let agreement = |division: &Division<'_>, targets: &Targets| {
         let agreement = gain(targets, None, &by_value(division, targets));
@@ -231,8 +234,8 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
     };
     for (_, other, division) in agreeing {
         let united = united(&groups, &other);
-        // If each group so far is a part of a larger group of the other division, the larger groups are used only if answers
-        // also agree between different smaller groups.
+        // The groups are nested if each group so far is a part of a larger group of the other division. In this case, the
+        // larger groups are used only if answers are also similar across the smaller groups.
         let is_nested = count(&united) == count(&other) && count(&united) > 1;
         let agrees_beyond = || {
             let mut targets = targets.clone();
@@ -262,8 +265,7 @@ fn numbered(division: &[Option<&str>]) -> Vec<usize> {
     groups
 }
 
-/// Unites the groups of two divisions: items that are in the same group in one of the divisions are in the same group of
-/// the result.
+/// Unites the groups of two divisions: items of the same group in either division are in the same group of the result.
 fn united(one: &[usize], other: &[usize]) -> Vec<usize> {
     let mut groups = one.to_vec();
     // Each pass gives all items of a group the smallest number among these items, until nothing changes.

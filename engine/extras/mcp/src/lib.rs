@@ -24,14 +24,15 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::{ALL, Arguments, ToolDefinition};
 
-/// Versions of the protocol that this server speaks, the latest first. They do not differ in the features that it uses.
+/// Supported versions of the protocol, the latest first. All features that this server uses are the same in these
+/// versions.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Maximum length of a message in bytes. Submissions are passed as paths, so messages are short.
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 
 const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` shows the task and the files of a competition, \
-    `validate` checks a submission. All answers have a list `competitions`.";
+    `validate` checks a submission. The result of each tool contains a list `competitions`.";
 
 /// Settings of a server. Its tools can only access the files that these settings name.
 pub struct McpOptions {
@@ -278,9 +279,9 @@ impl From<Error> for ToolError {
     }
 }
 
-/// Converts an answer to a result of the protocol. The result contains the answer as an object, and as text for clients
-/// that do not support objects. An error of a tool is also sent as a result, because clients hide protocol errors from
-/// agents. `words` describes the suggested action of an error.
+/// Converts the answer of a tool to a result of the protocol. The result contains the answer twice: as an object, and as
+/// text for clients that do not support objects. An error of a tool is also sent as a result, because clients hide
+/// protocol errors from agents. `words` converts the suggested action of an error to text.
 fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
     let (value, is_error) = match answer {
         Ok(value) => (value, false),

@@ -223,10 +223,10 @@ fn grade_submission(options: &McpOptions, arguments: &Arguments) -> Answer {
     Ok(json!({ "competitions": [entry] }))
 }
 
-/// Converts the members of an object.
+/// Converts a JSON object of the crate `prep_formats` to members of a `serde_json` object.
 ///
 /// # Errors
-/// Returns an error if a score is NaN or infinite, which JSON cannot represent.
+/// Returns an error if a number is NaN or infinite, which JSON cannot represent. Only scores can be such numbers.
 fn members(object: &JsonObject) -> Result<impl Iterator<Item = (String, Value)>, ToolError> {
     let members = object.iter().map(|(name, value)| {
         let name = name.as_str().unwrap_or_default().to_owned();
@@ -263,7 +263,7 @@ pub const PARAMETERS: &[(&str, &str, bool)] = &[
     ),
 ];
 
-/// Opens the submission. A relative path refers to a file below the directory of submissions.
+/// Opens the submission that the arguments name. A relative path refers to a file below the directory of submissions.
 ///
 /// # Errors
 /// Same as [`SubmissionDirectory::open`](prep_app::SubmissionDirectory::open).
@@ -271,7 +271,7 @@ pub fn open(options: &McpOptions, arguments: &Arguments) -> Result<Submission, S
     options.submissions.open(arguments.text("submission"))
 }
 
-/// Converts an error of opening the submission to an error for the agent. Only [`SubmissionError::Read`] has a cause.
+/// Returns the error for the agent if the submission cannot be opened.
 pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionError) -> ToolError {
     let name = arguments.text("submission");
     let directory = options.submissions.path().display();
@@ -292,7 +292,7 @@ pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionEr
 
 pub const VALIDATE: ToolDefinition = ToolDefinition {
     name: "validate",
-    description: "Check whether a submission is valid: columns, ids, types. The answer has no score.",
+    description: "Check whether a submission is valid: columns, ids, types. The result contains no score.",
     parameters: PARAMETERS,
     has_scores: false,
     call: validate_submission,

@@ -82,7 +82,7 @@ impl Address {
     /// Parses an address.
     ///
     /// # Errors
-    /// If the text is not a URL or its scheme is not supported.
+    /// Returns an error if the text is not a URL or its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
         // Secrets may follow these characters, so the rest of the text is not shown.
         let shown = text.split(['?', '@']).next().unwrap_or_default();
@@ -109,7 +109,8 @@ impl Address {
     /// Returns the address without user, password and query, which may be secrets.
     pub fn without_secrets(&self) -> String {
         let mut url = self.0.clone();
-        // These calls fail for addresses that cannot contain a user or password, so their errors are ignored.
+        // `set_username` and `set_password` fail if the address cannot contain a user or password. Then there is nothing
+        // to remove.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_query(None);
@@ -117,8 +118,8 @@ impl Address {
         url.to_string()
     }
 
-    /// Returns the subdirectories of the remote that the current user cannot write, if the remote is a directory. Returns an
-    /// empty value for other remotes.
+    /// Finds the subdirectories that the current user cannot write, if the remote is a directory. Finds nothing in other
+    /// remotes.
     pub fn unwritable(&self) -> Unwritable {
         let mut found = Unwritable::default();
         // Only addresses of directories have paths.
@@ -223,8 +224,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Wraps a cloud's credential provider, so that missing credentials get a separate error type. The library's errors do
-/// not distinguish missing credentials from an unreachable network.
+/// Marks errors of a cloud's credential provider with the type [`NoCredentials`]. Without it, missing credentials look
+/// like an unreachable network in the library's errors.
 #[derive(Debug)]
 struct DebugCredentials<C>(Arc<dyn CredentialProvider<Credential = C>>);
 

@@ -49,7 +49,7 @@ pub enum RemoteError {
 
     /// The remote rejects the credentials.
     #[error(
-        "the remote {remote} rejects the credentials: they are wrong, expired, revoked, or do not permit this"
+        "the remote {remote} rejects the credentials: they are wrong, expired, revoked, or do not permit this request"
     )]
     Refused { remote: String },
 
@@ -156,9 +156,9 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Parses the response from an error of the library. The library keeps the type of this error private, so only its
-    /// text is available. This text contains the status and the body, but neither an address nor a name that the user
-    /// chose.
+    /// Extracts the server's response from the text of a library error. The type of this error is private in the library,
+    /// so only the text is available. The text contains the status and the body, but neither an address nor a name that
+    /// the user chose.
     fn parse(text: &'a str) -> Option<Answer<'a>> {
         if let Some(rest) = text.strip_prefix("Server returned non-2xx status code: ") {
             let status = rest.get(..3)?.parse().ok()?;
@@ -245,8 +245,8 @@ pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     is_denied && !answer.has_code(&CLOCK_CODES) && !answer.has_code(&CREDENTIAL_CODES)
 }
 
-/// Returns the meaning of an error of the crate `object_store`. The meaning depends on the error's type, the status of the
-/// response, the provider's code in the body, and on `writing`, which is true if the error occurred while writing.
+/// Classifies an error of the crate `object_store` by meaning. `writing` is true if the error occurred while writing. The
+/// meaning also depends on the type of the error, the HTTP status, and the provider's error code in the body.
 pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
     use object_store::Error as Library;
 
@@ -291,7 +291,7 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
     }
 }
 
-/// Returns the meaning of an error without a response: an error of the operating system or of the connection.
+/// Classifies an error for which there is no response: an error of the operating system or of the connection.
 fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteError {
     match (parts.io, parts.transport) {
         (Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded), _) => {
@@ -328,8 +328,8 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
     }
 }
 
-/// Returns the error for a write that the system denied. If the remote is a directory, the error names the owner of the
-/// part that cannot be written.
+/// Returns the error for a write that the operating system denied. If the remote is a directory, the error names the
+/// owner of the subdirectory that cannot be written.
 fn unwritable(remote: String) -> RemoteError {
     let found = Address::parse(&remote).map(|address| address.unwritable());
     let owner = found.ok().and_then(|found| ownership(&found.first?));

@@ -1,12 +1,13 @@
-//! Hash lists of bundles. They allow a part of a bundle to be verified without the rest.
+//! Hash lists of bundles, with which a reader can verify a part of a bundle without the rest.
 //!
 //! The digest of a bundle is its BLAKE3 hash, which is the root of a hash tree over its bytes. Next to the bundle, the
-//! remote stores a list of nodes of that tree, 32 bytes each: first the nodes of its *blocks* of 4 KiB, then the nodes
-//! of its *regions* of 32 MiB. The nodes between and above them are computed. A reader fetches all region nodes once.
-//! It fetches block nodes only for the regions that it reads.
+//! remote stores a list of nodes of that tree, 32 bytes each. The list begins with the nodes of the bundle's *blocks* of
+//! 4 KiB, and ends with the nodes of its *regions* of 32 MiB. The nodes between and above them are computed. A reader
+//! fetches all region nodes once. It fetches block nodes only for the regions that it reads.
 //!
-//! If every tenth member of 100 kB is read from a bundle, 12 % more bytes are transferred: 8 % for the list, and 4 %
-//! for blocks of which only a part is needed. With pairs of hashes for blocks of 16 KiB, as in bao, it is 20 %.
+//! If a reader needs every tenth member of 100 kB, it transfers 12 % more bytes than the members contain: 8 % for the list,
+//! and 4 % for blocks of which only a part is needed. With pairs of hashes for blocks of 16 KiB, in the style of bao, it
+//! would transfer 20 % more bytes.
 
 use std::fs::File;
 use std::io;
@@ -76,7 +77,8 @@ fn parent(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     }
 }
 
-/// Computes the root above these nodes. `None` for a single node, because the root cannot be computed from it.
+/// Computes the root of the hash tree from nodes that cover all bytes. Returns `None` if there is only one node, because
+/// BLAKE3 computes a root differently from other nodes.
 fn root(nodes: &[ChainingValue]) -> Option<Digest> {
     let (left, right) = halves(nodes)?;
     let (left, right) = (parent(left)?, parent(right)?);
@@ -110,8 +112,8 @@ pub(crate) struct RegionHashes {
 }
 
 impl RegionHashes {
-    /// Verifies a list of region hashes. Returns `None` if they do not match the bundle's digest. For a bundle with a
-    /// single region, the list is ignored.
+    /// Verifies the list of a bundle's region hashes. Returns `None` if they do not match the bundle's digest. If the
+    /// bundle has a single region, the list is not needed and is ignored.
     pub(crate) fn open(digest: Digest, bytes: u64, list: &[u8]) -> Option<RegionHashes> {
         let count = regions(bytes);
         let nodes = match count {
@@ -157,8 +159,8 @@ pub(crate) struct BlockHashes {
 }
 
 impl BlockHashes {
-    /// Returns whether `bytes` are the bundle's bytes at `offset`. They must start and end at the boundaries of blocks
-    /// and be inside this region.
+    /// Returns whether `bytes` are the bundle's bytes at `offset`. `bytes` must be inside the region, and must start and
+    /// end at the boundaries of blocks.
     pub(crate) fn verifies(&self, offset: u64, bytes: &[u8]) -> bool {
         if let Some(whole) = self.whole {
             return offset == 0 && Digest::of_bytes(bytes) == whole;
@@ -214,7 +216,7 @@ impl Hashing {
     /// Computes the hashes of the next region's blocks.
     ///
     /// # Errors
-    /// If the file cannot be read or has become shorter.
+    /// Returns an error if the file cannot be read or has become shorter.
     pub(crate) fn next(&mut self) -> io::Result<Vec<u8>> {
         let start = self.regions.len() as u64 * REGION_BYTES;
         let end = (start + REGION_BYTES).min(self.bytes);

@@ -131,7 +131,7 @@ impl SigningKey {
     /// Generates a key.
     ///
     /// # Errors
-    /// If the name is not valid, or the system provides no random numbers.
+    /// Returns an error if the name is not valid, or the system provides no random numbers.
     pub fn generate(name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
         let mut seed = [0; 32];
@@ -169,7 +169,7 @@ impl SigningKey {
     /// Writes the key to `DIRECTORY/NAME.key`, which only its owner can read. Returns the path.
     ///
     /// # Errors
-    /// If a key with this name exists, or the file cannot be written.
+    /// Returns an error if a key with this name exists, or the file cannot be written.
     pub fn save(&self, directory: &Path) -> Result<PathBuf, KeyError> {
         let path = key_path(directory, &self.name);
         let failed = |action| {
@@ -195,10 +195,10 @@ impl SigningKey {
         Ok(path)
     }
 
-    /// Reads `DIRECTORY/NAME.key`.
+    /// Reads the key from the file `DIRECTORY/NAME.key`.
     ///
     /// # Errors
-    /// If the file does not exist, does not contain a key, or can be read by other users.
+    /// Returns an error if the file does not exist, does not contain a key, or can be read by other users.
     pub fn load(directory: &Path, name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
         let path = key_path(directory, name);

@@ -69,8 +69,8 @@ pub(crate) fn source_of(file: &str) -> Option<String> {
     (source(&name).strip_prefix(SOURCES)?.strip_prefix('/') == Some(file)).then_some(name)
 }
 
-/// Returns the competition of a source with the name `ID` or `ID/SOURCE/DIGEST/FILE`. The id of a competition of a pack
-/// is `PACK/ID`.
+/// Returns the competition to which a source belongs. The source's name is `ID` or `ID/SOURCE/DIGEST/FILE`, where `ID` is
+/// `PACK/ID` for a competition of a pack.
 pub(crate) fn competition_of(source: &str) -> &str {
     let mut slashes = source.match_indices('/').map(|(place, _)| place);
     let is_of_pack = matches!(slashes.clone().count(), 1 | 4);
@@ -90,10 +90,12 @@ pub(crate) fn hashes(digest: &Digest) -> String {
 pub(crate) const REQUEST_BYTES: u64 = 8 << 20;
 /// Maximum size in bytes of a gap between two ranges that is fetched together with them.
 const MAX_GAP_BYTES: u64 = 128 << 10;
-/// Gaps are fetched only while their total size is at most the number of useful bytes divided by this number.
+/// Requested ranges have gaps between them. A gap is fetched only while the total size of fetched gaps is at most the
+/// number of requested bytes divided by this number.
 const MAX_GAP_FRACTION: u64 = 32;
 
-/// Returns requests that cover all ranges. Adjacent ranges and small gaps are combined, and long requests are split.
+/// Combines ranges to requests. Adjacent ranges and ranges with a small gap between them become one request, but a
+/// request that would be longer than [`REQUEST_BYTES`] is split.
 pub(crate) fn combine(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable_by_key(|range| (range.start, range.end));

@@ -87,7 +87,8 @@ fn insert<T: Eq + Hash>(set: &Mutex<HashSet<T>>, object: T) {
     set.insert(object);
 }
 
-/// The subject of a message: the kind of an error or rejection, or the message itself. Each subject is reported once.
+/// Identifies messages that are reported only once. Messages about the same kind of error or rejection have the same
+/// topic, even if their texts differ. Other messages are compared by text.
 #[derive(PartialEq, Eq, Hash)]
 enum Topic {
     Error(Discriminant<RemoteError>),
@@ -112,10 +113,11 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Creates a link to a remote, without a request. If `mirror` is true, downloaded bundles are sent to the mirror.
+    /// Creates a link to a remote, without sending a request. If `mirror` is true, downloaded bundles are sent to the
+    /// mirror.
     ///
     /// # Errors
-    /// If no threads can be started.
+    /// Returns an error if no threads can be started.
     pub fn with_remote(
         remote: Remote,
         mirror: bool,
@@ -133,8 +135,7 @@ impl Link {
             let cause = format!("no threads can be started: {}", error.kind());
             RemoteError::failed(remote.name(), cause)
         })?;
-        // This starts the thread for blocking work now, so that it is available even if the system runs out of threads
-        // later.
+        // Start the thread for blocking work now, because the system may have run out of threads when it is first needed.
         drop(runtime.spawn_blocking(|| ()));
         let inner = Inner {
             remote: Arc::new(remote),
@@ -170,14 +171,14 @@ impl Link {
     /// Returns the remote's record of a source, if it is trusted.
     ///
     /// # Errors
-    /// If the remote cannot be read.
+    /// Returns an error if the remote cannot be read.
     pub fn source(&self, name: &str) -> Result<Option<RemoteSource>, RemoteError> {
         let (inner, name) = (self.0.clone(), name.to_owned());
         self.0.wait(async move { inner.source(&name).await })
     }
 
-    /// Sets the cache in which the serial numbers of the records that were read are kept. With them, a record that is older
-    /// than a previously read one is rejected.
+    /// Sets the cache that stores the highest serial number that was read for each source. With these numbers, the link
+    /// rejects a record that is older than one that was read before.
     pub fn remember_in(&self, store: &Store) {
         // Only the first call has an effect, because a process uses a single cache.
         let _ = self.0.memory.set(store.clone());
@@ -186,7 +187,7 @@ impl Link {
     /// Returns the names of all sources in the remote.
     ///
     /// # Errors
-    /// If the remote cannot be listed.
+    /// Returns an error if the remote cannot be listed.
     pub fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let remote = self.0.remote.clone();
         self.0.wait(async move { remote.sources().await })
@@ -211,7 +212,7 @@ impl Inner {
             let _ = sender.send(work.await);
         });
         receiver.recv().unwrap_or_else(|_| {
-            let cause = "the link to it is closed";
+            let cause = "the link to the remote is closed";
             Err(RemoteError::failed(self.remote.name(), cause))
         })
     }
@@ -242,8 +243,9 @@ impl Inner {
         is_usable(&mut self.writes.lock())
     }
 
-    /// Reports an error that occurred while writing, if `writing` is true, or while reading. Errors of the same kind are
-    /// reported only once. From now on, the remote is skipped, for a minute if the error is temporary.
+    /// Reports an error, unless an error of the same kind was already reported. `writing` is true if the error occurred
+    /// while writing. Afterwards the remote is skipped: for a minute if the error is temporary, and otherwise for the
+    /// rest of the run.
     pub(crate) fn report_error(&self, error: &RemoteError, writing: bool) {
         let next = match error.is_temporary() {
             true => Availability::PausedUntil(Instant::now() + PAUSE_AFTER_ERROR),
@@ -258,10 +260,10 @@ impl Inner {
         let (consequence, later) = match (writing, error.is_temporary()) {
             (true, _) => ("results stay on this machine", Some(Remedy::SendLater)),
             (false, true) => (
-                "the run continues without it and tries again in a minute",
+                "the run continues without the remote and tries again in a minute",
                 None,
             ),
-            (false, false) => ("the run continues without it", None),
+            (false, false) => ("the run continues without the remote", None),
         };
         let remedies = error.remedy().into_iter().chain(later);
         let topic = Topic::Error(std::mem::discriminant(error));
@@ -359,8 +361,9 @@ impl Inner {
         }
     }
 
-    /// Writes a source record with a higher serial number than `before`, the record that it replaces, and than all records
-    /// of this source that this machine has read. `mirrored` states whether the bytes of the source are in the mirror.
+    /// Writes a source record. `before` is the record that it replaces, and `mirrored` states whether the bytes of the
+    /// source are in the mirror. The serial number of the new record is higher than that of `before` and of all records
+    /// of this source that this machine has read.
     pub(crate) async fn put_source(
         &self,
         name: &str,
@@ -368,8 +371,8 @@ impl Inner {
         mirrored: bool,
         before: Option<&RemoteSource>,
     ) -> Result<(), RemoteError> {
-        // The clock ensures a higher number even if this machine has not read, or does not trust, the record that is
-        // replaced.
+        // This machine may not have read the record that is replaced, or may not trust it. Therefore the serial number is
+        // at least the current time in seconds, which is probably higher than that of the replaced record.
         let before = before.map_or(0, |known| known.serial);
         let next = before.max(self.highest_serial(name)).saturating_add(1);
         let known = RemoteSource {
@@ -388,7 +391,8 @@ impl Inner {
         !self.absent.lock().contains(object) && self.is_read()
     }
 
-    /// Records that the remote does not have an object. Also reports if the credentials cannot read the private area.
+    /// Records that the remote does not have an object. If the credentials cannot read the private area, reports that
+    /// objects in it are treated as missing.
     pub(crate) fn record_absent(&self, object: Digest) {
         if self.remote.denies_private_reads() {
             let message = format!(

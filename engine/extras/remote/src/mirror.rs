@@ -29,8 +29,8 @@ use crate::link::{Inner, Link};
 /// Maximum number of requests ahead of the reader, and maximum number of their bytes.
 const MAX_REQUESTS_AHEAD: usize = 32;
 const MAX_BYTES_AHEAD: u64 = 64 << 20;
-/// Maximum number of requests whose bytes are kept, and maximum number of these bytes. Several threads may read at
-/// different positions.
+/// Maximum number of requests whose bytes are kept, and maximum number of these bytes. They are kept because several
+/// threads may read at different positions.
 const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// Maximum number of regions whose hashes are kept.
@@ -80,8 +80,9 @@ struct Request {
 }
 
 impl ReaderState {
-    /// Drops the least recently used requests. A request that was fetched ahead is kept until all of its announced
-    /// bytes are read, unless there are too many requests.
+    /// Drops requests, the least recently used first, until there are fewer than [`MAX_KEPT_REQUESTS`] requests and
+    /// [`MAX_KEPT_BYTES`] bytes. A request is kept while some of its announced bytes were not read, unless there are
+    /// twice as many requests or bytes.
     fn make_room(&mut self) {
         loop {
             let lengths = self.requests.iter();
@@ -191,7 +192,8 @@ impl BundleReader {
         let cell = {
             let mut kept = self.blocks.lock();
             let cell = kept.entry(region).or_default().clone();
-            // Readers move from the beginning to the end, so the regions before the current one are dropped first.
+            // A reader usually proceeds from the beginning to the end and needs no earlier regions, so their hashes are
+            // dropped first.
             if kept.len() > MAX_KEPT_REGIONS {
                 match kept
                     .first_key_value()

@@ -25,8 +25,8 @@ use crate::{layout, trust};
 
 /// Maximum length of a record in bytes. Longer records are never written.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
-/// Time within which a response must begin, including repeated requests, and period in which the minimum rate is checked.
-/// The HTTP client has a shorter timeout for a single read.
+/// Maximum time until a response begins, including retries. It is also the period over which the minimum rate of a body
+/// is checked. The timeout of the HTTP client for a single read is shorter.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The outcome of creating an entry.
@@ -51,12 +51,11 @@ pub struct RemoteSource {
     /// Whether the source's bytes are in the mirror.
     #[serde(default)]
     pub mirrored: bool,
-    /// Serial number. It is higher than the serial number of the record that this record replaces. It is 0 in records
-    /// of versions without serial numbers.
+    /// Serial number, which is higher than that of the record that this record replaces. It is 0 in records of old
+    /// versions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub serial: u64,
-    /// Address of the remote for which the record was written. It is empty in records of versions without serial
-    /// numbers.
+    /// The address of the remote for which the record was written. It is empty in records of old versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remote: String,
 }
@@ -98,7 +97,7 @@ impl Remote {
     /// `trusted` are trusted.
     ///
     /// # Errors
-    /// If the address cannot be used.
+    /// Returns an error if the address cannot be used.
     pub fn open(
         address: &Address,
         credentials: &CloudCredentials,
@@ -122,15 +121,15 @@ impl Remote {
         self
     }
 
-    /// Returns the same remote with further addresses. Records that were written for these addresses are valid.
+    /// Returns the same remote, which also accepts records that were written for these other addresses of the remote.
     #[must_use]
     pub fn same_as(self, addresses: &[Address]) -> Remote {
         let same_as = addresses.iter().map(Address::without_secrets).collect();
         Remote { same_as, ..self }
     }
 
-    /// Returns the same remote with a different limit on the time of reads. A response must begin within this time, and a
-    /// body must not be slower than the minimum rate in a period of this duration.
+    /// Returns the same remote with a different time limit for reads. A response must begin within the time `patience`.
+    /// In each period of this length, a body must arrive at the minimum rate or faster.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Remote {
         Remote { patience, ..self }
@@ -210,8 +209,8 @@ impl Remote {
         classify(&self.name, error, true)
     }
 
-    /// Converts "not found" into `None`, unless the bucket is missing. In the private area, a denied read also becomes
-    /// `None`, because some roles may read only the other areas.
+    /// Converts an error that means "not found" to `None`, unless the bucket is missing. In the private area, a denied
+    /// read is also treated as "not found", because the credentials may permit reading only the public area.
     fn none_if_missing<T>(
         &self,
         name: &str,
@@ -231,11 +230,11 @@ impl Remote {
         }
     }
 
-    /// Returns the entry of a step key, for a step of `competition`. The inner error means that an entry exists but is
-    /// not trusted.
+    /// Returns the entry of a step key. The step belongs to `competition`, for which the signer must be trusted. The
+    /// inner error means that an entry exists but is not trusted.
     ///
     /// # Errors
-    /// If the remote cannot be read.
+    /// Returns an error if the remote cannot be read.
     pub async fn entry(
         &self,
         key: &Digest,
@@ -257,7 +256,7 @@ impl Remote {
     /// Creates the entry of a step key, unless one exists.
     ///
     /// # Errors
-    /// If the entry cannot be written, or the existing entry cannot be read.
+    /// Returns an error if the entry cannot be written, or the existing entry cannot be read.
     pub async fn put_entry(
         &self,
         key: &Digest,
@@ -281,7 +280,7 @@ impl Remote {
     /// Returns the record of a source. The inner error means that a record exists but is not trusted.
     ///
     /// # Errors
-    /// If the remote cannot be read.
+    /// Returns an error if the remote cannot be read.
     pub async fn source(
         &self,
         name: &str,
@@ -297,18 +296,18 @@ impl Remote {
         }))
     }
 
-    /// Returns whether a record that was written for the address `remote` is valid in this remote. Records of versions
-    /// without addresses are valid in every remote.
+    /// Returns whether a record is valid in this remote. `remote` is the address for which the record was written, or
+    /// empty for records of old versions, which are valid in every remote.
     fn is_this_remote(&self, remote: &str) -> bool {
         let same = |address: &str| address.trim_end_matches('/') == remote.trim_end_matches('/');
         remote.is_empty() || same(&self.name) || self.same_as.iter().any(|one| same(one))
     }
 
-    /// Writes the record of a source. A source may change, so this replaces the existing record, which should have a
-    /// lower serial number.
+    /// Writes the record of a source, and replaces an existing record, because a source may change. The new record must
+    /// have a higher serial number than the existing one.
     ///
     /// # Errors
-    /// If the record cannot be written.
+    /// Returns an error if the record cannot be written.
     pub async fn put_source(&self, name: &str, known: &RemoteSource) -> Result<(), RemoteError> {
         let name = layout::source(name);
         let known = RemoteSource {
@@ -324,7 +323,7 @@ impl Remote {
     /// Returns the names of all sources in the remote.
     ///
     /// # Errors
-    /// If the remote cannot be listed. A plain web server cannot be listed.
+    /// Returns an error if the remote cannot be listed. A plain web server cannot be listed.
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let directory = self.path(layout::SOURCES);
         let mut pages = self.store.list(Some(&directory));
@@ -426,8 +425,8 @@ impl Remote {
                 object_store::Error::AlreadyExists { .. }
                 | object_store::Error::Precondition { .. },
             ) => Ok(false),
-            // The store cannot create files exclusively. If two machines write the same entry, they write the same
-            // content.
+            // This store cannot create a file on the condition that the file does not exist. So two machines may both
+            // write the entry. This does no harm, because they write the same content.
             Err(object_store::Error::NotImplemented { .. }) => {
                 if self.length(name).await?.is_some() {
                     return Ok(false);
@@ -446,20 +445,20 @@ impl Remote {
         Ok(self.none_if_missing(name, head)?.map(|meta| meta.size))
     }
 
-    /// Copies an object from the private area to the public area, within the remote.
+    /// Copies an object from the private area of the remote to its public area.
     ///
     /// # Errors
-    /// If the remote does not support copying.
+    /// Returns an error if the object cannot be copied, for example because the remote does not support copying.
     pub(crate) async fn copy_to_public(&self, digest: &Digest) -> Result<(), RemoteError> {
         let [from, to] = [Area::Private, Area::Open].map(|area| layout::object(area, digest));
         let copied = self.store.copy(&self.path(&from), &self.path(&to)).await;
         copied.map_err(|error| self.write_error(&error))
     }
 
-    /// Opens an object. Returns its length and its bytes as they arrive, which are not verified.
+    /// Opens an object. Returns its length, and a stream of its bytes. The bytes are not verified.
     ///
     /// # Errors
-    /// If the remote cannot be read.
+    /// Returns an error if the remote cannot be read.
     pub(crate) async fn object(
         self: &Arc<Self>,
         digest: &Digest,
@@ -500,8 +499,8 @@ impl Remote {
     }
 }
 
-/// Returns whether a record contains a number of more than 15 digits. The parser may round such a number, so the hash
-/// of the parsed record would be meaningless.
+/// Returns whether a record contains a number of more than 15 digits. The parser may round such a number. Then the hash
+/// of the parsed record differs from the step key, so they must not be compared.
 fn has_long_number(record: &serde_json::Value) -> bool {
     use serde_json::Value;
 

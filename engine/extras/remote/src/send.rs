@@ -1,9 +1,9 @@
 //! Sends files to a remote: objects, and bundles with their hash lists. Also defines the queue of results and bundles that
 //! wait to be sent.
 //!
-//! Callers of the queue never wait: a result that does not fit into it is not sent, which is reported. The queue contains
-//! names instead of objects, which stay in the cache until they are sent. A result may name a million files, so the limit of
-//! the queue is a number of bytes instead of a number of results.
+//! Callers of the queue never wait: if the queue is full, a result is not sent, and the link reports that. The queue
+//! contains names instead of objects, which stay in the cache until they are sent. Its limit is a number of bytes, not a
+//! number of results, because a single result may name a million files.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -31,10 +31,10 @@ const MAX_PARTS: u64 = 9_000;
 const PARTS_IN_FLIGHT: usize = 4;
 
 impl Remote {
-    /// Sends an object, unless it exists. If `replace` is true, replaces an existing object.
+    /// Sends an object, unless the remote already has it. If `replace` is true, sends it in any case.
     ///
     /// # Errors
-    /// If the object cannot be written, or the file does not contain the object.
+    /// Returns an error if the object cannot be written, or if `file` does not contain the object.
     pub async fn put_object(
         &self,
         area: Area,
@@ -46,7 +46,8 @@ impl Remote {
         self.put_file(&name, digest, file, replace).await
     }
 
-    /// Sends a bundle's hash list and then the bundle, unless they exist. If `replace` is true, replaces them.
+    /// Sends the hash list of a bundle and then the bundle, unless the remote already has them. If `replace` is true,
+    /// sends them in any case.
     ///
     /// # Errors
     /// Same as for [`put_object`](Self::put_object).
@@ -107,8 +108,9 @@ impl Remote {
         }
     }
 
-    /// Sends a file and computes its digest while it is sent. A file that does not match `digest` never gets its final name.
-    /// If `replace` is false and the remote has a file with this name and length, sends nothing.
+    /// Sends a file, and computes its digest at the same time. If the digest differs from `digest`, the file in the
+    /// remote never gets its final name. If `replace` is false and the remote has a file with this name and length,
+    /// nothing is sent.
     async fn put_file(
         &self,
         name: &str,

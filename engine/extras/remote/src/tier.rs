@@ -1,5 +1,5 @@
-//! The remote as the second level of the local cache, and a source that reads a bundle from the mirror if the bundle is
-//! not on this machine.
+//! Connects the remote to the local cache and to sources. The remote is the second level of the local cache. A bundle
+//! that is not on this machine is read from the mirror.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,8 +22,8 @@ use crate::send::Job;
 /// Maximum number of chunks of an object that are buffered between the network and the disk.
 const MAX_QUEUED_CHUNKS: usize = 8;
 
-/// Maximum number of remembered lengths. They need about 60 MB. Objects whose length was dropped are treated like
-/// objects of entries without lengths.
+/// Maximum number of objects whose lengths are stored. The lengths need about 60 MB. If there are more, all lengths are
+/// dropped. An object is then fetched without knowing its length in advance.
 const MAX_LENGTHS: usize = 1 << 20;
 
 /// A link as the second level of a cache.
@@ -156,8 +156,9 @@ enum Chunk {
     Failed(RemoteError),
 }
 
-/// Fetches an object. `expected` is its length in a trusted entry. If it is `None`, the length that the server announces
-/// must not exceed `free`, the free disk space. Returns the last message, which states how the transfer ended.
+/// Fetches an object and sends its bytes to `sender`. `expected` is the object's length in a trusted entry. If it is
+/// `None`, the length that the server announces must not exceed `free`, the free disk space. Returns the last message to
+/// send, which states how the transfer ended.
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,
@@ -211,8 +212,8 @@ pub struct MirroredSource {
 pub type RemoteContent = Arc<OnceLock<Option<Content>>>;
 
 impl MirroredSource {
-    /// Wraps `inner`. The cache records the content of this source under `name`. `md5` and `sha256` are its published
-    /// checksums.
+    /// Wraps the source `inner`. `name` is the name under which the cache records the content of this source. `md5` and
+    /// `sha256` are its published checksums.
     pub fn new(
         inner: Box<dyn Source>,
         name: &str,
@@ -231,15 +232,15 @@ impl MirroredSource {
         }
     }
 
-    /// States the content that the source had when it was last used, if that is known. This content is used in place of the
-    /// content that the remote records.
+    /// Sets the content that the source had when it was last used. If it is `Some`, it is used in place of the content
+    /// that the remote records.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> MirroredSource {
         MirroredSource { stated, ..self }
     }
 
-    /// Returns the content that the remote records. The value is empty until the remote was queried. It is queried only if
-    /// the source is not on this machine and has no stated content.
+    /// Returns the content that the remote records for this source. The cell is empty until the remote is queried. The
+    /// remote is queried only if the source is not on this machine and its last content is unknown.
     pub fn remote_answer(&self) -> RemoteContent {
         self.remote_answer.clone()
     }
@@ -271,8 +272,8 @@ impl MirroredSource {
         })
     }
 
-    /// Returns the content, if it can be read from the mirror: the source is not on this machine, and the content was
-    /// not found to be missing in the mirror.
+    /// Returns the content of the source if it can be read from the mirror. Returns `None` if the source is on this
+    /// machine, or if the mirror lacks the content.
     fn mirrored_content(&self, context: &Context) -> Result<Option<Content>, StepError> {
         if self.inner.location().is_some() {
             return Ok(None);
@@ -289,8 +290,8 @@ impl MirroredSource {
         context.outside.set_ranges(content.digest, bundle);
     }
 
-    /// Sends the fetched bundle to the mirror. Its record is written only after results were computed from the bundle
-    /// ([`Link::offer_source`]).
+    /// Sends a fetched bundle to the mirror. Other machines use it only after its source record is written.
+    /// [`Link::offer_source`] writes that record, after results were computed from the bundle.
     fn offer(&self, context: &Context, value: &Value) -> Result<(), StepError> {
         if !self.link.mirrors() {
             return Ok(());

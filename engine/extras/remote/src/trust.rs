@@ -1,7 +1,8 @@
-//! Signed records, and the keys whose signatures are trusted: for which competitions, and until when.
+//! Signed records, and the keys whose signatures are trusted. A key can be trusted for particular competitions, and until
+//! a particular time.
 //!
-//! A file consists of one line (format, key, signature) and the JSON that was signed. The signature covers the name of the
-//! file, so a record that is copied to a different name is not valid there.
+//! The file of a record consists of one line (format, key, signature) and the JSON that was signed. The signature covers
+//! the name of the file, so a record that is copied to a different name is not valid there.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +22,8 @@ pub struct TrustedSigner {
     pub key: PublicKey,
     /// The competitions for which the key is trusted. `None` for all competitions.
     pub competitions: Option<BTreeSet<String>>,
-    /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit. It is compared with the
-    /// reader's clock, because a leaked key could sign any date.
+    /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit. The limit is compared
+    /// with the current time. A time in the record would prove nothing, because a thief of the key could choose it.
     pub until: Option<u64>,
 }
 
@@ -37,8 +38,8 @@ impl From<PublicKey> for TrustedSigner {
     }
 }
 
-/// Returns an error unless a signature by `key` on a record of `competition` is trusted now. If a key is listed several
-/// times, it is sufficient that one of the entries allows it.
+/// Checks whether a signature by `key` on a record of `competition` is trusted now. If `trusted` lists a key several
+/// times, one of these entries is sufficient.
 ///
 /// # Errors
 /// Returns the reason why the key is not trusted.
@@ -104,7 +105,7 @@ pub enum Rejection {
     OtherRemote(String),
     /// A newer record was read before.
     #[error(
-        "it has serial number {found}, but a record with {highest} was seen before: an old record was restored"
+        "it has serial number {found}, but a record with the higher number {highest} was read before: an old record was restored"
     )]
     Outdated { found: u64, highest: u64 },
 }
@@ -133,17 +134,17 @@ pub(crate) fn seal<T: Serialize>(
 /// The beginning of the line with the signature of a text.
 const SIGNATURE_LINE: &str = "# signed ";
 
-/// Appends a line with a signature to a text. The signature also covers `purpose`, so that it is not valid for a text with
-/// another purpose.
+/// Appends a line with a signature to a text. `purpose` is signed, too, so nobody can use the text with its signature for
+/// a different purpose.
 pub fn sign_text(key: &SigningKey, purpose: &str, text: &str) -> String {
     let signature = BASE64.encode(key.sign(&message(purpose, text.as_bytes())));
     format!("{text}{SIGNATURE_LINE}{} {signature}\n", key.public())
 }
 
-/// Returns the key that signed a text of [`sign_text`].
+/// Returns the key that signed a text with [`sign_text`] for the same `purpose`.
 ///
 /// # Errors
-/// If the last line is not a signature, or if the signature is not valid.
+/// Returns an error if the last line is not a signature, or if the signature is not valid.
 pub fn signer(purpose: &str, text: &str) -> Result<PublicKey, Rejection> {
     let line = text.lines().last().unwrap_or_default();
     let words = line
@@ -162,7 +163,7 @@ pub fn signer(purpose: &str, text: &str) -> Result<PublicKey, Rejection> {
     }
 }
 
-/// Parses the record of the file `name`. Returns an error if it is not signed by a key that is trusted for
+/// Parses the record in the file `name`, and verifies its signature. Returns an error unless the signer is trusted for
 /// `competition`.
 pub(crate) fn open<T: DeserializeOwned>(
     trusted: &[TrustedSigner],

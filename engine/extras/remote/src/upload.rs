@@ -74,18 +74,19 @@ impl Link {
     /// Sends a result immediately.
     ///
     /// # Errors
-    /// If the remote does not accept it.
+    /// Returns an error if the remote does not accept it.
     pub fn send(&self, offer: Offer, store: &Store) -> Result<SendOutcome, RemoteError> {
         let (inner, store) = (self.inner().clone(), store.clone());
         self.inner()
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends the record of a source immediately, and the source's bytes if `file` is given. Returns whether the bytes
-    /// are in the mirror. Results must have been computed from this content, because readers of the record rely on that.
+    /// Sends the record of a source immediately. If `file` is `Some`, also sends the source's bytes to the mirror.
+    /// Returns whether the bytes are in the mirror. Results must have been computed from this content, because readers of
+    /// the record rely on that.
     ///
     /// # Errors
-    /// If the remote does not accept them.
+    /// Returns an error if the remote does not accept the record or the bytes.
     pub fn send_source(
         &self,
         name: &str,
@@ -158,8 +159,8 @@ async fn result(
         _ => None,
     };
     let mut entry = offer.entry.clone();
-    // Only lengths of objects that this machine has are signed. If it lacks some objects, the entry keeps the lengths that
-    // it already contains, because these came from a trusted entry.
+    // The signed entry contains the lengths of objects only if they are certain. They are certain if all objects are on
+    // this machine, or if a trusted entry already contained the lengths.
     match offer.entry.objects().map(length).collect() {
         Some(lengths) => entry.lengths = lengths,
         None if entry.lengths.len() == entry.objects().count() => {}
@@ -201,7 +202,8 @@ enum ObjectLocation {
     Missing,
 }
 
-/// Ensures that an object is in this area of the remote. If `replace` is true, sends the object even if the remote has it.
+/// Ensures that an object is in the area `area` of the remote. If `replace` is true, sends the object even if the remote
+/// has it.
 async fn object(
     inner: &Arc<Inner>,
     area: Area,
@@ -242,8 +244,8 @@ async fn object(
     Ok(ObjectLocation::Local(length))
 }
 
-/// Returns whether the remote has an object that is not on this machine. For a public object, a copy in the private
-/// area is not sufficient, because public readers cannot read that area.
+/// Looks in the remote for an object that is not on this machine. A public object must be in the public area, because
+/// readers of public data cannot read the private area. If it is only in the private area, it is copied.
 async fn in_remote(
     inner: &Arc<Inner>,
     area: Area,

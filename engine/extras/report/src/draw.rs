@@ -188,7 +188,8 @@ const NAMES_WIDTH: f64 = 118.0;
 /// Height of a row, in pixels.
 const ROW_HEIGHT: f64 = 26.0;
 
-/// Draws one or two fractions per row as bars: the fraction of a class, or the fraction of missing cells of a column.
+/// Draws rows of bars. Each row is a class or a column. It has a bar for its fraction in train and another one for test,
+/// if these fractions are known.
 pub fn bars(title: &str, rows: &[Shares]) -> Markup {
     let descriptions = rows.iter().map(|row| {
         let shares = [(row.train, "train"), (row.test, "test")].into_iter();
@@ -226,8 +227,8 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
 /// Height of a histogram, in pixels.
 const HISTOGRAM_HEIGHT: f64 = 190.0;
 
-/// Returns the horizontal scale for values, and the vertical scale for fractions from 0 to `most`. The vertical scale ends
-/// at pixel `top`.
+/// Returns the scales of a histogram: a horizontal scale for `values`, and a vertical scale for fractions from 0 to
+/// `most`. `top` is the vertical position of `most`, in pixels.
 fn axes(values: (f64, f64), most: f64, top: f64) -> (Scale, Scale) {
     let y = Scale::new((0.0, most.max(1e-9)), (HISTOGRAM_HEIGHT - 24.0, top));
     (Scale::new(values, (40.0, WIDTH - 12.0)), y)
@@ -316,9 +317,9 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
     })
 }
 
-/// Returns the range of scores to draw. It contains the thresholds of all medals and the median. Scores that are worse than
-/// the median are in the range only if they are near the median. A graded score just outside the range extends the range.
-/// A graded score far outside is drawn at the edge.
+/// Returns the range of scores to draw, from the best score on the leaderboard to scores near the median. It contains the
+/// thresholds of all medals. A graded score just outside the range extends the range, but one far outside is drawn at its
+/// edge.
 fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f64) {
     let thresholds = leaderboard.thresholds();
     let mut sorted: Vec<f64> = leaderboard.scores().to_vec();
@@ -444,8 +445,7 @@ fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usiz
     text
 }
 
-/// Draws each experiment's percentage of competitions with a medal, and the standard error. `most` is the largest value of
-/// the scale.
+/// Draws each experiment's percentage of competitions with a medal, and its standard error. The scale ends near `most`.
 pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) -> Markup {
     let described = rows.iter().map(|(name, estimate)| match estimate {
         Some(one) if one.standard_error > 0.0 => {

@@ -82,8 +82,8 @@ impl Drawing {
         layers
     }
 
-    /// Sorts one layer by the mean position of each node's neighbours in one direction. `side` returns, for an edge, a node
-    /// of the layer and its neighbour.
+    /// Sorts the nodes of a layer by the mean position of their neighbours, either in earlier layers or in later ones.
+    /// `side` selects the direction: for an edge, it returns the node in this layer and its neighbour.
     fn sort_layer(
         &self,
         layer: &mut [usize],

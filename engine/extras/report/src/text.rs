@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::html;
 
-/// Escapes text for elements and attributes in double quotes of an SVG picture. The templates of the page do not need this
-/// function.
+/// Escapes text for an SVG picture, in elements and in attributes with double quotes. Only pictures need this function,
+/// because the templates of the page escape all texts themselves.
 pub fn escape(text: &str) -> String {
     html! { (text) }.into_string()
 }

@@ -4,9 +4,9 @@
 //! same time, and `GET /health` is answered even if all uploads are slow. If the limit of connections is reached, a new
 //! connection replaces an old one:
 //!
-//! 1. the connection that has been idle for the longest time;
-//! 2. if no connection is idle and none ended for some seconds: of the connections from the address with the most
-//!    connections, the one that has waited for the longest time to send its upload.
+//! 1. If connections are idle, the server closes the one that has been idle for the longest time.
+//! 2. If no connection is idle, and none ended for some seconds, the server closes a connection that waits to send its
+//!    upload. It chooses the address with the most connections, and then the connection that has waited longest.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,15 +18,15 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Maximum number of connections at the same time. Each connection has a socket and at most one open file. The total is
-/// less than 1,024, the usual limit of open files.
+/// Maximum number of connections at the same time. A process can usually open 1,024 files. Each connection needs up to
+/// two, a socket and a file.
 const MAX_CONNECTIONS: usize = 480;
 
-/// A connection without a request can be replaced after this time. Before that, the client may not have received the
-/// previous response yet.
+/// Minimum time without a request after which a connection may be closed. Earlier, the client may still be receiving the
+/// previous response.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
-/// A connection that waits to send its upload can be replaced if no connection ended by itself for this time.
+/// If no connection ended by itself for this time, a connection that waits to send its upload may be closed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Interval at which the server looks for a connection that it can close, while a new connection waits.
@@ -141,7 +141,8 @@ impl Connections {
     }
 }
 
-/// Returns the connection whose activity has not changed for the longest time, among those that satisfy a condition.
+/// Returns the connection that has been in its current activity for the longest time, among those for which `is_wanted`
+/// returns true.
 fn oldest(
     open: &[Arc<Connection>],
     is_wanted: impl Fn(&Connection, &State) -> bool,
@@ -262,8 +263,8 @@ impl Slots {
 
     fn of_peer(&self, peer: IpAddr) -> Arc<Semaphore> {
         let mut peers = self.peers.lock();
-        // Removes the addresses without requests: each permit and each waiting request holds a reference to the
-        // semaphore of its address.
+        // Remove the addresses without requests. If an address has a permit or a waiting request, there is a second
+        // reference to its semaphore.
         peers.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         let semaphore = peers.entry(peer);
         let semaphore = semaphore.or_insert_with(|| Arc::new(Semaphore::new(MAX_UPLOADS_OF_PEER)));

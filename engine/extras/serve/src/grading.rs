@@ -1,12 +1,11 @@
-//! Reads answers, rules and leaderboards at the first request, and reuses them while the prepared data do not change. Grades
-//! large submissions on a single thread.
+//! Reads answers, rules and leaderboards at the first request, and reuses them while the prepared data do not change.
 //!
-//! The server also starts if the competition is not prepared yet. Then each request tries to read the answers until
-//! they exist. If a run prepares the competition again, the next request reads the new answers.
+//! The server also starts if the competition is not prepared yet. Then each request tries to read the answers until they
+//! exist. If a run prepares the competition again, the next request reads the new answers.
 //!
 //! The allocator keeps freed memory for the thread that freed it. If large submissions were graded on several threads,
-//! each thread would eventually keep as much memory as the largest submission needs. Therefore all large submissions
-//! are graded on the same thread.
+//! each thread would eventually keep as much memory as the largest submission needs. Therefore all large submissions are
+//! graded on the same thread.
 
 use std::collections::HashMap;
 use std::io;

@@ -45,7 +45,8 @@ pub(crate) struct Shared {
     pub limits: Limits,
     pub uploads: std::path::PathBuf,
     pub gradings: Gradings,
-    /// Permits for grading uploads at the same time. An upload of more than [`LARGE_UPLOAD_BYTES`] bytes takes all permits.
+    /// Permits for grading at the same time. Grading takes one permit, but an upload of more than [`LARGE_UPLOAD_BYTES`]
+    /// bytes takes all permits.
     pub permits: Semaphore,
     pub graders: u32,
     /// Grades large uploads.
@@ -96,8 +97,8 @@ pub(crate) async fn handle(
         true => foreign().into(),
         false => route(shared, client, &head, &mut body).await,
     };
-    // The client may still be sending. It must be able to read the response, and must not send another request on this
-    // connection.
+    // If the client is still sending the body, read the rest of it, so that the client can read the response. If the body
+    // does not end in time, close the connection, because the rest would be mistaken for another request.
     let is_waiting = head.headers.contains_key(EXPECT) && !body.is_end_stream();
     if !is_waiting {
         upload::drain(&mut body).await;
@@ -160,7 +161,8 @@ fn health(method: &Method) -> Answer {
     }
 }
 
-/// Receives the upload of a request. Returns it with the id of the competition, or the response to an invalid request.
+/// Receives the upload of a request. Returns the id of the competition and the upload. If the request is invalid, the
+/// error is the response to send.
 async fn receive(
     shared: &Shared,
     client: &Client,
@@ -303,7 +305,8 @@ fn report(report: &CompetitionReport) -> Answer {
     json_answer(StatusCode::OK, text)
 }
 
-/// Returns the response if the answers cannot be used. Only the owner of the server gets their path and the error.
+/// Returns the response if the answers cannot be used. The client does not get the cause, because it contains a path. The
+/// cause is written only to the log of the server.
 fn not_gradable(id: &str, error: &Error) -> Handled {
     let details = format!(
         "Dataset for competition `{id}` is not prepared! Please run `mlebench prepare -c {id}` to prepare the dataset."
@@ -326,8 +329,8 @@ fn running_answer() -> Answer {
     json_answer(StatusCode::OK, "{\"status\":\"running\"}\n".to_owned())
 }
 
-/// Returns the response `{"result":MESSAGE}`. If `valid` is given, the object also has the member `is_valid`, as for servers
-/// of all competitions.
+/// Returns the response `{"result":MESSAGE}`. If `valid` is `Some`, the object also has the member `is_valid`. This is
+/// the case if the server serves all competitions.
 fn result_answer(message: &str, valid: Option<bool>) -> Answer {
     let valid = valid.map_or_else(String::new, |valid| format!("\"is_valid\":{valid},"));
     json_answer(
@@ -369,8 +372,8 @@ fn json_answer(status: StatusCode, text: String) -> Answer {
     answer
 }
 
-/// Returns whether all hosts and origins that a request to a loopback address names belong to this machine or its local
-/// network. `name` is the host that the server was started with.
+/// Returns whether all hosts and origins that a request names are local, or are `name`, the host that the server was
+/// started with. A request to a loopback address that names others may come from a web page of another origin.
 pub(crate) fn is_local(uri: &Uri, headers: &HeaderMap, name: &str) -> bool {
     let is_own = |host: &str| is_local_name(host) || host.eq_ignore_ascii_case(name);
     let mut hosts = headers.get_all(HOST).iter();

@@ -34,7 +34,7 @@ pub struct ServerOptions {
     /// Host and port, for example `127.0.0.1:5000`. Port 0 takes any free port.
     pub address: (String, u16),
     /// The competition. If it is `None`, the header `exp-id` of each request names the competition, and responses have
-    /// `is_valid`.
+    /// the member `is_valid`.
     pub competition: Option<String>,
     /// Whether `POST /grade` returns scores.
     pub scores: bool,
@@ -140,8 +140,8 @@ impl Server {
             .thread_keep_alive(BLOCKING_THREAD_LIFETIME)
             .enable_all()
             .build()?;
-        // Starts one thread for blocking work. It is enough for any request, even if no other thread can be started
-        // later.
+        // Start one thread for blocking work now. This thread suffices for all requests if the system later runs out of
+        // threads.
         drop(runtime.spawn_blocking(|| ()));
         let ended = runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener.try_clone()?)?;

@@ -127,7 +127,8 @@ struct Chunks<'a> {
     limits: &'a Limits,
     end: Instant,
     received: u64,
-    /// The time in which the server waited for data, and the bytes that arrived, since the rate was last checked.
+    /// Values since the rate was last checked: the time for which the server waited for data, and the number of bytes
+    /// that arrived.
     period: (Duration, u64),
 }
 
@@ -179,8 +180,8 @@ impl Chunks<'_> {
         }
     }
 
-    /// Returns an error if the client has sent too little since the last check. Clients get less time while other
-    /// requests wait.
+    /// Returns an error if the client sent fewer bytes than the minimum rate since the last check. The rate is checked
+    /// after a shorter time if other requests wait for a slot.
     fn check_rate(&mut self) -> Result<(), UploadError> {
         let (time, bytes) = self.period;
         let is_over = match self.limits.slots.are_scarce() {

@@ -1,8 +1,9 @@
 //! Encrypts and decrypts files in the format of age, version 1, for X25519 recipients.
 //!
-//! The format is <https://c2sp.org/age>: a text header that wraps a random file key for each recipient, a MAC of the
-//! header, and the content in chunks of 64 KiB that are encrypted and authenticated one by one. Other tools for age read
-//! and write the same files. Stanzas of other kinds of recipients are skipped.
+//! The format is <https://c2sp.org/age>. A text header wraps a random file key for each recipient, and ends with a MAC.
+//! The content follows in chunks of 64 KiB, which are encrypted and authenticated one by one. Other tools for age read
+//! and write the same files. The header may wrap the file key for other kinds of recipients, such as passphrases. These
+//! parts of the header are skipped.
 //!
 //! The primitives are those of `ring`, and the multiplication on the curve is that of `curve25519-dalek`, because `ring`
 //! cannot use stored X25519 keys. The package `age` is not used: it adds 90 packages, decrypts at a quarter of the speed,
@@ -336,8 +337,8 @@ fn checksum(prefix: &str, values: &[u8]) -> u32 {
     })
 }
 
-/// Regroups bits: from groups of `from` bits to groups of `to` bits. Returns the groups, the bits that do not fill a
-/// group, and the number of these bits.
+/// Regroups bits: `values` contains groups of `from` bits, and the returned groups have `to` bits. Also returns the
+/// remaining bits that do not fill a group, and their number.
 fn regroup(values: &[u8], from: u32, to: u32) -> (Vec<u8>, u32, u32) {
     let (mut groups, mut buffer, mut bits) = (Vec::new(), 0u32, 0);
     for value in values {

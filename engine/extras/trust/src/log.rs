@@ -92,8 +92,8 @@ impl Prefix {
         self.gradings += u64::from(link.competition.as_deref() == Some(competition));
     }
 
-    /// Reads the lines that other writers added, including a last line without a line feed. Returns whether the
-    /// last line lacks its line feed.
+    /// Reads the lines that other writers added since the last call. A last line without a line feed is read, too.
+    /// Returns true in this case, because the next line must then begin with a line feed.
     fn extend(&mut self, file: &mut File, competition: &str) -> io::Result<bool> {
         if file.metadata()?.len() < self.bytes {
             *self = Prefix::default();
@@ -130,7 +130,7 @@ impl LogWriter {
         &self.path
     }
 
-    /// Appends a line with these fields, and returns its place. The fields of the chain are added.
+    /// Appends a line that contains `fields` and the fields of the chain. Returns the place of the line in the log.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, locked or written.
@@ -140,8 +140,9 @@ impl LogWriter {
             .read(true)
             .append(true)
             .open(&self.path)?;
-        // The lock is released when the file is closed. Some file systems have no locks. Two writers can then state the
-        // same position, which readers detect. Their lines do not mix, because each line is written at once.
+        // The lock is released when the file is closed. Some file systems have no locks, so two writers can state the
+        // same position. Readers detect that. The lines of the two writers do not mix, because each line is written at
+        // once.
         match file.lock() {
             Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
             _ => {}
@@ -197,7 +198,7 @@ pub enum LogFault {
     #[error("line {line} was changed or replaced: line {next} names a different hash", next = .line + 1)]
     Changed { line: usize },
     /// Positions are missing.
-    #[error("lines before line {line} were removed ({count}): it has position {position}")]
+    #[error("lines before line {line} were removed ({count}): line {line} has position {position}")]
     Removed {
         line: usize,
         position: u64,
@@ -223,7 +224,8 @@ impl ReadLog {
                 (Some(previous), Some(position)) => {
                     is_chained = true;
                     log.check(number, (expected, position), previous == hash);
-                    // The next line is compared with what this line states, so that each contradiction is reported once.
+                    // If the line contradicts the lines before it, its own hash and position are used from here on. So
+                    // each contradiction is reported only once.
                     (hash, expected) = (previous, position);
                 }
                 _ if is_chained => log.faults.push(LogFault::Unchained { line: number }),
@@ -264,13 +266,16 @@ impl ReadLog {
             .count()
     }
 
-    /// Checks that the log contains the line of a report.
+    /// Checks that the log contains the grading of a report. `place` is the position in the log that the report states.
     ///
     /// # Errors
-    /// Returns the contradiction.
+    /// Returns a description of the first contradiction between the log and the report.
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
-            return Err(format!("the report belongs to the log {}", place.id));
+            return Err(format!(
+                "the report belongs to the log {}, which is a different one",
+                place.id
+            ));
         }
         let position = place.position;
         let before = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
@@ -282,13 +287,13 @@ impl ReadLog {
         };
         if line.head != place.head {
             return Err(format!(
-                "line {position} of the log, or a line before it, is not the one of the report"
+                "the hash after line {position} of the log is not the hash in the report, so a line was changed"
             ));
         }
         match self.gradings(competition, before) as u64 == place.earlier {
             true => Ok(()),
             false => Err(format!(
-                "the log has another number of earlier gradings than the report, {}",
+                "the number of earlier gradings in the log differs from the number in the report, {}",
                 place.earlier
             )),
         }

@@ -32,7 +32,7 @@ pub enum SealError {
     #[error("`{0}` is not a recipient: it must begin with `age1`")]
     Recipient(String),
     /// The text contains no secret key of age, or a line that is neither a secret key nor a comment.
-    #[error("it is not a file of secret keys, whose lines begin with AGE-SECRET-KEY-1")]
+    #[error("it is not a file of secret keys: each key must begin with AGE-SECRET-KEY-1")]
     Identity,
     /// The file is encrypted for other keys.
     #[error("it is sealed for another identity")]
@@ -143,8 +143,9 @@ pub fn seal<W: Write>(
     encrypted.finish().map_err(SealError::Write)
 }
 
-/// Decrypts a file once, and returns its note and the content of the file `wanted`. Plain content is only kept in memory.
-/// The rest of the file is decrypted and discarded, because only its end shows that nothing was cut off.
+/// Decrypts a file of sealed answers. Returns its note, and the content of the file `wanted` in it. Decrypted content is
+/// kept only in memory. After `wanted`, the rest of the file is decrypted and discarded, because only the end of the file
+/// proves that it is complete.
 ///
 /// # Errors
 /// Returns an error if the file is damaged, sealed for another key, or does not contain `wanted`.

@@ -1,14 +1,16 @@
 //! `rows`, `near` and `equal-files`: finds test items whose rows, texts or files are also in the training part.
 //!
-//! - Rows with equal cells.
-//! - Texts that are almost equal. Texts are split into runs of three words, ignoring case and punctuation. Only texts that
-//!   share rare runs are compared. Two texts are near if they share at least 70 % of their runs, or if one text contains at
-//!   least 80 % of the other text's runs.
-//! - Files with the same digest. Most data sets contain some copies. Copies are a risk if many test items have one.
+//! - `rows`: rows whose cells are all equal.
+//! - `near`: texts that are almost equal. Each text is split into overlapping runs of three words, ignoring case and
+//!   punctuation. Two texts are near if they share at least 70 % of their runs, or if one text contains at least 80 % of
+//!   the other text's runs. Only texts that share rare runs are compared.
+//! - `equal-files`: files with the same digest. Most data sets contain some copies, so copies are a risk only if many
+//!   test items have one.
 //!
-//! Rows with few different values may be equal by chance, and texts may be near because they follow a template. Therefore
-//! equal rows and near texts are reported only if the answers of copies agree significantly more often than the most
-//! frequent answer occurs. They are more than a note only if the difference is at least ten percentage points.
+//! Rows and texts can also be equal by chance: rows with few different values, and texts that follow a template.
+//! Therefore the detector compares the answer of each test item with the answer of its copy. Copies are reported only if
+//! these answers agree significantly more often than the most frequent answer occurs. The finding is a note if the
+//! difference is less than ten percentage points.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -37,7 +39,7 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 /// Test items and training items that are equal or almost equal.
 struct Copies<'a> {
     detector: &'static str,
-    /// Describes the copies. The text follows their number in the message: `test rows are also in train.csv`.
+    /// The words that follow the number of copies in the message, for example `test rows are also in train.csv`.
     what: String,
     /// Number of test rows or texts that were compared.
     compared: usize,
@@ -74,7 +76,7 @@ impl Copies<'_> {
         let agrees = equal as f64 / count as f64 > guess + 0.1;
         let is_strong = count >= MIN_COPIES && fraction >= MIN_FRACTION && agrees && !self.is_weak;
         let what = format!(
-            "{count} of {} {} ({:.1} %), {equal} of them with the same `{}` (most frequent: {:.0} %)",
+            "{count} of {} {} ({:.1} %), {equal} of them with the same `{}` (the most frequent answer: {:.0} %)",
             self.compared,
             self.what,
             100.0 * fraction,
@@ -93,7 +95,8 @@ impl Copies<'_> {
 /// A table of test items: the file, its column of ids, and the item of each row.
 type TestTable<'a> = (&'a PublicTableFile, usize, &'a [Option<usize>]);
 
-/// Returns the training tables that have at least half of the test table's columns and a column of the answers.
+/// Returns the training tables that can be compared with a test table. They must have at least half of the test table's
+/// columns, and a column with answers.
 fn train_tables<'a>(
     world: &'a World,
     (test, key, _): TestTable<'a>,
@@ -136,7 +139,7 @@ fn same_rows(
     // If items also have files, equal rows do not imply equal items.
     let mut files = world.public.files.iter();
     let has_files = files.any(|file| world.item_of_path(&file.path).is_some());
-    // If fewer than half of the training rows are different, test rows may be equal to training rows by chance.
+    // If most training rows repeat, a test row may be equal to one of them by chance.
     let is_coarse = known.len() * 2 < answers.len();
     let copies = Copies {
         detector: "rows",
@@ -148,7 +151,7 @@ fn same_rows(
     copies.finding(world, label, tests)
 }
 
-/// Normalizes a cell, so that texts are compared without case, spaces and punctuation. Numbers do not change.
+/// Removes case, spaces and punctuation from a cell, because texts are compared without them. A number stays unchanged.
 fn normal(cell: Option<&str>) -> String {
     let cell = cell.unwrap_or_default();
     match cell.parse::<f64>() {
@@ -264,7 +267,8 @@ fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>
     texts.into_iter().map(runs).collect()
 }
 
-/// Returns pairs of a text of `own` and a near text of `other`. Only the texts that share the most rare runs are compared.
+/// Pairs each text of `own` with its nearest text of `other`, if the two are near. Texts are represented by the hashes of
+/// their runs. Each text is compared only with the [`MAX_CANDIDATES`] texts that share the most rare runs with it.
 fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
     // If there are too many runs, an even sample is compared.
     let all: usize = other.iter().flatten().map(Vec::len).sum();

@@ -8,9 +8,9 @@
 //!   the same two coefficients.
 //! - Nearly every value of the column has only one answer.
 //!
-//! If the values or pairs agree with the answers of all items, no statistics are needed: the probability of such an
-//! agreement by chance is the product of the answers' frequencies. So few items suffice if their answers have many digits
-//! or letters.
+//! If a value equals the answer of every single item, no statistics over many items are needed. The probability of such
+//! an agreement by chance is the product of the answers' frequencies. Long numbers and long texts are rare, so a few of
+//! them suffice.
 
 use std::collections::HashSet;
 
@@ -26,8 +26,8 @@ use crate::world::AnswerColumn;
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
 
-/// Minimum number of groups for a finding about a code of the answers, if items belong to groups that are entirely in the
-/// test part.
+/// Minimum number of groups for reporting that each value of a column stands for one answer. The minimum applies if items
+/// belong to groups that are entirely in the test part.
 const MIN_GROUPS: usize = 30;
 
 /// Number of random pairs of items. For each pair, the line through both items is tried.
@@ -78,8 +78,8 @@ pub(super) fn find(
     found
 }
 
-/// Returns how the cells determine the answers, and the probability that they do so by chance. Codes of the answers are
-/// considered only if `may_be_code` is true.
+/// Returns how the cells determine the answers, and the probability that they do so by chance. If `may_be_code` is true,
+/// the cells may be codes, each of which stands for one answer. Otherwise they must be the answers themselves.
 fn exact_relation(
     channel: Channel,
     pairs: &[CellAndAnswer<'_>],
@@ -113,7 +113,8 @@ fn exact_relation(
         let classes = answers.iter().collect::<HashSet<_>>().len();
         if may_be_code && is_code(cells.len(), &answers, share) && guess < 0.95 {
             let right = purity(pairs.iter().copied());
-            // A file without ids that contains as many codes as there are classes was probably made from the answers.
+            // This channel is a file without ids whose lines are in the order of the items. If it contains as many
+            // different values as there are classes, it was probably made from the answers.
             let is_made = channel == Channel::Aligned && cells.len() == classes;
             if right >= 0.99 || is_made && right >= (guess + 0.3).min(0.9) {
                 let hits = (right * pairs.len() as f64) as usize;
@@ -140,8 +141,8 @@ fn exact_relation(
     Some((how, 1e-9))
 }
 
-/// Returns whether the cells of a column may be a code of the answers. `different` is the number of different cells, and
-/// `equal` the fraction of cells that are the answer.
+/// Returns whether the cells of a column may be codes, each of which stands for one answer. `different` is the number of
+/// different cells. `equal` is the fraction of cells that are spelled like the answer.
 pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
     // Many values with one answer each are groups, and different groups in the test part are legitimate.
     if different * 4 > answers.len() {
@@ -149,7 +150,8 @@ pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
     }
     let classes = answers.iter().collect::<HashSet<_>>().len();
     let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
-    // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
+    // If some cells equal the answer and others do not, the task is to rewrite the cells. Then equal cells have equal
+    // answers anyway.
     let is_input = is_word && (0.1..0.9).contains(&equal);
     different <= 20.max(5 * classes) && !is_input
 }
@@ -162,8 +164,9 @@ pub(super) fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// Returns the fraction of different answers whose items are on one line. `None` if there are few such answers, or few
-/// different answers in all.
+/// Searches for a linear function that maps `numbers`, the cells, to `truth`, the answers. Returns the fraction of the
+/// different answers that the best function reproduces. Returns `None` if this fraction is small, or if there are only a
+/// few different answers.
 fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     let different: HashSet<u64> = truth.iter().map(|one| one.to_bits()).collect();
     if different.len() < MIN_ROWS * 2 {
@@ -198,14 +201,14 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     (best >= MIN_ROWS as f64 && share >= 0.05).then_some(share)
 }
 
-/// Maximum probability that an agreement with the answers of all items is chance, over all values that are compared.
+/// Maximum probability that any of the compared values agrees with the answers of all items by chance.
 const MAX_CHANCE: f64 = 1e-4;
 
 /// Minimum number of digits of a number that hardly occurs by chance.
 const MIN_DIGITS: usize = 4;
 
-/// The assumed probability of a particular number with at least [`MIN_DIGITS`] digits, or of a particular text with at least
-/// six characters.
+/// Assumed probability that a particular answer occurs by chance, if it is a number with at least [`MIN_DIGITS`] digits
+/// or a text with at least six characters.
 const DISTINCTIVE_CHANCE: f64 = 1e-4;
 
 /// Maximum number of columns that are compared in pairs.
@@ -214,8 +217,8 @@ const MAX_COLUMNS: usize = 30;
 /// Texts between the cells of two columns.
 const SEPARATORS: [&str; 6] = ["", "-", "_", " ", "/", ", "];
 
-/// Maximum error of a computed answer, relative to the answer. If the answer is rounded to few digits, its rounding error is
-/// also allowed.
+/// Maximum error of a computed answer, relative to the answer. If the answer has few decimals, its rounding error is
+/// larger, and is allowed up to [`MAX_ROUNDED_ERROR`].
 const MAX_ERROR: f64 = 1e-6;
 /// Maximum error of a computed answer whose rounding error is allowed, relative to the answer.
 const MAX_ROUNDED_ERROR: f64 = 1e-4;
@@ -257,8 +260,8 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
             answers: label.values.iter().collect(),
             sources: &sources,
         };
-        // With many items, other detectors find single values, even if only most of the values are the answers. But those
-        // detectors do not examine labels that are free texts.
+        // If there are many items, other detectors already find single values that are the answers, unless the answers
+        // are free texts.
         let mut examined = view.targets().filter(|_| view.world.ids.len() >= MIN_ITEMS);
         let is_examined = examined.any(|(one, _)| one.name == label.name);
         let single = (!is_examined).then(|| search.single()).flatten();
@@ -308,8 +311,8 @@ impl VerbatimSearch<'_> {
         Some(self.finding(source.channel, what, &source.cells))
     }
 
-    /// Returns whether the task is to rewrite this column: some training answers are equal to the cells of this column, and
-    /// other training answers are not.
+    /// Returns whether the task is to rewrite the column `source`. In this case, some training answers equal the cell of
+    /// this column, and others do not.
     fn is_rewritten(&self, source: &PublicValue<'_>) -> bool {
         let column = source
             .name
@@ -328,7 +331,7 @@ impl VerbatimSearch<'_> {
         shares.is_some_and(|share| (0.02..0.98).contains(&share))
     }
 
-    /// Finds two columns from whose cells the answers result: by an arithmetic operation, or by joining the texts.
+    /// Finds two columns whose cells together give the answers, by an arithmetic operation or by joining the two strings.
     fn pairs(&self) -> Option<LeakFinding> {
         let is_column =
             |source: &&PublicValue<'_>| matches!(source.channel, Channel::Column | Channel::Field);

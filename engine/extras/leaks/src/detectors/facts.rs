@@ -1,11 +1,13 @@
-//! Measures how well every fact predicts the answers, beyond the intended features and beyond chance.
+//! Measures how well every fact predicts the answers, beyond the intended features and beyond chance. A fact is a value
+//! that each item has in public, for example the length of its file.
 //!
-//! A baseline of boosted trees learns the answers from the intended features, which are divided into coarse bins. Each
-//! fact makes a separate prediction, from items with equal values or the nearest numbers, for items whose answers the
-//! prediction does not use. The gain of a fact is the fraction that it explains of the variance that the
-//! baseline leaves unexplained. A fact is reported if its gain is significant among all tests of the run, and as large as
-//! its channel requires. A missing cell or the length of a file can predict a little without a leak, but the order of
-//! members in an archive cannot.
+//! The baseline is a model of boosted trees, which learns the answers from the intended features. Each fact also predicts
+//! the answer of each item, from the answers of other items with the same value or the nearest number. The gain of a fact
+//! is the fraction of the remaining variance that the fact explains. The remaining variance is the variance that the
+//! baseline leaves unexplained.
+//!
+//! A fact is reported if its gain is significant among all tests of the run, and large enough for the kind of the fact.
+//! For example, the length of a file can predict a little without a leak, but the order of members in an archive cannot.
 //!
 //! Intended features are leaks only if they contain the answer itself (see [`super::exact`]).
 
@@ -51,7 +53,8 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Fraction of the variance from which on most other facts cannot be measured, if the intended features explain it.
+/// If the intended features explain at least this fraction of the variance of the answers, most other facts cannot be
+/// measured.
 const MAX_MEASURABLE: f64 = 0.9;
 
 /// Returns a note if the intended features nearly determine the answers, so that other facts add nothing.
@@ -123,8 +126,8 @@ pub(crate) fn best(
     if different.len() < 2 && !is_partial || different.is_empty() {
         return None;
     }
-    // Picture sizes are also features of the baseline, so they are measured without a baseline. All other facts are measured
-    // beyond the baseline.
+    // Picture sizes are also features of the baseline, so they cannot explain more than the baseline. Therefore their
+    // prediction is measured without the baseline.
     let base = baseline.filter(|_| channel != Channel::Pixels);
     let mut predictions = Vec::new();
     if different.len() * 2 <= present {
@@ -165,8 +168,8 @@ pub(crate) fn best(
     measured.min_by(|one, other| one.gain.p.total_cmp(&other.gain.p))
 }
 
-/// Beginnings of the names of facts about the form of cells, and the gain that these facts require. Their required gain is
-/// larger, because texts of the same author or kind often begin or quote in the same way without a leak.
+/// Facts about the form of cells that need a larger gain than other facts: the beginning of the fact's name, and the
+/// minimum gain. Texts by the same author often begin or quote in the same way, which is not a leak.
 const SIMILAR_FORMS: [(&str, f64); 6] = [
     ("the last punctuation mark", 0.25),
     ("how often", 0.2),
@@ -176,7 +179,8 @@ const SIMILAR_FORMS: [(&str, f64); 6] = [
     ("the first letter", 0.15),
 ];
 
-/// Returns the minimum gain for a finding. It is larger than the gains in data without a leak for this channel.
+/// Returns the minimum gain for a finding about a fact. For each channel, this minimum is larger than the gains in data
+/// without a leak.
 fn required_gain(channel: Channel, name: &str) -> f64 {
     let mut similar = SIMILAR_FORMS.iter();
     let similar = similar.find(|(start, _)| channel == Channel::Form && name.starts_with(start));
@@ -200,13 +204,14 @@ impl MeasuredFact<'_> {
         let (gain, cells, name) = (&best.gain, &self.cells, self.name);
         let channel = self.channel;
         let answers: Vec<&str> = label.values.iter().collect();
-        // Neighbours in an order may have similar answers although the items are not sorted by their answers.
+        // Neighbours in an order may have similar answers although the items are not sorted by their answers. Then the
+        // finding is only a note.
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
         let different: HashSet<&str> = cells.iter().flatten().copied().collect();
         let mut least = required_gain(channel, name);
-        // Unprocessed pictures have many sizes. If there are only a few and they predict the answer, the sizes were chosen
-        // on purpose.
+        // Unprocessed pictures have many sizes, so only a nearly perfect prediction is a finding. If there are only a few
+        // sizes, someone chose them, so a smaller gain suffices.
         if channel == Channel::Pixels && different.len() > 24 {
             least = 0.9;
         }
@@ -232,7 +237,7 @@ impl MeasuredFact<'_> {
         };
         let what = match &pure {
             _ if is_adjacent => format!(
-                "by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance), as in groups that are entirely in the test part",
+                "if items are sorted by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance), which is not a leak if they belong to groups that are entirely in the test part",
                 label.name,
                 100.0 * gain.alone
             ),
@@ -240,7 +245,7 @@ impl MeasuredFact<'_> {
                 pure.description(name, &label.name)
             }
             _ if let Some(right) = number_right(cells, &answers) => format!(
-                "{name} determines `{}`: each value has the same answer for {right} of {} items",
+                "{name} determines `{}`: the answer follows from the value for {right} of {} items",
                 label.name,
                 cells.len()
             ),
@@ -274,8 +279,8 @@ impl MeasuredFact<'_> {
 /// Maximum number of different values of a fact for the message that its values determine the answers.
 const MAX_CODES: usize = 20;
 
-/// Returns the number of items whose answer is the most frequent answer among the items with the same value. `None` if there
-/// are many values, or if this number is less than 99 % of the items.
+/// Counts the items that have the most frequent answer among the items with the same value. Returns `None` if there are
+/// more than [`MAX_CODES`] values, or if the count is less than 99 % of the items.
 fn number_right(cells: &[Option<&str>], answers: &[&str]) -> Option<usize> {
     let different = cells.iter().collect::<HashSet<_>>().len();
     let share = purity(cells.iter().zip(answers));

@@ -1,15 +1,19 @@
-//! `groups`: finds families and renamed files that are in both parts. [`super::kin`] compares columns.
+//! `groups`: finds test items whose group also contains training items, by names of files in the bundle and by parts of
+//! ids. [`super::kin`] compares columns instead.
 //!
-//! - Names of files in the bundle. The detector finds a renamed test file in the bundle by its content. If a word of
-//!   the old name (a speaker, a recording) is also in names of training files, these files belong to the same group.
-//! - Families of items in ids. Items whose ids share a part (`0042_01` and `0042_02`) have similar answers, and the split
-//!   put members of the same family into both parts.
+//! - Names of files in the bundle. The detector finds a renamed test file in the bundle by its content. If a word of the
+//!   old name (a speaker, a recording) is also in names of training files, these files belong to the same group.
+//! - Families of items in ids. Items whose ids share a part (`0042_01` and `0042_02`) form a family. If the split put
+//!   members of the same family into both parts, and their answers are similar, training items reveal answers of test
+//!   items.
 //!
-//! Few test items have a companion (a training item of the same family), and the answers of companions agree only a little
-//! more often than the answers of other items. So the test items alone prove nothing. But the training part shows that
-//! answers agree within families, and the ids show which test items belong to these families. Therefore the statistic is
-//! the mean agreement of pairs of items within families, over the families of both parts. If families have no effect, the
-//! products of two standardized answers have mean 0 and variance 1, for any number of pairs.
+//! A companion of a test item is a training item of the same family. Few test items have companions, and the answers of
+//! companions agree only a little more often than the answers of other items. So the test items alone prove nothing. But
+//! the training part shows whether answers agree within families.
+//!
+//! Therefore the statistic is the mean agreement of pairs of items within families, over both parts. Answers are
+//! standardized, and the agreement of a pair is the product of its two answers. If families have no effect, these
+//! products have mean 0 and variance 1.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -30,11 +34,11 @@ const MIN_HIDDEN: usize = 20;
 /// Minimum number of groups.
 const MIN_GROUPS: usize = 10;
 
-/// Compares words in the bundle's names of test files with those of training files. The names in the prepared data hide
-/// these words.
+/// Finds words that the preparation removed from the names of files, but that show which files belong together. If test
+/// files and training files had such a word in common in the bundle, they belong to the same group.
 pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
-    // For each content, the names of the prepared training files and test files, so that each file of the bundle needs only
-    // one lookup.
+    // Maps each content to the new names of training files and of test files with this content, because files of the
+    // bundle are looked up by content.
     let mut shown: HashMap<ContentDigest, [HashSet<&str>; 2]> = HashMap::new();
     for file in world.public.files.iter().filter(|file| file.bytes > 0) {
         let [train, test] = shown.entry(file.content).or_default();
@@ -45,7 +49,8 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             test.insert(file_name(&file.path));
         }
     }
-    // For each number of words in a name and each place of a word: the words of training files, and of test files.
+    // The words in names of training files, and those in names of test files. The key is the number of words in the name,
+    // and the index of the word.
     let mut words: BTreeMap<(usize, usize), [Vec<&str>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for file in &world.bundle {
@@ -76,7 +81,7 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             && test.len() * 2 >= hidden;
         let both: Vec<&str> = test.iter().copied().filter(|word| train.contains(word)).collect();
         let what = format!(
-            "{:.0} % of test files share word {} of their name in the bundle with training files ({groups} such words); their new names hide it",
+            "{:.0} % of test files share word {} of their name in the bundle with training files ({groups} such words), and the new names of the files do not contain this word",
             100.0 * both.len() as f64 / test.len() as f64,
             place + 1
         );
@@ -91,7 +96,8 @@ const MAX_FAMILY: usize = 50;
 /// Maximum number of members of a family from which pairs are formed.
 const MAX_PAIRED: usize = 8;
 
-/// Maximum mean number of items per family. Parts of ids with more items per value are categories, not families.
+/// Maximum mean number of items per family. If items with the same part of the id are more numerous, the part is a
+/// category.
 const MAX_MEAN_FAMILY: usize = 8;
 
 /// Minimum fraction of test items with a companion in the training part.
@@ -145,7 +151,7 @@ pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFi
         }
         least = p;
         let what = format!(
-            "{:.0} % of the test items share word {} of their ids with items of the training part, and `{}` of such items has a correlation of {agreement:.2} ({pairs} pairs of both parts)",
+            "{:.0} % of the test items share word {} of their ids with items of the training part, and two such items have values of `{}` with a correlation of {agreement:.2} ({pairs} pairs of items in both parts)",
             100.0 * fraction,
             place + 1,
             label.name

@@ -1,8 +1,8 @@
-//! `answers-elsewhere`: finds answers in files that belong to items by their names or directories, including numbers in a
-//! different unit (degrees and minutes, powers of ten).
+//! `answers-elsewhere`: finds the answers of an item in the item's own files, which have its id in their names or
+//! directories. Numbers are also found in a different unit, for example degrees and minutes, or powers of ten.
 //!
-//! As a control, each item's files are also searched for the answers of a different item. So common words, and numbers that
-//! occur everywhere, are not reported.
+//! As a control, each item's files are also searched for the answers of a different item. So common words, and numbers
+//! that occur everywhere, are not reported.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakF
             .map(|[found, searched]| found as f64 / searched.max(1) as f64);
         let is_found = answers.own[0] >= MIN_FOUND && share >= 0.5 && share >= 3.0 * chance;
         let what = format!(
-            "files `{kind}` of test items contain {:.0} % of their answers in `{}` (answers of different items: {:.0} %)",
+            "files `{kind}` of test items contain {:.0} % of these items' answers in `{}`, but only {:.0} % of the answers of different items",
             100.0 * share,
             label.name,
             100.0 * chance
@@ -88,10 +88,10 @@ const MIN_FOUND: usize = 20;
 /// The answers that were searched for in files of the same kind.
 #[derive(Default)]
 struct AnswersInFiles {
-    /// For the items to which the files belong: the number of answers that were found, and the number that were searched
-    /// for.
+    /// Counts for an item's answers in its own files: the number of answers that were found, and the number of answers
+    /// that were searched for.
     own: [usize; 2],
-    /// The same numbers for answers of different items.
+    /// The same counts for the answers of a different item in these files.
     others: [usize; 2],
     examples: Vec<String>,
 }

@@ -1,13 +1,16 @@
 //! `groups` and `neighbours`: finds test items that are related to training items: by a common group, or because a
 //! number, a time or an id is close.
 //!
-//! The answers of the related training items are a prediction, and the gain of this prediction beyond the baseline is
-//! measured. The baseline divides features into 16 bins. So it knows a smooth dependence on a date or a size, but cannot
-//! distinguish a particular neighbour. Columns with many items per value contain categories, which are intended features.
-//! Columns with few items per value contain groups.
+//! The detector predicts the answer of a test item from the related training items. Then it measures how much of the
+//! variance this prediction explains that the baseline leaves unexplained. The baseline is a model of the intended
+//! features, divided into 16 bins each. It follows a smooth dependence on a date or a size, but cannot distinguish a
+//! particular neighbour.
 //!
-//! A test item is also related to a training item if the test item's row contains the training item's id, for example in a
-//! column `see_also` or `duplicate_of`.
+//! The values of a column are groups only if few items have the same value. Otherwise they are categories, which are
+//! intended features.
+//!
+//! A test item is also related to a training item if its row contains the id of the training item. For example, a column
+//! may be called `see_also` or `duplicate_of`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,10 +26,11 @@ use crate::world::rows_of_items;
 /// Minimum number of test items with related training items.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum fraction of the remaining variance that the answers of related items must explain beyond the baseline.
+/// Minimum fraction of the variance that the answers of related items must explain. Only the variance that the baseline
+/// leaves unexplained counts.
 const MIN_VARIANCE: f64 = 0.1;
 
-/// Number of items per value from which on the values of a column are treated as categories instead of groups.
+/// Minimum mean number of items per value for treating the values of a column as categories, not as groups.
 const MIN_CATEGORY_ITEMS: usize = 8;
 
 /// A property of items in both parts, by which they may be related.
@@ -82,8 +86,8 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// Predicts the answers from the training items with the nearest numbers. Also returns the number of test items with a
-/// number.
+/// Predicts the answer of each test item from the training item with the nearest number. Also returns how many test items
+/// have a number.
 fn by_number(relation: &ItemRelation<'_>, rows: &[Vec<f64>]) -> Option<(Prediction, usize)> {
     let test = numbers_or_nan(&relation.test);
     let train = relation.train.iter();
@@ -96,8 +100,8 @@ fn by_number(relation: &ItemRelation<'_>, rows: &[Vec<f64>]) -> Option<(Predicti
     is_fine.then(|| (nearest_from_train(&test, &train, rows), finite(&test).len()))
 }
 
-/// Predicts the answers from the training items of the same group, if there are groups. Also returns the number of test
-/// items whose group contains training items. `items` is the number of all test items.
+/// Predicts the answer of each test item from the training items of its group. Also returns how many test items have a
+/// group with training items. `items` is the number of all test items.
 fn by_group(
     relation: &ItemRelation<'_>,
     items: usize,
@@ -140,8 +144,12 @@ fn trained<'a>(view: &View<'a>, train: &ColumnTable) -> Vec<ItemRelation<'a>> {
     both.collect()
 }
 
-/// Returns all relations: by columns that test tables share with the training table, by words of ids, by times and metadata
-/// of files, and by ids of training items in test tables.
+/// Returns all properties by which test items and training items may be related:
+///
+/// - columns of both the test tables and the training table,
+/// - words of ids,
+/// - times and metadata of files,
+/// - ids of training items in test tables.
 fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let mut relations = trained(view, train);
@@ -186,8 +194,8 @@ fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
         return Vec::new();
     };
     let known: HashSet<&str> = ids.iter().collect();
-    // If training and test items are numbered separately, the same ids occur in both parts. Then an id does not identify
-    // a training item.
+    // If training and test items are numbered separately, the same ids occur in both parts. Then an id in a test table
+    // does not identify a training item.
     if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
         return Vec::new();
     }

@@ -62,7 +62,7 @@ pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<Leak
     }
     found.extend(copies);
     found.extend(groups::find_hidden_names(world));
-    // A finding about the spelling of a column's cells adds nothing if another finding reports the column's values.
+    // If a finding reports that a column's values are a leak, a finding about the spelling of its cells adds nothing.
     let columns = found.iter().filter(|one| one.detector == "column");
     let columns = columns.filter_map(|one| one.what.split('`').nth(1));
     let columns: Vec<String> = columns.map(|name| format!("`{name}`")).collect();

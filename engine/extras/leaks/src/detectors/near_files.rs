@@ -1,25 +1,26 @@
-//! `near-files`: finds pictures and sounds of test items that are almost copies of training files, for example
-//! compressed again, scaled, brighter or louder.
+//! `near-files`: finds pictures and sounds of test items that are almost copies of training files, for example compressed
+//! again, scaled, brighter or louder.
 //!
-//! The thresholds are relative to the distances in the data, because X-rays, for example, are more similar to each
-//! other than photos are. A test file is near a training file if the distance to its nearest training file is
+//! The thresholds are relative to the distances in the data, because X-rays, for example, are more similar to each other
+//! than photos are. A test file is near a training file if the distance to its nearest training file meets three
+//! conditions:
 //!
-//! - at most 3 % of the mean distance between two files,
-//! - at most 5 % of the 90th percentile of nearest-neighbour distances, so the detector finds nothing if nine of ten test
-//!   files are copies,
-//! - at most a quarter of the distance to the twentieth nearest training file, because many similar files follow a template
-//!   or are frames of one recording.
+//! - It is at most 3 % of the mean distance between two files.
+//! - It is at most 5 % of the 90th percentile of nearest-neighbour distances. So the detector finds nothing if nine of
+//!   ten test files are copies.
+//! - It is at most a quarter of the distance to the twentieth nearest training file, because many similar files follow a
+//!   template or are frames of one recording.
 //!
-//! Random points in k dimensions pass the second test with a probability of 2.3 times 0.05^k: 0.6 % for two dimensions,
-//! 0.03 % for three. The detector assumes 1 %, and the p-value is the tail of the binomial distribution. Pictures that
-//! differ only in one number, for example an object at different angles, pass by chance more often.
+//! Random points in k dimensions meet the second condition with a probability of 2.3 times 0.05^k: 0.6 % for two
+//! dimensions, 0.03 % for three. The detector assumes 1 %, and the p-value is the tail of the binomial distribution.
+//! Pictures that differ only in one number, for example an object at different angles, are near by chance more often.
 //!
-//! The detector also finds pictures and sounds of test items that share a section with a training file, for example cropped
-//! pictures, frames of the same film, or sections of the same recording.
+//! The detector also finds pictures and sounds of test items that share a section with a training file, for example
+//! cropped pictures, frames of the same film, or sections of the same recording.
 //!
-//! Two files share a section if several of their fingerprints are equal and shifted by the same distance. Files can
-//! also share a shape or a background without a leak. So the detector reports a shared section only if the answers of
-//! these training files explain enough variance beyond the intended features.
+//! Two files share a section if several of their fingerprints are equal and shifted by the same distance. Files can also
+//! share a shape or a background without a leak. So the detector reports shared sections only if the answers of these
+//! training files explain enough of the variance that the intended features leave unexplained.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -74,7 +75,8 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Finds near files. If `rotated` is set, test pictures are compared after rotating, mirroring and inverting.
+/// Finds test files that are near a training file. If `rotated` is true, test pictures are also rotated, mirrored and
+/// inverted for the comparison.
 fn find_near(
     world: &World,
     medium: Medium,
@@ -142,7 +144,7 @@ fn find_near(
     let examples = near.iter().map(|near| {
         let (test, train) = (&near.test.path, &near.train.path);
         format!(
-            "{test}{} is near {train}: the distance is {:.4}, typical is {usual:.4}",
+            "{test}{} is near {train}: the distance is {:.4}, a typical distance is {usual:.4}",
             near.transformation, near.apart
         )
     });
@@ -207,10 +209,12 @@ const MIN_EQUAL: usize = 6;
 /// Maximum number of files with the same fingerprint. A more frequent fingerprint proves nothing.
 const MAX_FILES: usize = 20;
 
-/// Shifts of regions in pictures are divided into cells of this size. Shifts in the same cell are treated as equal.
+/// Shifts between regions of two pictures are rounded to multiples of this number, so that nearly equal shifts are
+/// treated as equal.
 const SHIFT_TOLERANCE: i64 = 8;
 
-/// Maps the hash of a fingerprint to the training files that contain it: their indices, and its positions in the files.
+/// Maps the hash of a fingerprint to the training files that contain it. Each entry has the index of the file and the
+/// position of the fingerprint in it.
 type FilesOfFingerprint = HashMap<u32, Vec<(usize, (u32, u16))>>;
 
 pub(crate) fn find_shifted(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {

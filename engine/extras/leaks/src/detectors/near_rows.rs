@@ -1,10 +1,15 @@
-//! `near`: finds rows of numbers that are almost equal to a training row and have the same answer as that row.
+//! `near`: finds test rows whose numbers are almost equal to those of a training row, if the training row's answer is
+//! useful as a prediction.
 //!
-//! Only numeric columns with many different values are compared, each in units of its standard deviation. A test row is
-//! near a training row if the distance to its nearest training row is at most a quarter of the distance to the twentieth
-//! nearest, and at most 5 % of the typical distance of test rows to their nearest training rows. Rows can be near by chance,
-//! but then the answers of the near training rows add nothing to the baseline. So the detector reports the variance that
-//! these answers explain beyond the baseline.
+//! Only numeric columns with many different values are compared, in units of their standard deviations. A test row is
+//! near a training row if the distance to its nearest training row is
+//!
+//! - at most a quarter of the distance to the twentieth nearest training row,
+//! - and at most 5 % of the typical distance of test rows to their nearest training rows.
+//!
+//! Rows can also be near by chance, but then the answers of the near training rows do not improve on the baseline's
+//! prediction. So the detector measures how much of the variance these answers explain that the baseline leaves
+//! unexplained.
 
 use std::collections::HashSet;
 
@@ -24,8 +29,8 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     find_near(view, false, tests).or_else(|| find_near(view, true, tests))
 }
 
-/// Finds near rows. If `scaled` is set, all cells of a row may differ from the training row by a common factor, for example
-/// because of a different unit.
+/// Finds near rows. If `scaled` is true, rows are also near if one row is a multiple of the other, for example because of
+/// a different unit.
 fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, _) = view.targets().next()?;
     let train = view.world.train_table(label)?;

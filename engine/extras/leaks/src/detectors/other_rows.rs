@@ -1,9 +1,9 @@
 //! `neighbours`: finds rows that reveal the answers of other rows. A column may repeat the answer of the previous row
 //! (the price of the previous day), sum the answers up to this row (a counter), or contain the mean of a group.
 //!
-//! No model is fitted. The answer must result exactly, and only labels whose answers mostly have at least four digits and
-//! rarely occur twice are considered. The number of test answers that are equal to a training answer shows how often a
-//! match is chance.
+//! No model is fitted: a revealed answer must be exact. Only labels with precise answers are considered, which mostly
+//! have at least four digits and rarely occur twice. The fraction of test answers that are equal to some training answer
+//! shows how often an answer matches by chance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -112,7 +112,8 @@ impl<'a> RowsOfBothParts<'a> {
         (number / self.step).round() as i64
     }
 
-    /// Returns whether other rows reveal enough answers of test items. `chance` is the fraction that is expected by chance.
+    /// Returns whether other rows reveal the answers of enough test items. `hits` is the number of these items. `chance`
+    /// is the fraction of items that is expected by chance.
     fn enough(&self, hits: usize, chance: f64) -> bool {
         let count = self.answers.iter().filter(|(_, is_test)| *is_test).count();
         let share = hits as f64 / count.max(1) as f64;
@@ -147,8 +148,8 @@ impl<'a> RowsOfBothParts<'a> {
         None
     }
 
-    /// Compares revealed answers with the answers of test items. `revealed` contains the row of an answer, the revealed
-    /// answer, and its maximum error in units of `step`.
+    /// Counts the revealed answers that are correct. Each element of `revealed` consists of the row of a test item, its
+    /// revealed answer, and the maximum error in units of `step`.
     fn compare(
         &self,
         what: String,
@@ -165,8 +166,8 @@ impl<'a> RowsOfBothParts<'a> {
         self.enough(hits, 0.0).then_some((what, hits, 0.0))
     }
 
-    /// Finds a column whose differences between consecutive rows are the answers. The rows are in the order of any numeric
-    /// column, either per group or over all rows.
+    /// Finds a column whose differences between consecutive rows are the answers, for example a counter. Rows are sorted
+    /// by any numeric column, either within each group or over all rows.
     fn added_up(&self) -> Option<(String, usize, f64)> {
         let none = ("", vec![""; self.answers.len()]);
         for (group, groups) in std::iter::once(&none).chain(&self.groups) {
@@ -203,15 +204,16 @@ impl<'a> RowsOfBothParts<'a> {
         None
     }
 
-    /// Finds a column with the mean or the sum of the answers of a group. Together with the known answers of the group, this
-    /// number reveals the only unknown answer.
+    /// Finds a column with the mean or the sum of the answers of a group. If all answers of the group except one are
+    /// known, this number reveals the unknown one.
     fn averaged(&self) -> Option<(String, usize, f64)> {
         for (group, groups) in &self.groups {
             let mut members: HashMap<&str, Vec<usize>> = HashMap::new();
             for (row, name) in groups.iter().enumerate() {
                 members.entry(name).or_default().push(row);
             }
-            // Test items that are the only test item of their group, with the group's size and the sum of its known answers.
+            // For each test item that is the only test item of its group: its row, the size of the group, and the sum of
+            // the known answers.
             let single = members.values().filter_map(|rows| {
                 let answers = rows
                     .iter()
@@ -228,7 +230,8 @@ impl<'a> RowsOfBothParts<'a> {
                 let what = format!(
                     "`{name}`, less the answers of the training part for the same `{group}`, shows"
                 );
-                // A mean is rounded, so the error of the sum is the rounding error times the number of rows in the group.
+                // The sum of a group is its mean times the number of rows, so the rounding error of the mean is
+                // multiplied, too.
                 let of_means = single.iter().map(|(item, count, rest)| {
                     (*item, value_of(numbers, *item) * count - rest, *count)
                 });

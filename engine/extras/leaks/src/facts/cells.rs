@@ -88,7 +88,8 @@ fn signs(text: &str) -> String {
     stretches.into_iter().collect::<Vec<_>>().join("_")
 }
 
-/// Returns whether the elements of a list rise or fall. `None` if the cell is not a list of at least three elements.
+/// Returns the order of the elements of a list in a cell, for example `rises`. `None` if the cell is not a list of at
+/// least three elements.
 fn order_of_elements(text: &str) -> Option<&'static str> {
     let mut signs = ['|', ';', ','].into_iter();
     let sign = signs.find(|sign| text.contains(*sign))?;
@@ -136,8 +137,8 @@ fn typographic(cell: &str) -> String {
     found.collect()
 }
 
-/// Returns the pattern of a number or date: each run of digits is replaced with `9` and each run of letters with `a`, and
-/// leading minus signs are removed. `None` for words.
+/// Returns the pattern of a number or date. Each run of digits is replaced with `9` and each run of letters with `a`.
+/// Leading minus signs are removed. `None` for words.
 fn shape(text: &str) -> Option<String> {
     number(text)?;
     let mut shape = String::new();
@@ -154,8 +155,8 @@ fn shape(text: &str) -> Option<String> {
     Some(shape)
 }
 
-/// Lists the unusual spaces and invisible characters of a cell, and notes words with letters of two alphabets and separate
-/// accents.
+/// Lists the unusual characters of a cell: invisible characters, and spaces other than a plain one. Also states whether a
+/// word mixes two alphabets, and whether accents are separate characters.
 fn unusual(cell: &str) -> String {
     let mut letters = BTreeSet::new();
     for letter in cell.chars() {
@@ -201,8 +202,8 @@ fn spelling(text: &str) -> &'static str {
 pub(crate) enum CellKind {
     /// Most cells are texts of several words.
     Texts,
-    /// The cells are few different integers, each of them frequent, for example numbers of stores. Their digits are intended
-    /// features.
+    /// The cells are integers that occur many times, for example numbers of stores. Such a number is an intended feature,
+    /// so its digits are not examined.
     Categories,
     Others,
 }

@@ -87,8 +87,8 @@ fn collect_sample(world: &World, facts: &mut ItemFacts) {
     }
 }
 
-/// Returns whether nearly all cells of a column of the sample submission equal the cells of a column of a test table. Such a
-/// sample submission only repeats the input.
+/// Returns whether nearly all cells of a column of the sample submission equal the cells of a column of a test table.
+/// Such a column only repeats the input, so it does not become a fact.
 fn is_shown(world: &World, key: usize, cells: &CellTexts) -> bool {
     let own = world.items_of(&world.sample, key);
     world.test_tables().any(|(shown, _, items)| {

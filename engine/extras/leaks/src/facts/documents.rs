@@ -1,9 +1,8 @@
-//! Facts from JSON documents: the fields of objects that contain the id of an item, the positions of these objects, and the
-//! keys of the lists that contain them. This module also returns the lists of a document as tables, and the paths of its
-//! keys.
+//! Facts from JSON documents about the items whose ids they contain. The facts are the other fields of an object that
+//! contains the id, the object's position, and the key of the list that contains the object.
 //!
-//! Documents are split into the elements of lists and the members of objects, but values are not parsed, because parsed
-//! values need up to 25 times as much memory as their text. Damaged documents are read up to the damage.
+//! This module also returns the lists of a document as tables, and the paths of its keys. Values are not parsed, because
+//! parsed values need up to 25 times as much memory as their text. Damaged documents are read up to the damage.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -66,8 +65,9 @@ impl DocumentWalk<'_> {
         (self.item_of)(&scalar(value)?)
     }
 
-    /// Walks through a value. `keys` are the keys on the path from the root to the value, and `shape` is this path with `[]`
-    /// for an element of a list, `ID` for an id, and `*` for a key of an object that is treated as a list.
+    /// Adds the facts of a JSON value and of all values inside it. `keys` are the keys from the root of the document to
+    /// this value. `shape` is the same path as a pattern: `[]` for an element of a list, `ID` for an id, and `*` for a
+    /// key of a very large object.
     fn value(&mut self, text: &str, shape: &str, keys: &mut Vec<String>, depth: usize) {
         if depth > MAX_DEPTH {
             return;
@@ -110,7 +110,8 @@ impl DocumentWalk<'_> {
         }
     }
 
-    /// Adds the position of an item, the last key on its path, and the fact that the document contains its id.
+    /// Adds three facts about an item whose id was found: its position, the innermost of `keys`, and that the document
+    /// contains the id.
     fn add_keys(&mut self, item: usize, shape: &str, keys: &[String]) {
         self.place += 1;
         let what = format!("the position in {}", self.path);
@@ -174,14 +175,15 @@ impl DocumentWalk<'_> {
 /// Minimum number of objects in a list that is treated as a table.
 const MIN_ROWS: usize = 20;
 
-/// Maximum number of columns of a list that is treated as a table. The keys of larger objects are probably ids.
+/// Maximum number of columns of a list that is treated as a table. An object with more keys probably has ids as keys.
 const MAX_COLUMNS: usize = 100;
 
 /// Maximum depth at which lists in objects are searched.
 const MAX_LIST_DEPTH: usize = 4;
 
-/// Returns the lists of a document as tables, with the keys on the path to each list. A list of objects is a table with a
-/// column for each key. A list of `items` single values is a table with one column.
+/// Returns the lists of a document as tables, each with the keys that lead to the list. A list of objects becomes a table
+/// with a column for each key. A list of single values becomes a table with one column if it has one value for each of
+/// the `items` test items.
 pub(crate) fn lists(text: &str, items: usize) -> Vec<(String, ColumnTable)> {
     let mut found = Vec::new();
     if let Some((document, _)) = first(text) {

@@ -137,7 +137,8 @@ impl<'a> ItemFile<'a> {
     }
 }
 
-/// Returns `ID.png` or similar for a path whose file name contains the item's id, otherwise the pattern of the file name.
+/// Returns the kind of a file: `ID.png` or similar if the file name contains the item's id, or otherwise the pattern of
+/// the name.
 pub(crate) fn kind(path: &str, id: &str) -> String {
     let name = file_name(path);
     match name.split_once(id) {

@@ -45,16 +45,15 @@ pub(crate) fn number(id: &str) -> Option<f64> {
     (joined.len() <= 18).then(|| joined.parse().ok()).flatten()
 }
 
-/// Returns the number that starts at the first digit of an id and ends with the id. `None` if a character other than a digit
-/// follows.
+/// Returns the number that follows the letters of an id: 42 of `case42`. `None` if other characters follow the number.
 fn digits(id: &str) -> Option<u64> {
     let begin = id.find(|c: char| c.is_ascii_digit())?;
     id.get(begin..)?.parse().ok()
 }
 
-/// Returns whether the word at index `place` of the ids is a counter. For example, it numbers the pictures of a patient
-/// whose name is in the other words. The word is a counter if at least half of the combinations of a number and other words
-/// occur, and the other words have few different values.
+/// Returns whether the word at index `place` of the ids is a counter, for example the number of a picture among the
+/// pictures of a patient. Then the other words name the patient. These words must have few different values, and at least
+/// half of their combinations with the numbers must occur.
 fn is_counter(ids: &[String], place: usize) -> bool {
     let mut things: HashSet<String> = HashSet::new();
     let mut numbers: HashSet<&str> = HashSet::new();

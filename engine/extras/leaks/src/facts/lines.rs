@@ -1,9 +1,9 @@
-//! Facts from text files. If a line contains the id of an item, the facts about the item are the other words of the line,
-//! the line's position, and that the file mentions the item at all. If the entire file belongs to an item, the facts are the
-//! words of the file.
+//! Facts from text files. If a line contains the id of an item, there are several facts about this item: the other words
+//! of the line, the line's position, and that the file contains the id at all. If the entire file belongs to an item, the
+//! facts are the words of the file.
 //!
-//! Facts also come from files in formats without a reader, for example databases and pickles: the strings before and after
-//! a string that contains the id of an item.
+//! Files in formats without a reader, for example databases and pickles, are searched for strings. If a string contains
+//! the id of an item, the strings before and after it are facts about the item.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,8 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
 const MAX_OPEN: usize = 64;
 
 /// Converts XML or HTML to lines of the form `parent/element attribute: value` and `parent/element: text`. If a tag has
-/// several attributes, a line with all of them comes first. HTML is rarely well-formed, so tags need not match.
+/// several attributes, a line with all of them comes first. A missing end tag is not an error, because HTML is rarely
+/// well-formed.
 pub(crate) fn lines_of_markup(text: &str) -> String {
     let (mut lines, mut open) = (String::new(), Vec::new());
     for piece in text.split('<').skip(1) {
@@ -68,8 +69,8 @@ pub(crate) fn lines_of_markup(text: &str) -> String {
 /// Minimum length of a word that is decoded from base64.
 const MIN_ENCODED: usize = 200;
 
-/// Adds the facts of texts that are encoded in base64: as long words of a text, or as an entire text whose lines all consist
-/// of base64 characters.
+/// Decodes base64 in a text, and adds the facts of the decoded texts. Long words are decoded. The entire text is decoded
+/// if it consists only of base64 characters and line breaks.
 pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let joined = match text
@@ -123,8 +124,8 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Returns whether a line is a comment or the header of a table, so that its words belong to the form of the file and not to
-/// its content.
+/// Returns whether a line is a comment or the header of a table. Its words describe the form of the file, not its
+/// content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
     let mut table_ends = [".csv", ".tsv", ".dat"].iter();
     let is_table = table_ends.any(|end| kind.ends_with(end));
@@ -132,7 +133,7 @@ fn is_head(kind: &str, number: usize, line: &str) -> bool {
         || ["#", "%", "//"].iter().any(|sign| line.starts_with(sign))
 }
 
-/// Adds the value of a line that follows a line with an item's id, if it has the form `key: value` or `key=value`.
+/// Adds the value of a line of the form `key: value` or `key=value`, which is below a line with an item's id.
 fn below(path: &str, line: &str, item: usize, facts: &mut ItemFacts) {
     let Some((key, value)) = line.split_once([':', '=']) else {
         return;
@@ -211,7 +212,8 @@ pub(crate) fn collect_strings(
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
-        // If no other bytes separate two strings, both are read as one string. Then the rest of the string follows the name.
+        // In some files, the id and the next string are not separated, so `text` contains both. Then the rest of `text`
+        // is the next string.
         let following = match name_in(text, shortest, item_of) {
             Some((item, rest)) => {
                 place += 1;
@@ -233,12 +235,13 @@ pub(crate) fn collect_strings(
     }
 }
 
-/// Returns the item whose id is at the beginning of a text, after at most four other characters, and the rest of the text.
+/// Searches the beginning of a text for the id of an item. At most four other characters may precede the id. Returns the
+/// item and the text after its id.
 fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(usize, &'a str)> {
     let longest_prefix = text.len().checked_sub(shortest)?;
     for begin in 0..=4.min(longest_prefix) {
         let own = text.get(begin..)?;
-        // Try the entire text, then the part before a separator, then other beginnings.
+        // The id may be the entire rest of the text, end before a separator, or have the length of the shortest id.
         let sign = own.find(|c: char| !c.is_alphanumeric() && !"-_.".contains(c));
         let ends = [Some(own.len()), sign, Some(shortest)];
         for end in ends.into_iter().flatten() {

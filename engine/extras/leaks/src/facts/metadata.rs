@@ -1,6 +1,7 @@
 //! Reads metadata of PNG, JPEG, WAV and NumPy files: everything except pixels, samples and numbers.
 //!
-//! PNG, JPEG and RIFF files consist of chunks, each with a name and a length, so one walk reads all of them.
+//! PNG, JPEG and RIFF files (such as WAV) consist of chunks that have a name and a length. So a single loop can read all
+//! three formats.
 
 use std::ops::Range;
 
@@ -73,8 +74,9 @@ const FORMS: [ChunkForm; 3] = [
     },
 ];
 
-/// Chunks whose content is not a text: the name of the chunk, the name of the fact, and the bytes that are its value. If the
-/// name of the fact is empty, the chunk contains pixels, samples or data that depend on them, so it is skipped.
+/// Chunks whose content is not a text. Each entry has the name of the chunk, the name of the fact, and the range of bytes
+/// that is the fact's value. An empty name of the fact means that the chunk is skipped, because it depends on pixels or
+/// samples.
 const KNOWN: [(&[u8], &str, Range<usize>); 12] = [
     (b"IHDR", "the colour type and bit depth", 8..13),
     (b"IDAT", "the compression settings", 0..2),
@@ -176,7 +178,8 @@ fn add_chunk(name: &[u8], data: &[u8], found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Returns the name of a chunk: the letters of a PNG or RIFF chunk, or `APP1` or the hexadecimal marker of a JPEG segment.
+/// Returns the name of a chunk. For PNG and RIFF, this is the name in the file. For a segment of a JPEG file, it is
+/// `APP1` or similar, or else the hexadecimal marker.
 fn kind(name: &[u8]) -> String {
     match name {
         [0xff, marker] if matches!(marker, 0xe0..=0xef) => format!("APP{}", marker - 0xe0),
@@ -191,8 +194,8 @@ fn text(bytes: &[u8]) -> String {
     text.trim_matches('\0').trim().to_owned()
 }
 
-/// Returns printable bytes as a text. Returns other bytes as hex digits: at most 32 bytes entirely, otherwise the first 32
-/// and a checksum of all bytes.
+/// Formats the value of a chunk: as text if all bytes are printable, otherwise as hex digits. Of more than 32 bytes, only
+/// the first 32 are written, and a checksum of all bytes.
 fn value_of(data: &[u8]) -> String {
     let is_text = |byte: &u8| *byte == 0 || byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     match data.get(..32).filter(|_| data.len() > 32) {
@@ -208,8 +211,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.join(" ")
 }
 
-/// Maximum length of EXIF data that are read, in bytes. Values may overlap, so their total length can be quadratic in this
-/// length.
+/// Maximum number of bytes of EXIF data that are read. Values may overlap, so without this limit their total length could
+/// be quadratic in the length of the data.
 const MAX_EXIF: usize = 1 << 14;
 
 /// Returns the tags of EXIF data. If they are damaged, returns the tags before the damage.

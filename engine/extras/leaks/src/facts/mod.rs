@@ -1,7 +1,8 @@
-//! Facts: everything that the public files show about single items.
+//! Facts: everything that the public files show about an individual item, such as the length of its file.
 //!
-//! A fact has a channel, a name, and a value for each item. The collectors in this directory find facts in the public files.
-//! There is one source file per channel or file format. `detectors::facts` measures which facts predict the answers.
+//! A fact has a channel (its origin), a name, and a value for each item. The collectors in this directory find facts in
+//! the public files. There is one source file per channel or file format. `detectors::facts` measures which facts predict
+//! the answers.
 
 pub(crate) mod cells;
 pub(crate) mod collect;
@@ -20,10 +21,11 @@ use std::collections::BTreeMap;
 pub(crate) enum Channel {
     /// A column of a test table: an intended feature.
     Column,
-    /// A value inside another file: a field, a key, a variable, or a word of a line. Most of them are intended
-    /// features.
+    /// A value inside a file other than a test table: a field, a key, a variable, or a word of a line. Most of these
+    /// values are intended features.
     Field,
-    /// A row of a file without ids that has one row per test item. The fact is reported only if the row is the answer.
+    /// A row of a file that has no ids, but as many rows as there are test items. It is reported only if it equals the
+    /// item's answer.
     Aligned,
     /// A feature of a picture, a sound or other content, for the baseline. It is not reported as a fact.
     Look,
@@ -71,7 +73,7 @@ impl Channel {
         }
     }
 
-    /// Returns whether facts of this channel may arrange items, so that items of the same group are next to each other.
+    /// Returns whether facts of this channel may put items into an order in which items of the same group are neighbours.
     pub(crate) fn is_arranged(self) -> bool {
         matches!(
             self,

@@ -1,5 +1,5 @@
-//! Facts from the records of TFRecord files that name an item: their features, the words of the file's name, their position
-//! and their length.
+//! Facts from the records of TFRecord files that contain the id of an item: the record's features, position and length,
+//! and the words of the file's name.
 
 use prep_formats::tfrecord::{Example, Feature, TfRecords};
 
@@ -12,7 +12,8 @@ const MAX_BYTES: usize = 200;
 /// Maximum number of records that are read from a file.
 const MAX_RECORDS: usize = 20_000;
 
-/// Adds the facts of a file's records. The file may be truncated. `item_of` returns the item that a text names.
+/// Adds the facts of the records in `content`, which may be only the beginning of the file. `item_of` returns the item
+/// that a text names.
 pub(crate) fn collect_examples(
     path: &str,
     content: &[u8],
@@ -48,8 +49,8 @@ pub(crate) fn collect_examples(
     }
 }
 
-/// Returns the value of a feature as text. `None` if the feature does not have exactly one value, or the value is a byte
-/// string that is long or not UTF-8.
+/// Returns the value of a feature as text. Returns `None` if the feature has several values or none, or if its value is a
+/// byte string that is long or not UTF-8.
 fn single_value(feature: &Feature) -> Option<String> {
     match feature {
         Feature::Bytes(list) => match list.as_slice() {

@@ -1,5 +1,6 @@
-//! Facts from tables: the columns of test tables, and the columns of other tables. The rows of another table can be joined
-//! with items by id or by any other column, or the table has no ids but one row per item.
+//! Facts from tables: the columns of test tables, and the columns of other tables. The rows of another table belong to
+//! items by id, or by any other column with the same values. If a table has one row per item but no ids, its rows belong
+//! to items by their order.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -88,8 +89,9 @@ const MAX_QUANTITIES: usize = 12;
 /// Maximum number of columns of a table with several rows per item.
 const MAX_LONG_COLUMNS: usize = 12;
 
-/// Adds facts of tables with several rows per item: for each item, the sum and the mean of each column, and the column's
-/// cell in the row in which another column names a particular quantity.
+/// Adds facts of tables with several rows per item. For each item, the sum and the mean of each column are facts. If a
+/// column names a quantity in each row, such as `height` or `weight`, the other cells in the row of each quantity are
+/// also facts.
 fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut ItemFacts) {
     let items: HashSet<usize> = rows.iter().map(|(_, item)| *item).collect();
     if items.len() * 2 > rows.len() || items.is_empty() {
@@ -204,8 +206,8 @@ fn collect_test_table(
     }
 }
 
-/// Returns how often each code of a column occurs. The map is empty if the column contains categories, measurements, or
-/// names that occur only once.
+/// Counts each cell of a column, if the cells are codes of which some occur several times. Returns an empty map if the
+/// column contains categories, measurements, or names that occur only once.
 fn counts_of_codes(column: &CellTexts) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let is_measured = |cell: &&str| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
@@ -257,8 +259,9 @@ fn fields(
     }
 }
 
-/// Joins further tables to those in `joined`. A table is joined by one column, or by several columns with the same names, if
-/// they contain the cells of a table that is already joined and differ in each row. Returns whether a table was joined.
+/// Adds tables to `joined`, and returns whether any was added. A table is added if it has key columns: nearly all their
+/// values are unique, and they contain the cells of a table that is already joined. The key is one column, or several
+/// columns that have the same names in both tables.
 fn join(
     world: &World,
     train_tables: &HashSet<usize>,
@@ -318,8 +321,9 @@ fn join(
     found
 }
 
-/// Returns the row of each item in another table, by the key in the item's row. `None` unless most items have a row, and few
-/// items have the same row.
+/// Finds the row of each item in another table. `own` is the item's row in a joined table, whose columns `here` contain
+/// the key. `there` maps keys to rows of the other table. Returns `None` if many items have no row, or if many items have
+/// the same row.
 fn matched(
     here: &[&CellTexts],
     own: &RowOfItem,
@@ -351,8 +355,8 @@ fn normal(cell: &str) -> String {
     stem.to_lowercase()
 }
 
-/// Returns the row of each key if nearly all keys are unique. Measurements with many digits are keys, too, so the detector
-/// finds rows that were copied without their ids.
+/// Maps each key to its row. Returns `None` unless nearly all keys are unique. Any column can be a key, even one of
+/// measurements with many digits, so rows are also found if they were copied without their ids.
 fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     let count = columns.first()?.len();
     let mut rows = HashMap::new();
@@ -362,8 +366,8 @@ fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     (count >= MIN_KEYS && rows.len() * 10 >= count * 9).then_some(rows)
 }
 
-/// Adds the lines of text files and the cells of tables without ids, if the number of their rows is the number of test
-/// items, or of rows of a test table. Such rows may describe the test items in the same order.
+/// Adds the lines of text files, and the cells of tables without ids, if there are as many rows as test items or as rows
+/// of a test table. Such rows may describe the test items in the same order.
 fn collect_aligned(world: &World, facts: &mut ItemFacts) {
     // The items in the order of the answers, and in the orders of test tables.
     let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];

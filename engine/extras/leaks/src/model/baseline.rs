@@ -71,8 +71,8 @@ pub(crate) fn predict_from_intended(
     Some(rows.into_iter().map(Some).collect())
 }
 
-/// Returns the features of a column: its numbers, the mean answers of its categories, and the lengths and words of its
-/// texts.
+/// Returns the features of a column. They depend on its cells: numbers, the mean answers of categories, or the lengths
+/// and words of texts.
 fn column_features(
     one: &Intended<'_>,
     learnt: &[Option<&str>],
@@ -151,8 +151,8 @@ fn meanings(
     features_of(&value_from_train(cells, &values, &rows), targets.width)
 }
 
-/// Returns features of the words of texts: the counts of the most frequent words, and sums of the counts of other words.
-/// These features are coarse, but sufficient for trees to recognize a topic.
+/// Returns features of the words of texts. Each of the 40 most frequent words is a feature, namely its count. Less
+/// frequent words share eight features. These features are coarse, but a tree can recognize a topic by them.
 fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let split = |text: &str| -> Vec<String> {
@@ -172,8 +172,8 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     frequent.truncate(MAX_WORDS);
     let words = frequent.into_iter().map(|(word, _)| word);
     let place: HashMap<String, usize> = words.zip(0..).collect();
-    // Each of the most frequent words has its own feature. The count of each other word is added to one of the sums or
-    // subtracted from it.
+    // Words after the first 40 share the last eight columns. Half of them are added and half are subtracted, so that the
+    // sums stay small.
     let (single, sums) = (40.min(place.len()), 8);
     let mut columns = vec![vec![0.0; texts.len()]; single + sums];
     for (item, text) in texts.iter().enumerate() {
@@ -236,8 +236,8 @@ enum TreeNode {
     Inner(TreeSplit, Box<TreeNode>, Box<TreeNode>),
 }
 
-/// Fits a model to the values `truth` of the items `known`. Returns the predictions for the items `wanted`, minus the mean
-/// of the known items.
+/// Fits a model to the values `truth` of the items `known`, and predicts the items `wanted`. The mean of the known items
+/// is subtracted from the predictions.
 pub(super) fn fit_and_predict(
     features: &[BinnedFeature],
     truth: &[f64],

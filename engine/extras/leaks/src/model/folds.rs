@@ -7,15 +7,15 @@ use crate::statistics::mean;
 /// Number of folds.
 pub(crate) const FOLDS: usize = 5;
 
-/// The folds of the items. If items belong to groups that are entirely in the test part, the items of a group are in the
-/// same fold. So answers of a group do not predict other answers of the group, because participants know none of them.
+/// The folds of the items. If items belong to groups that are entirely in the test part, a group is never divided.
+/// Otherwise, one answer of a group could predict another, but participants know no answer of the group.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folds {
     /// The group of each item. Empty if there are no such groups.
     groups: Vec<usize>,
     number_of_groups: usize,
-    /// Whether groups are sections of an order. Then each fold consists of adjacent sections, because the boundaries between
-    /// sections are only estimates.
+    /// Whether the groups are sections of an ordered list of items. The boundaries between sections are only estimates,
+    /// so adjacent sections are in the same fold.
     are_sections: bool,
 }
 
@@ -61,8 +61,8 @@ impl Folds {
         (!self.groups.is_empty()).then_some(self.number_of_groups)
     }
 
-    /// Returns the number of independent observations among these items: the number of groups, or of items if there are no
-    /// groups.
+    /// Returns the number of independent observations among these items. This is the number of their groups, or the
+    /// number of items if there are no groups.
     pub(crate) fn observations(&self, items: impl Iterator<Item = usize>) -> usize {
         match self.groups.is_empty() {
             true => items.count(),
@@ -73,7 +73,8 @@ impl Folds {
         }
     }
 
-    /// Returns whether nearly all values of items also occur in another group. Otherwise, the values may be names of groups.
+    /// Returns whether nearly all values of items occur in more than one group. If not, the values may be names of
+    /// groups.
     pub(crate) fn recur(&self, values: &[Option<&str>]) -> bool {
         if self.groups.is_empty() {
             return true;

@@ -1,8 +1,8 @@
 //! Models that measure how much of the answers can be predicted, from a single fact or from all intended features.
 //!
-//! Answers are first converted to a matrix of numbers ([`Targets`]). A prediction is a matrix of the same shape. It is
-//! always made for items whose answers the model has not seen. The fraction of the variance that a prediction explains is
-//! its *skill*.
+//! Answers are first converted to a matrix of numbers ([`Targets`]). A prediction is a matrix of the same shape. The
+//! model that makes it does not know the answers of the predicted items. The fraction of the variance that a prediction
+//! explains is its *skill*.
 
 mod baseline;
 mod folds;
@@ -32,9 +32,12 @@ pub(crate) struct Gain {
     pub p: f64,
 }
 
-/// Fits the targets by least squares on the baseline's prediction, with and without the prediction of the fact, and
-/// compares the errors of items to which the model was not fitted. The p-value is from a t-test of the differences of the
-/// squared errors per item, or of their means per group if items belong to groups.
+/// Measures how much the prediction of a fact improves on the baseline. The targets are fitted by least squares to the
+/// baseline's prediction, once with and once without the prediction of the fact. Then the errors of both fits are
+/// compared for items to which they were not fitted.
+///
+/// The p-value is from a t-test of the differences between squared errors. There is one difference per item, or the mean
+/// per group if items belong to groups.
 pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
     let count = targets.test.len();
     let mut differences = vec![0.0; count];
@@ -83,14 +86,15 @@ fn value_of(values: &[f64], place: usize) -> f64 {
     values.get(place).copied().unwrap_or(0.0)
 }
 
-/// Number of features of a least-squares fit: a constant, the baseline, the fact, and whether the fact is missing.
+/// Number of features of a least-squares fit: a constant, the baseline's prediction, the fact's prediction, and whether
+/// the latter is missing.
 const WIDTH: usize = 4;
 
-/// A linear system. The last column contains the right side.
+/// The equations of a least-squares fit. The last column contains the right-hand sides.
 type LinearSystem = [[f64; WIDTH + 1]; WIDTH];
 
-/// Returns the errors of least-squares fits. The error of an item is the error of the fit to the items of the other folds. A
-/// feature that is always 0 has no effect.
+/// Fits `truth` by least squares, and returns the error of each item. For each fold, the fit uses only the items of the
+/// other folds. A feature that is always 0 has no effect.
 fn residuals(truth: &[f64], folds: &Folds, features: impl Fn(usize) -> [f64; WIDTH]) -> Vec<f64> {
     let mut errors = truth.to_vec();
     for (wanted, known) in folds.splits(truth.len()) {
@@ -119,7 +123,7 @@ fn residuals(truth: &[f64], folds: &Folds, features: impl Fn(usize) -> [f64; WID
     errors
 }
 
-/// Solves a linear system by Gaussian elimination with pivoting. The weight of a column without a pivot is 0.
+/// Solves a linear system by Gaussian elimination with pivoting. If a column has no pivot, its unknown is 0.
 fn solved(mut system: LinearSystem) -> [f64; WIDTH] {
     for column in 0..WIDTH {
         let size = |line: &usize| {

@@ -2,10 +2,10 @@
 //!
 //! This module also predicts answers from a single fact: from items with equal values, or with the nearest numbers.
 //!
-//! And it distinguishes items that are sorted by their answers from items of groups that are next to each other. In both
-//! cases, neighbours have similar answers. But an order of groups (patients, sessions) is not a leak, because the answers
-//! of the neighbours are also unknown. If items are sorted by their answers, each class is in one block, or numbers rise
-//! or fall everywhere.
+//! Finally, it distinguishes two orders of items in which neighbours have similar answers. If items are sorted by their
+//! answers, the order is a leak. If items of the same group (patients, sessions) are next to each other, it is not,
+//! because participants do not know the answers of the neighbours, either. Items are sorted by their answers if each
+//! class is in one block, or if numbers rise or fall everywhere.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +17,9 @@ use crate::world::AnswerColumn;
 /// Maximum number of classes that have a column in the targets. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
 
-/// Answers as rows of numbers. If the answers are classes, each of the most frequent classes has a column of 1 and 0. If
-/// they are numbers, the only column contains their normal scores, so that outliers do not dominate.
+/// Answers as rows of numbers. If the answers are classes, each of the most frequent classes has a column with 1 for its
+/// items and 0 for others. If the answers are numbers, they are replaced by quantiles of the normal distribution
+/// according to their ranks, so that outliers do not dominate.
 #[derive(Debug, Clone)]
 pub(crate) struct Targets {
     pub width: usize,
@@ -67,8 +68,8 @@ impl Targets {
         self.classes.is_some()
     }
 
-    /// Converts further answers in the same way, for example the answers of training items. `None` if none of them is a
-    /// known class, or more than a tenth of them are not numbers.
+    /// Converts other answers, for example those of training items, in the same way as the answers of test items. Returns
+    /// `None` if none of them is a known class, or if more than a tenth are not numbers.
     pub(crate) fn encode(&self, answers: &CellTexts) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
             let places: HashMap<&str, usize> =
@@ -102,8 +103,8 @@ impl Targets {
     }
 }
 
-/// Returns the normal score of a rank among `count` values, by an approximation of the normal quantile that is exact to
-/// three digits.
+/// Returns the quantile of the normal distribution for a rank among `count` values. The approximation is exact to three
+/// digits.
 fn score(rank: f64, count: usize) -> f64 {
     let share = ((rank + 0.5) / (count as f64 + 1.0)).clamp(1e-6, 1.0 - 1e-6);
     let tail = share.min(1.0 - share);
@@ -114,12 +115,12 @@ fn score(rank: f64, count: usize) -> f64 {
     if share < 0.5 { -quantile } else { quantile }
 }
 
-/// Number of known items on each side of a number whose targets a prediction from the nearest numbers averages.
+/// Number of items on each side of a number whose targets are averaged to predict from the nearest numbers.
 const NEIGHBOURS: usize = 2;
 
-/// Predicts the items of each fold from the items of other folds, and subtracts the mean target of these other items.
-/// Otherwise, this mean would reveal the item's own fold. `predict` receives the items of the fold, the items of other
-/// folds, and the mean target of the latter.
+/// Predicts the items of each fold from the items of the other folds. `predict` receives the items of the fold, the other
+/// items, and the mean target of these other items. This mean is subtracted from the predictions, because it would reveal
+/// the fold of the predicted item.
 fn across_folds(
     targets: &Targets,
     predict: impl Fn(&[usize], &[usize], &[f64]) -> Prediction,
@@ -144,9 +145,9 @@ fn across_folds(
     rows
 }
 
-/// Returns, for each item, the mean target of the items of other folds with the same value, minus the mean of all items of
-/// other folds. The mean of all items is treated as the target of an additional item with each value, so that rare values
-/// predict less.
+/// Predicts the target of each item as the mean target of items with the same value in other folds. The mean target of
+/// all items in other folds is included with the weight of one item, so a rare value predicts less. It is also subtracted
+/// from the predictions.
 pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction {
     let value = |item: &usize| values.get(*item).copied().flatten();
     across_folds(targets, |wanted, known, mean| {
@@ -157,8 +158,8 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction
     })
 }
 
-/// Returns, for each test item, the mean target of the training items with the same value. The mean of all training items is
-/// treated as the target of half an additional item.
+/// Predicts the target of each test item as the mean target of the training items with the same value. The mean target of
+/// all training items is included with the weight of half an item, so a rare value predicts less.
 pub(crate) fn value_from_train(
     values: &[Option<&str>],
     train: &[&str],
@@ -168,8 +169,8 @@ pub(crate) fn value_from_train(
     means_by_value(values, known, &mean(targets), 0.5)
 }
 
-/// Returns, for each of `values`, the mean target of the known items with this value. `mean` is treated as the target of
-/// `weight` additional items.
+/// Returns, for each of `values`, the mean target of the known items with this value. `mean` is included with the weight
+/// of `weight` items.
 fn means_by_value<'a>(
     values: &[Option<&str>],
     known: impl Iterator<Item = (&'a str, &'a Vec<f64>)>,
@@ -192,8 +193,8 @@ fn means_by_value<'a>(
     values.iter().map(predict).collect()
 }
 
-/// Returns, for each item, the mean target of the items of other folds with the nearest numbers, minus the mean of all items
-/// of other folds.
+/// Predicts the target of each item as the mean target of the items in other folds with the nearest numbers. The mean of
+/// all items in other folds is subtracted.
 pub(crate) fn by_nearest(numbers: &[f64], targets: &Targets) -> Prediction {
     let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
     across_folds(targets, |wanted, known, _| {
@@ -203,7 +204,8 @@ pub(crate) fn by_nearest(numbers: &[f64], targets: &Targets) -> Prediction {
     })
 }
 
-/// Returns, for each test item, the mean target of two training items: the ones with the nearest numbers below and above.
+/// Predicts the target of each test item as the mean target of two training items, namely those with the nearest number
+/// below and above.
 pub(crate) fn nearest_from_train(
     numbers: &[f64],
     train: &[f64],
@@ -213,8 +215,8 @@ pub(crate) fn nearest_from_train(
     means_of_nearest(numbers.iter().copied(), known, NEIGHBOURS / 2)
 }
 
-/// Returns, for each number, the mean target of the `count` nearest known items below it and of as many above it. Half of
-/// the known items with an equal number are treated as below, the other half as above.
+/// Returns, for each number, the mean target of the nearest known items: `count` items below the number, and `count`
+/// items above it. Of known items with an equal number, one half is treated as below, the other half as above.
 fn means_of_nearest<'a>(
     numbers: impl Iterator<Item = f64>,
     known: impl Iterator<Item = (f64, &'a Vec<f64>)>,
@@ -252,14 +254,15 @@ fn mean<'a>(rows: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
 /// Number of windows in which the direction of numbers is compared.
 const WINDOWS: usize = 12;
 
-/// Minimum number of windows with the same direction. Numbers in random order pass this test with a probability of 4 %.
+/// Minimum number of windows with the same direction for numbers that are treated as sorted. Numbers in random order
+/// reach this minimum with a probability of 4 %.
 const MIN_SAME_DIRECTION: usize = 10;
 
-/// Minimum rank correlation of numbers with their order, for numbers that are treated as sorted.
+/// Minimum rank correlation between numbers and their positions, for numbers that are treated as sorted.
 const MIN_CORRELATION: f64 = 0.3;
 
-/// Returns whether items in the order of these numbers are sorted by their answers. Also returns true if more than a tenth
-/// of the items have no number, because then the presence of a number may be the reason why neighbours have similar answers.
+/// Returns whether sorting items by `numbers` also sorts them by their answers. Also returns true if more than a tenth of
+/// the items have no number. In this case, neighbours may have similar answers because of the missing numbers.
 pub(crate) fn is_sorted(numbers: &[f64], targets: &Targets) -> bool {
     let mut order: Vec<usize> = (0..numbers.len().min(targets.test.len())).collect();
     let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
@@ -296,7 +299,8 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
         let count = |class: usize| counts.get(class).copied().unwrap_or(others);
         let class = (0..=width).max_by(|one, other| count(*one).total_cmp(&count(*other)));
         let class = class.unwrap_or(width);
-        // A new block begins only if its class is clearly more frequent here than the class of the previous block.
+        // The most frequent class changes at random near a boundary. So a new block begins only if its class is clearly
+        // more frequent here than the class of the previous block.
         let least = blocks
             .last()
             .map_or(0.0, |last| count(*last) + reach as f64 / 2.0);

@@ -1,12 +1,12 @@
-//! A sketch describes a picture, sound or series with a few hundred numbers, which compression, size, brightness, contrast
-//! and loudness hardly change.
+//! A sketch describes a picture, sound or series with a few hundred numbers, which compression, size, brightness,
+//! contrast and loudness hardly change.
 //!
-//! This module collects the sketches of training and test files. If there are more files than can be decoded in a few
-//! minutes, only a sample of them is sketched.
+//! This module collects the sketches of training and test files. Decoding all files could take hours, so only a sample of
+//! many files is sketched.
 //!
 //! A hash of the path decides whether a file is in the sample. If the training part or the test part reaches its limit of
-//! bytes or sketches, the range of accepted hashes is halved, and sketches outside the range are dropped. So the sample is
-//! evenly distributed over the paths, and the number of decoded files grows only with the logarithm of the number of files.
+//! bytes or sketches, the range of accepted hashes is halved, and sketches outside the range are dropped. So the sample
+//! is evenly distributed over the paths. Ten times as many files take only a constant amount of additional time.
 
 mod picture;
 mod prints;
@@ -105,7 +105,8 @@ impl Sketch {
         picture::variants(&self.values)
     }
 
-    /// Returns the square of the distance in steps. Costs a twentieth of `distance`, which rounds sums of squares.
+    /// Returns the exact square of the distance, in steps of 1/32767. This takes a twentieth of the time of
+    /// [`distance`](Self::distance), whose sum of squares is rounded.
     fn square_of_distance(&self, other: &Sketch) -> f64 {
         let both = f64::from(self.square) + f64::from(other.square);
         both - 2.0 * f64::from(product(&self.values, &other.values))
@@ -154,7 +155,8 @@ impl Sketch {
     }
 }
 
-/// Returns the scalar product of two unit vectors. It fits, because it is at most the product of their lengths.
+/// Returns the scalar product of two unit vectors. The sum fits into 32 bits, because it is at most the product of the
+/// vectors' lengths.
 fn product(one: &[i16], other: &[i16]) -> i32 {
     let sum = |one: &[i16], other: &[i16]| {
         let products = one.iter().zip(other);
@@ -197,8 +199,8 @@ struct Pending {
 /// Maximum number of files that are sketched together, and of their bytes.
 const MAX_PENDING: usize = 64;
 const MAX_PENDING_BYTES: usize = 1 << 20;
-/// Maximum length, and number of pixels of a picture, of a file that is sketched together with others. Several such files
-/// take less memory than one large picture.
+/// A file is sketched together with others only if it has at most this many bytes and, if it is a picture, pixels.
+/// Several small files take less memory than one large picture.
 const MAX_SMALL_BYTES: usize = 1 << 18;
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
 /// Maximum number of threads that sketch.
@@ -277,8 +279,8 @@ impl Wing {
             && hash_of(path) <= self.max_hash
     }
 
-    /// Adds a file, with the number of its pixels if it is a picture. Small files are sketched together, on several threads,
-    /// with the same result as one after the other.
+    /// Adds a file. `pixels` is the number of pixels of a picture. Small files are collected and then sketched on several
+    /// threads, but the result is the same as on one thread.
     pub(crate) fn add(
         &mut self,
         path: &str,

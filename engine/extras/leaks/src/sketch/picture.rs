@@ -1,5 +1,6 @@
-//! Sketches of pictures: the brightness of each field of a 16 x 16 grid minus the mean brightness, and the colour of each
-//! field of a 4 x 4 grid. Also computes the features of pictures that the baseline model uses.
+//! Sketches of pictures. A sketch consists of the brightness of each field of a 16 x 16 grid minus the mean brightness,
+//! and the colour of each field of a 4 x 4 grid. This module also computes the features of pictures that the baseline
+//! model uses.
 
 use std::io::Write as _;
 
@@ -16,7 +17,7 @@ const SIDE: usize = 16;
 const COLOURS: usize = 4;
 /// Maximum number of pixels of a picture that is decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-/// Minimum standard deviation of the brightness over the fields, in steps of a sample with 8 bits. Pictures with a smaller
+/// Minimum standard deviation of the brightness over the fields of a picture, where 255 is white. Pictures with a smaller
 /// deviation are treated as empty.
 const MIN_DEVIATION: f64 = 6.0;
 
@@ -86,7 +87,8 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
         let place = at / SIDE / wide * COLOURS + at % SIDE / wide;
         for (number, colour) in field[1..].iter().enumerate() {
             if let Some(sum) = colours.get_mut(number * COLOURS * COLOURS + place) {
-                // With this weight, a colour field has the same influence as the brightness fields in its area.
+                // A colour field contains several brightness fields. With this weight, it has the same influence as these
+                // fields together.
                 *sum += colour / area / wide as f64;
             }
         }
@@ -190,8 +192,8 @@ impl FieldShare {
 /// Number of fields along each side of a picture for features. The brightness of each field is a feature.
 const FEATURE_SIDE: usize = 6;
 
-/// Returns features of a picture: the brightness of its fields, contrast, grain, and the compression ratio of its
-/// lines.
+/// Returns features of a picture: its mean brightness and that of each field, contrast, grain, size, and the ratio by
+/// which its pixels can be compressed.
 pub(crate) fn picture_features(file: &[u8]) -> Vec<(String, f64)> {
     let Some(pixels) = decode(file) else {
         return Vec::new();

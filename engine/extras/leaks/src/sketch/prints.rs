@@ -108,7 +108,8 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     smallest.finish()
 }
 
-/// The total brightness of the fields at all positions, row by row. Regions overlap, so a field is part of nine of them.
+/// The total brightness of the fields at all positions, row by row. A region consists of nine fields. Regions overlap, so
+/// each field is part of nine regions.
 struct Fields {
     sums: Vec<i32>,
     /// Number of fields in a row.
@@ -150,12 +151,11 @@ impl Fields {
     }
 }
 
-/// A row of regions: the brightness steps of their fields, and their hashes. The loops over regions compile to vector
-/// instructions.
+/// A row of regions. Its values are separate vectors, so that loops over the regions compile to vector instructions.
 #[derive(Default)]
 struct RegionRow {
-    /// For each of the nine places, the steps of the fields of all regions. The mean of a region is subtracted from its
-    /// fields, so that brightness does not change the hash.
+    /// For each of the nine fields of a region, the brightness steps of this field in all regions of the row. The mean of
+    /// a region is subtracted from its fields, so that brightness does not change the hash.
     steps: [Vec<i32>; 9],
     hashes: Vec<u64>,
     /// The sum of the fields of each region.

@@ -1,5 +1,5 @@
-//! Sketches of sounds: the loudness of 256 sections of equal length, minus the mean loudness. Also features of sounds for
-//! the baseline. Supports WAV files with uncompressed samples.
+//! Sketches of sounds. A sketch consists of the loudness of 256 sections of equal length, minus the mean loudness. This
+//! module also computes the features of sounds that the baseline uses. It supports WAV files with uncompressed samples.
 
 use hound::{SampleFormat, WavReader};
 

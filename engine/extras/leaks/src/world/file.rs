@@ -1,5 +1,5 @@
-//! Reads one file: its length, digest and image size, and the names in its content: columns of tables, keys of JSON,
-//! features of TFRecord files, and variables of MATLAB files.
+//! Reads one file: its length, digest and image size, and the names inside the file. These are the columns of a table,
+//! the keys of JSON, the features of TFRecord files, and the variables of MATLAB files.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -26,8 +26,7 @@ pub(super) enum Keep {
     All,
 }
 
-/// Reads a file once. Returns its length, digest, names and image size, and as much of its content as `keep`
-/// requires.
+/// Reads a file once. Returns its properties, and as much of its content as `keep` requires.
 pub(super) fn see(
     path: &str,
     mut content: &mut dyn Read,

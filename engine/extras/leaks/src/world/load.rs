@@ -152,10 +152,12 @@ fn table_in(
     })
 }
 
-/// Returns the id column of the answers: the column `named`, by which grading pairs rows. If there is no such column, most
-/// values of the id column must also be in the sample submission. Among several candidates, the column with the fewest
-/// values that the sample submission does not contain is chosen. If this number is equal, the first column without empty
-/// cells is chosen.
+/// Returns the id column of the answers. This is the column `named`, by which grading pairs rows, if the sample
+/// submission has it.
+///
+/// Otherwise, most values of the id column must also be in the same column of the sample submission. If several columns
+/// meet this condition, the one with the fewest values outside the sample submission is chosen. Among equals, a column
+/// without empty cells is preferred, and then the first one.
 fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Option<usize> {
     let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();
     if let Some(place) = answers.names.iter().position(is_named) {
@@ -189,9 +191,8 @@ fn labels(
     let items = rows.iter().max().map_or(0, |last| last + 1);
     let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
-        // A column with the same values in the sample submission does not contain answers, unless there are no other
-        // columns. If the sample submission has some of the answer columns, the columns that it does not have are not
-        // answers.
+        // If a column has the same values in the sample submission, it is not an answer column, because participants know
+        // its values.
         let sample_cells = sample.column(name);
         let is_shown = sample_cells.is_some_and(|cells| {
             let all = sample.is_sample() || cells.len() == column.len();
@@ -222,7 +223,7 @@ fn labels(
             rows: of_chosen.collect(),
         });
     }
-    // If all columns have the same values in the sample submission, the sample submission contains the answers.
+    // If this leaves no answer column, the sample submission contains the answers, so these columns are compared anyway.
     if labels.is_empty() {
         labels = shown;
     }

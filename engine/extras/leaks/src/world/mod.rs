@@ -36,7 +36,7 @@ pub(crate) struct World {
     pub bundle: Vec<PublicFile>,
     /// The test items whose facts are collected: all of them, or an even sample.
     pub chosen: Vec<usize>,
-    /// The distance between the numbers of chosen items: an item is chosen if its number is a multiple of `step`.
+    /// An item is chosen if its number is a multiple of `step`.
     step: usize,
     /// Name of the id column.
     pub key_name: String,
@@ -56,14 +56,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Returns the minimum number of test items that a table or a text must name, at most 20. If there are fewer test items,
-    /// it must name all of them.
+    /// Returns the minimum number of test items whose ids a table or text must contain, so that its ids are not a
+    /// coincidence. The minimum is 20, or all test items if there are fewer.
     pub(crate) fn min_items(&self) -> usize {
         self.ids.len().clamp(MIN_FEW_ITEMS, 20)
     }
 
-    /// Sets `parts_share_ids`. Training files share ids with the test part if at least half of the test items that they
-    /// name also have other files.
+    /// Sets `parts_share_ids`. It is true if at least half of the ids in paths of training files also occur in other
+    /// paths.
     fn compare_parts<'a>(&mut self, paths: impl Iterator<Item = &'a str>) {
         let (mut trained, mut others) = (HashSet::new(), HashSet::new());
         for path in paths {
@@ -82,7 +82,8 @@ impl World {
         item.is_multiple_of(self.step)
     }
 
-    /// Returns the item whose id is this text, or whose file has this name. Only for items whose facts are collected.
+    /// Returns the item whose id is `text`, or whose id is the name of the file in the path `text`. Returns `None` if the
+    /// facts of this item are not collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -93,7 +94,8 @@ impl World {
         found.or_else(|| self.item_of_other_spelling(stem))
     }
 
-    /// Returns the item whose id is a part of a name between separators, ignoring case: `SMP-8F3A` for `8f3a`.
+    /// Returns the item whose id is a part of a name between separators, ignoring case. For example, the id `8f3a` is
+    /// found in the name `SMP-8F3A`.
     fn item_of_other_spelling(&self, name: &str) -> Option<usize> {
         let lengths = self.shortest.max(4)..=MAX_NAME;
         let is_word = self.has_digits && !name.contains(|c: char| c.is_ascii_digit());
@@ -115,8 +117,8 @@ impl World {
             .copied()
     }
 
-    /// Same as [`World::item_of_name`], for values in documents and lines. In these values, small numbers are not treated as
-    /// ids.
+    /// Returns the item that a value in a document or line names. Unlike [`World::item_of_name`], this function finds
+    /// nothing if ids are small numbers, because such numbers occur everywhere.
     pub(crate) fn item_in_text(&self, text: &str) -> Option<usize> {
         match self.has_plain_ids || !self.may_be_id(text) {
             true => None,
@@ -124,8 +126,8 @@ impl World {
         }
     }
 
-    /// Returns false if the text is a number but no id is a number. This check is fast, because documents may contain
-    /// millions of numbers.
+    /// Returns false if the text is a number, but no id is a number. Documents may contain millions of numbers, so this
+    /// check must be fast.
     pub(crate) fn may_be_id(&self, text: &str) -> bool {
         let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
         self.has_numeric_ids || !text.bytes().all(is_part)
@@ -197,8 +199,8 @@ impl World {
         table.column(&self.key_name)
     }
 
-    /// Returns the column with the ids of test items, if there is one, and the item of each row. The column must contain
-    /// at least half of the items and hardly any other value.
+    /// Returns the column of a table that contains the ids of test items, and the item of each row. `None` if there is no
+    /// column with at least half of the items and hardly any other value.
     fn items_in(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         // A sample of rows contains at least the chosen items.
         let all = match table.is_sample() {
@@ -216,7 +218,8 @@ impl World {
             .or_else(|| self.items_of_pairs(table))
     }
 
-    /// Same as [`World::items_in`], for ids that consist of two cells of a row with a separator between them.
+    /// Same as [`World::items_in`], if the ids are divided into two columns. The cells of a row, with a separator between
+    /// them, are then the id.
     fn items_of_pairs(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         let columns = table.columns.iter().take(MAX_KEY_COLUMNS).enumerate();
         for (place, first) in columns.clone() {
@@ -322,8 +325,8 @@ impl World {
     }
 }
 
-/// Returns the number of different items in the rows of a table. `None` unless this number is at least half of `all`, and
-/// at least nine of ten rows have an item.
+/// Returns the number of different items in the rows of a table. Returns `None` if this number is less than half of
+/// `all`, or if more than a tenth of the rows belong to no item.
 fn hits(items: &[Option<usize>], all: usize) -> Option<usize> {
     let known = items.iter().flatten();
     let hits = known.clone().collect::<HashSet<_>>().len();

@@ -24,8 +24,7 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
-/// Maximum number of array files that are read as tables. If there are more, each array probably belongs to one item and is
-/// not a table of items.
+/// Maximum number of array files that are read as tables. If there are more, each array probably belongs to one item.
 const MAX_ARRAYS: usize = 32;
 
 /// Maximum total length in bytes of the files whose content is examined and that each belong to one item.
@@ -42,8 +41,9 @@ const MAX_RECORDS: u64 = 64 << 20;
 /// Maximum total length of all texts in memory.
 const MAX_ALL_TEXT: u64 = 1 << 30;
 
-/// Memory for tables: a constant, plus an amount per byte of the public files on disk. This limits the memory that
-/// malicious files with an extreme compression ratio can use. Texts may use half of it.
+/// Memory for tables: this number of bytes, plus [`TABLE_MEMORY_PER_BYTE`] for each byte of the public files on disk.
+/// Without this limit, malicious files with an extreme compression ratio could use any amount of memory. Texts may use
+/// half as much as tables.
 const TABLE_MEMORY: u64 = 1 << 28;
 const TABLE_MEMORY_PER_BYTE: u64 = 24;
 
@@ -307,8 +307,8 @@ impl Collected<'_> {
         }
     }
 
-    /// Adds the facts of a file that does not belong to an item and whose format has no reader: strings that contain ids
-    /// of items.
+    /// Adds facts of a file whose format has no reader. If the file does not belong to an item, it is searched for
+    /// strings that contain ids of items.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
         let is_opaque = matches!(current.kind, ContentKind::Opaque | ContentKind::Matlab);
@@ -382,8 +382,8 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table. If `format` is `None`, the file is not a table. Returns false if the table was not read because of its
-    /// size.
+    /// Reads a table. Returns false if the table is too large to read. If the file is not a table, it is skipped, and the
+    /// function returns true. `format` is `None` if the file does not have the name of a table.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
             return Ok(true);
@@ -419,8 +419,8 @@ impl Collected<'_> {
 /// Maximum number of columns of an array that is read as a table.
 const MAX_COLUMNS: usize = 64;
 
-/// Returns the arrays of each `.npz` file as a table, because NumPy stores ids and labels as arrays of the same length.
-/// Returns other arrays as tables, too.
+/// Combines arrays to tables. All arrays of an `.npz` file become one table if they have the same length, because ids and
+/// labels are often stored in this form. Each other array becomes a table of its own.
 fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, ColumnTable)> {
     let mut files: BTreeMap<String, (Vec<String>, Vec<CellTexts>)> = BTreeMap::new();
     for (path, columns) in arrays {

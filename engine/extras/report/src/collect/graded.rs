@@ -69,7 +69,8 @@ pub fn scores(
             when: run.created_at.as_deref().map(minute_of),
             score: run.score,
             medal: medal.unwrap_or(below),
-            // A valid submission below the median. Its rank is between the ranks of `above median` and `no submission`.
+            // `RESULTS` has no element for a valid submission below the median. It is worse than `above median` (rank 6),
+            // but better than `no submission` (rank 8).
             rank: rank.map_or(7, |rank| 2 * rank),
             is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
         }
@@ -77,8 +78,8 @@ pub fn scores(
     scores.collect()
 }
 
-/// Returns whether a submission was graded with this variant. Upstream's reports name no variant, because upstream's data
-/// are always the base variant.
+/// Returns whether a submission was graded with the answers of this variant. If the report names no variant, it is from
+/// upstream, which has only the base variant.
 fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     let graded = run.variant.as_deref().unwrap_or(BASE_VARIANT);
     // In reports, the variant `v1` is also named `v1-differs` or `v1-unverified`.

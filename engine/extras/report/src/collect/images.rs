@@ -213,7 +213,8 @@ fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
         let rows = covered(y, height, image.height);
         for x in 0..width {
             let columns = covered(x, width, image.width);
-            // The two lowest bits of a channel are invisible in a thumbnail, but they double the size of the file.
+            // Clear the two lowest bits of each channel. They are invisible in a thumbnail, but would double the size of
+            // the file.
             pixels.extend(image.mean(columns, rows.clone()).map(|light| light & 0xfc));
         }
     }

@@ -34,8 +34,8 @@ pub struct LabelChart {
 
 /// The distribution of a label, by class or by number.
 pub enum Spread {
-    /// The most frequent classes with their fractions of train and test. If there are other classes, the last entry is
-    /// their total.
+    /// The most frequent classes, with the fractions of train rows and test rows in each class. If there are other
+    /// classes, the last entry contains their total.
     Classes(Vec<Shares>),
     /// A histogram with bins of equal width from `low` to `high`.
     Numbers {
@@ -82,8 +82,8 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     labels.take(MAX_LABELS).collect()
 }
 
-/// Adds all strings of the metric's setting to `names`. Some of these strings are names of columns. The name of a list is
-/// replaced with the strings of the list.
+/// Adds all strings in the setting of the metric to `names`, because some of them are names of columns. If a string is
+/// the name of a list, the strings in the list are added instead.
 fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     match value {
         Value::String(text) => {
@@ -103,8 +103,8 @@ fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     }
 }
 
-/// Returns the label if the answers are one-hot. Then the names of the answers' columns are the values of a column in
-/// `public`.
+/// Returns the label of one-hot answers, which have a column for each class. The train labels are in a column of `public`
+/// whose values are the names of these columns. Returns `None` if there is no such column.
 fn one_hot(names: &[String], answers: &Frame, public: &[&PublicTable]) -> Option<LabelChart> {
     if names.len() < 2 {
         return None;
@@ -138,7 +138,7 @@ fn label(name: &str, answers: &Frame, public: &[&PublicTable]) -> Option<LabelCh
         (None | Some(Some(_)), Some(own)) if !has_few_values(&own) => {
             histogram(train.and_then(numbers).as_deref(), &own)?
         }
-        // Because of a single cell, a column may contain text in one table and numbers in the other. Then both columns are
+        // If a column contains numbers in one table and text in the other, perhaps because of a single cell, both are
         // treated as text.
         _ => classes(train.map(counts)?.as_ref(), &counts(test)?)?,
     };
@@ -159,7 +159,8 @@ fn has_few_values(values: &[f64]) -> bool {
             return false;
         }
     }
-    // A small table always has few different numbers, so its numbers are treated as classes only if they are integers.
+    // There are only a few different numbers. They are classes if they are integers, or if the table is large. In a small
+    // table, few different numbers mean nothing.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 
@@ -194,8 +195,8 @@ fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     (counts.len() <= MAX_CLASS_VALUES || counts.len() * 2 <= rows).then_some(counts)
 }
 
-/// Returns the fractions of the classes, sorted by their frequency in train. If no table of `public` contains the classes,
-/// they are numbered and sorted by their frequency in test.
+/// Returns the classes with their fractions, sorted by frequency in train. If no table of `public` contains the classes,
+/// their names are secret. Then they are named by number and sorted by frequency in test.
 fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) -> Option<Spread> {
     let total = |counts: &BTreeMap<String, f64>| counts.values().sum::<f64>();
     let (train_total, test_total) = (train.map(total), total(test));

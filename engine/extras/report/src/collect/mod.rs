@@ -224,7 +224,7 @@ fn competition(
     })
 }
 
-/// Describes when a competition took place, because a reader compares the dates with the training cut-off of a model.
+/// Describes when a competition took place. A reader can compare this time with the training cut-off of a model.
 fn dates(facts: &CompetitionFacts) -> Option<String> {
     match (&facts.launched, &facts.closed) {
         (Some(launched), Some(closed)) => Some(format!("{launched} to {closed}")),
@@ -270,18 +270,19 @@ fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
 pub struct StepRow {
     pub name: String,
     pub kind: &'static str,
-    /// Time at which the result was computed or published, in seconds since 1970. `None` for other steps without a result.
+    /// Time at which the step's result was computed, in seconds since 1970. For the publication, the time of the last
+    /// publication. `None` if the result is not in the cache.
     pub when: Option<i64>,
     pub millis: Option<u64>,
     /// The reason why the step last ran, as text.
     pub why: Option<String>,
-    /// The reason why the step would run now. `None` if the step is up to date, or if another step's result
-    /// determines whether it runs.
+    /// The reason why the step would run now. `None` if the step is up to date, or if the result of another step decides
+    /// whether it runs.
     pub now: Option<String>,
 }
 
-/// Returns the steps of a competition, each with its last run for the data directory of the plan. `at` is the time of the
-/// last publication.
+/// Returns the steps of a competition, each with its last run for the plan's data directory. `at` is the time of the last
+/// publication, in seconds since 1970.
 ///
 /// # Errors
 /// Returns an error if the history cannot be read.

@@ -1,8 +1,8 @@
 //! Collects the tables of `public`: their first rows, and the fraction of missing cells per column. Also collects the first
 //! rows of JSON files, and the prepared outputs with their published checksums.
 //!
-//! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. If a table is longer, the page shows how many rows the
-//! pictures use.
+//! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. For a longer table, the page states how many rows were
+//! read.
 
 use std::fs::File;
 use std::io;

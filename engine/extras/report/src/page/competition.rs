@@ -196,8 +196,8 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
     html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
 }
 
-/// Compares submissions, so that better medals come first, and within a medal better scores. Without a leaderboard, it is
-/// unknown which scores are better, so their order does not change.
+/// Compares submissions for sorting: better medals first, and within a medal, better scores first. Without a leaderboard,
+/// it is unknown whether higher scores are better, so the order of scores does not change.
 fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
     a.rank.cmp(&b.rank).then_with(|| match (a.score, b.score) {
         (Some(x), Some(y)) if a.is_lower_better == Some(true) => x.total_cmp(&y),
@@ -314,7 +314,7 @@ fn leaderboard(competition: &CompetitionPage) -> Option<Markup> {
         ", silver " (draw::number(thresholds.silver)) ", bronze " (draw::number(thresholds.bronze))
         ", median " (draw::number(thresholds.median))
         @if is_graded { "; " (legend("test", &html! { "graded" })) }
-        @if !outside.is_empty() { ", of which these scores are outside of the axis, and are drawn at its end: " (outside.join(", ")) }
+        @if !outside.is_empty() { "; these scores are outside the axis and are drawn at its end: " (outside.join(", ")) }
     };
     Some(figure(&picture, &caption))
 }

@@ -19,7 +19,8 @@ const STYLE: &str = include_str!("style.css");
 /// The content security policy of the page: the page must not load anything or run scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// Maximum number of competitions on a page whose sections are all open. With more competitions, only the first section is.
+/// Maximum number of competitions on a page for opening all their sections. If there are more, only the first section is
+/// open.
 const MAX_OPEN: usize = 3;
 
 /// Returns the page as HTML.
@@ -112,7 +113,8 @@ const METRICS: [(&str, &str); 6] = [
     ("valid_submissions_percentage", "Valid"),
 ];
 
-/// Returns the section of experiments: a table, and a picture for each set. It is empty if there are no grading reports.
+/// Returns the section about experiments: a table, and a picture for each set. Returns nothing if there are no grading
+/// reports.
 fn experiments(experiments: &Experiments) -> Markup {
     if experiments.all.is_empty() {
         return html! {};
@@ -137,7 +139,7 @@ fn experiments(experiments: &Experiments) -> Markup {
     html! {
         section id="experiments" {
             h2 { "Experiments" }
-            p { "Percent of competitions, mean over seeds ± one standard error. A seed has one run of each competition. “1 of 3” seeds means that a competition has 3 runs but another one has only 1, so only the first runs are used." }
+            p { "Percentages of competitions: the mean over the seeds ± one standard error. A seed has one run of each competition. “1 of 3” seeds means that a competition has 3 runs, but another one has only 1. Then only the first run of each competition is used." }
             div.figures {
                 @for set in &experiments.sets {
                     (figure(

@@ -75,7 +75,7 @@ fn published(all: &[CompetitionPage]) -> Markup {
     card("Checksums", &format!("{equal} of {all}"), &note)
 }
 
-/// Returns the number of outputs that match their published checksum, that differ from it, and that are not compared.
+/// Counts the outputs that match their published checksum, those that differ from it, and those that are not compared.
 fn compared<'a>(files: impl Iterator<Item = &'a OutputFile> + Clone) -> (usize, usize, usize) {
     let count = |wanted: fn(&OutputComparison) -> bool| {
         files.clone().filter(|file| wanted(&file.compared)).count()
@@ -121,8 +121,8 @@ pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
     format!("{problem}{state}")
 }
 
-/// Returns the buttons that sort and filter the rows. `rows` contains the CSS classes of each row. Filters that select no
-/// rows or all rows are left out.
+/// Returns the buttons that sort and filter the table's rows. `rows` contains the CSS classes of each row, by which
+/// filters select rows. A filter that would select all rows or no row has no button.
 pub fn buttons(rows: &[String]) -> Markup {
     let matching = |filter: &str| {
         let class = format!("in-{filter}");
@@ -349,8 +349,9 @@ impl Status {
     }
 }
 
-/// Returns the state of complete data. Data of a custom pipeline are good, unless the pipeline has the id of a
-/// benchmark competition. In that case, readers could confuse these data with the benchmark's data.
+/// Returns the status of data that are prepared completely. If unverified data belong to a custom pipeline, the status is
+/// good anyway. But if the pipeline has the id of a benchmark competition, it is worse, because readers could confuse
+/// these data with the benchmark's.
 fn complete_data_status(competition: &CompetitionPage) -> Status {
     // Other variants have no published checksums, so their outputs cannot be verified.
     let mut files = competition.files.iter();

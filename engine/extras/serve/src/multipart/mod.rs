@@ -1,8 +1,8 @@
 //! Decodes `multipart/form-data` incrementally.
 //!
-//! The decoder accepts the same bodies as upstream's server. The framework of that server is lenient: it accepts all
-//! three kinds of line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in
-//! any case. The decoder keeps at most a part's header, or the beginning of a boundary, in memory.
+//! The decoder accepts the same bodies as upstream's server, whose framework is lenient. It accepts all three kinds of
+//! line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in any case. At
+//! most a part's header, or the beginning of a boundary, is kept in memory.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem::Finder;
@@ -13,8 +13,8 @@ pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Maximum number of spaces after a boundary.
 const MAX_PADDING: usize = 1 << 10;
 
-/// Maximum length of a boundary in bytes. The standard allows 70. The limit bounds the search after each chunk, which
-/// starts again at the position at which an incomplete boundary may begin.
+/// Maximum length of a boundary in bytes. The standard allows 70. The limit keeps the search fast: after each chunk, the
+/// search starts again at the beginning of an incomplete boundary.
 const MAX_BOUNDARY_BYTES: usize = 200;
 
 /// Returns the boundary that the header `Content-Type` names. Returns `None` if the body is not `multipart/form-data`.
@@ -81,7 +81,7 @@ pub(crate) struct Decoder {
     /// Two hyphens and the boundary.
     delimiter: Finder<'static>,
     buffer: BytesMut,
-    /// While the header of a part is read: the number of bytes of the buffer that were searched for the end of the header.
+    /// Number of bytes of the buffer that were already searched for the end of a part's header.
     searched: usize,
     state: State,
     /// Whether a part was completed, so that the next event is [`Event::PartEnd`].
@@ -142,7 +142,7 @@ impl Decoder {
         self.is_complete = true;
     }
 
-    /// Returns the next event.
+    /// Returns the next event of the body, or [`Event::NeedData`] if the buffer contains no complete event.
     ///
     /// # Errors
     /// Returns an error if a part has no usable header, or if the body is complete and its last boundary is missing.
@@ -284,8 +284,8 @@ impl Decoder {
         Search::Nothing
     }
 
-    /// Returns the position at the end of the buffer at which an incomplete delimiter may begin. Returns the length of
-    /// the buffer if there is no such position.
+    /// Returns the position of an incomplete delimiter at the end of the buffer. Returns the length of the buffer if it
+    /// does not end with the beginning of a delimiter.
     fn partial(&self) -> usize {
         let buffer = self.buffer.as_ref();
         let delimiter = self.delimiter.needle();
@@ -361,9 +361,9 @@ fn part(text: &str) -> Result<Part, MultipartError> {
     Ok(part)
 }
 
-/// Returns the value before the first semicolon, and the parameters in order. Names are converted to lower case, and
-/// the suffixes of RFC 2231 (`filename*0*`) are removed. Invalid parameters are skipped. A header without a value has
-/// no parameters.
+/// Splits a header into the value before the first semicolon, and its parameters in order. The names of parameters are
+/// converted to lower case, and suffixes of RFC 2231 (`filename*0*`) are removed. Invalid parameters are skipped, and so
+/// are all parameters of a header without a value.
 fn parameters(header: &str) -> (&str, Vec<(String, String)>) {
     let (value, mut rest) = header.split_once(';').unwrap_or((header, ""));
     let mut found = Vec::new();
