@@ -83,7 +83,7 @@ pub struct Entry<'a> {
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
 /// Like [`of_directory`], but also passes how archives store their members. If an archive exceeds a limit, only some of its
-/// members are visited. Returns the paths of these archives and the limits that they exceed.
+/// members are visited. Returns, for each such archive, its path and the limit that it exceeds.
 ///
 /// # Errors
 /// Same as [`of_directory`].
@@ -213,8 +213,8 @@ impl EntryWalk<'_> {
         Ok(true)
     }
 
-    /// Visits the members if the file is an archive of this format. Returns whether it is. An archive that is damaged
-    /// after its first file is an error.
+    /// Visits the members of an archive from front to back. Returns `false` if the file is not an archive of this format,
+    /// or is damaged before its first member. An archive that is damaged later is an error.
     fn in_sequence(
         &mut self,
         format: ArchiveFormat,

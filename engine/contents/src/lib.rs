@@ -62,8 +62,8 @@ impl Resources<'_> {
 
 /// The context for reading a file and the archives nested in it.
 ///
-/// All of these archives share one budget. With a budget for each archive, a few kilobytes of archives in archives
-/// could demand any number of members.
+/// The file and all nested archives share one budget. If each archive had a separate budget, a nested archive of a few
+/// kilobytes could contain any number of members.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadContext<'a> {
     pub resources: &'a Resources<'a>,

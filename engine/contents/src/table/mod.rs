@@ -26,8 +26,8 @@ pub enum Format {
     /// A text file, in which each line is a row.
     Lines,
     JsonLines,
-    /// The longest list of records in a JSON document. If each line of the file is a document, each line is a record, as
-    /// in [`Format::JsonLines`].
+    /// A JSON document. The rows are the elements of its longest list of objects. If each line of the file is a document,
+    /// the file is read as [`Format::JsonLines`].
     Json,
     Bson,
     Parquet,
@@ -167,7 +167,8 @@ impl Row {
         self.bytes.get(begin..end).unwrap_or_default()
     }
 
-    /// Returns the bytes of all cells. To add a cell, append its bytes, and then call [`end_cell`](Self::end_cell).
+    /// Returns the buffer to which the caller appends the bytes of the next cell. The caller must then call
+    /// [`end_cell`](Self::end_cell).
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }

@@ -181,8 +181,7 @@ fn element_size(header: &NpyHeader) -> usize {
         .max(1)
 }
 
-/// Returns the index of an element in the order of the file. `number` is its index in the order in which the last index
-/// varies fastest.
+/// Converts the index of an element in row-major order to its index in the file, which may be in column-major order.
 fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     if !header.fortran_order || header.shape.len() < 2 {
         return number;
