@@ -139,8 +139,8 @@ impl Scheduler {
         failed.into_iter().for_each(|id| self.skip_users(id));
     }
 
-    /// Registers, for each result in memory, the unfinished nodes that may need it. These are the nodes that use an output
-    /// of a node whose outputs refer to the result, even if that node did not produce the result but received it as an input.
+    /// Registers, for each result in memory, the unfinished nodes that may need it. The outputs of several nodes may refer
+    /// to one result, because a node can pass it on from an input. All nodes that use such an output are registered.
     fn pass_on_results(&mut self) {
         if self.memory_results.is_empty() {
             return;
@@ -158,8 +158,8 @@ impl Scheduler {
     /// resolving the graph again may help. It cannot help if `error` reports no lost object, if the object was created since
     /// the last resolution, or if the node has lost it too often.
     ///
-    /// A node may lose an object several times. For example, if the remote is not reachable while the graph is resolved, a node
-    /// may start before the node that has to produce its input.
+    /// A node may lose an object several times. For example, if the remote is not reachable while the graph is resolved, a
+    /// node may start before the node that has to produce its input.
     fn handle_lost(&mut self, id: NodeId, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
@@ -304,8 +304,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps the results `held` of the node `id` in memory until all nodes that use its outputs have ended. Its outputs may also
-    /// refer to results of other nodes in memory (`objects` contains all of them). These results are kept as long.
+    /// Keeps the results `held` of the node `id` in memory until all nodes that use its outputs have ended. `objects`
+    /// contains all objects to which these outputs refer. Results of other nodes that are among `objects` are kept as long.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;

@@ -36,8 +36,8 @@ pub(crate) struct Checksum {
     pub is_writer_dependent: bool,
 }
 
-/// Returns whether a checksum step found a different MD5, but only the version of the library that wrote the file may be the
-/// reason. `result` is the digest of the step's result.
+/// Returns whether a checksum step found a different MD5, but did not fail because the MD5 depends on the version of the
+/// library that wrote the file. `result` is the digest of the step's result.
 pub fn is_writer_dependent(result: &Digest) -> bool {
     *result == outcome(DEPENDS_ON_WRITER).digest()
 }

@@ -12,8 +12,9 @@ use thiserror::Error;
 use crate::located::{Subject, error_at};
 use crate::value::TableValue;
 
-/// Name of the input with the generator that a step continues, and of the output with the state of the generator after the
-/// last draw. A table cannot have this name.
+/// Name of the port that passes on a generator. The output contains the state of the generator after the step's last draw.
+/// If another step continues this generator, it reads the state from the input of the same name. A table cannot have this
+/// name.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: SectionKey = SectionKey::optional(
@@ -93,7 +94,8 @@ impl SeededGenerator {
     }
 }
 
-/// Returns the number of rows of a table. It must fit into 32 bits, because generators draw positions of 32 bits.
+/// Returns the number of rows of a table. Returns an error if the number does not fit into 32 bits, because generators draw
+/// positions of 32 bits.
 pub(super) fn rows_of(table: &TableValue) -> Result<u32, StepError> {
     let rows = table.len();
     u32::try_from(rows).map_err(|_| StepError::input(GeneratorError::TooLong(rows)))

@@ -1,9 +1,10 @@
 //! Directories of files: `files`, `copy` and `empty`.
 //!
 //! `files` places files at the paths that a query returns: the column `file` is a path in the bundle, and `path` is the path
-//! in the directory. The step does not read the files, but only copies references to their content. Two rows with the same
-//! path are an error, because they are usually the result of a join that multiplies rows. With `DISTINCT`, a query can
-//! remove repeated rows.
+//! in the directory. The step does not read the files: the new tree refers to the content in the bundle.
+//!
+//! Two rows with the same `path` are an error, because the usual reason is a join that matches a row several times. A query
+//! can remove repeated rows with `DISTINCT`.
 
 use std::sync::Arc;
 
@@ -99,8 +100,8 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     rows.save(context, &trees, query)
 }
 
-/// Returns the help for a query that places a file several times. If the query reads several tables, its join may multiply
-/// rows. Otherwise a join in its table may.
+/// Returns the help for a query that places a file several times. If the query reads several tables, its own join probably
+/// repeats rows. Otherwise, the reason may be a join in the definition of its table.
 fn repeated_help(query: &Query) -> String {
     let tables = query.tables.iter().map(|table| format!("`{table}`"));
     match query.tables.len() {
