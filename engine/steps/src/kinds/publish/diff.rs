@@ -1,8 +1,8 @@
 //! Second stage of a publication: compares the prepared directory with the new tree, to find the files to write, the
 //! files to remove, and the files of other programs, which stay in place.
 //!
-//! Earlier publications recorded the files that they wrote in the listing, and the directories in the manifest. A publication
-//! replaces and removes only these files and directories. Everything else in `prepared` belongs to other programs, for
+//! A publication records the files that it writes in the listing, and the directories in the manifest. Later publications
+//! replace and remove only these files and directories. Everything else in `prepared` belongs to other programs, for
 //! example files that an agent unpacked, and stays unless the caller requests its removal.
 //!
 //! A file of another program may have the path of a file of the new tree. If both have the same bytes, the publication
@@ -214,8 +214,8 @@ impl Comparison<'_> {
         Ok(stays)
     }
 
-    /// Decides whether a directory is removed, stays, or is in the way, and adds it to `changes`. Also searches the directory,
-    /// unless another program created it. Returns whether the directory stays.
+    /// Decides whether a directory is removed, stays, or is in the way, and adds it to `changes`. Also searches the
+    /// directory, unless another program created it. Returns whether the directory stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;
