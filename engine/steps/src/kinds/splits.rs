@@ -9,7 +9,8 @@ use crate::kinds::generator::{self, AFTER};
 /// A method and its keys.
 pub(super) struct SplitMethod {
     pub section: Section,
-    /// Converts a declaration to a method of `prep-splits`. The second parameter is the size of the second table.
+    /// Converts a declaration to an algorithm of the crate `prep-splits`. The second parameter is the size of the second
+    /// table.
     pub method: fn(&Declaration, Option<SplitSize>) -> Option<SplitAlgorithm>,
 }
 
@@ -209,7 +210,8 @@ const CUT: SplitMethod = SplitMethod {
     },
 };
 
-/// The value of `ties` for the order of pandas' `sort_values` by default, which is not stable for equal values.
+/// The value of `ties` that orders rows with equal values as pandas' `sort_values` does by default: with NumPy's quicksort,
+/// which is not stable.
 pub(crate) const QUICKSORT: &str = "quicksort";
 
 const TIES: &[Word] = &[

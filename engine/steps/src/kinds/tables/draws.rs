@@ -144,7 +144,7 @@ const SHUFFLE: Section = Section {
     ],
 };
 
-/// Maximum number of items that are shuffled for a row. It limits the length of the text that contains all of them.
+/// Maximum number of integers that `shuffle` draws for a row. It limits the length of the string that contains them.
 const MAX_SHUFFLED: u32 = 1 << 24;
 
 #[derive(Debug, Error)]

@@ -104,8 +104,8 @@ pub(crate) fn members(
     listed.map_err(|cause| undecodable_file(path, cause))
 }
 
-/// A file whose reads fail after the run is cancelled. This also stops parsers, because an archive may have millions of
-/// members.
+/// A file whose reads fail after the run is cancelled. Therefore parsers stop, which otherwise may read millions of members
+/// of an archive.
 pub(crate) struct CancellableFile<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,
@@ -134,8 +134,9 @@ fn list_gzip(
     })
 }
 
-/// Returns the members of all archives that match a path with wildcards. If no archive matches, returns the files of the
-/// directories that replace such archives. `None` if there are no such files either.
+/// Returns the members of all archives that match a path with wildcards. If no archive matches, the archives may have been
+/// unpacked: returns the files in directories whose names are those of matching archives without the suffix. Returns
+/// `None` if there are no such files either.
 fn matching_archives(
     context: &Context,
     opener: &Opener,
@@ -179,8 +180,8 @@ fn matching_archives(
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// Returns the files that replace an unpacked archive: the files of the directory `x/` for `x.zip`, or the file `x.csv` for
-/// `x.csv.zip` and `x.csv.gz`. `None` if neither exists.
+/// Returns the files that a bundle contains instead of an archive that was unpacked: the files of the directory `x/` for
+/// `x.zip`, or the file `x.csv` for `x.csv.zip` and `x.csv.gz`. Returns `None` if neither exists.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let mut inside = TreeBuilder::default();
     let plain = gzipped_file(path).unwrap_or_else(|| without_suffix(path));
@@ -362,8 +363,8 @@ impl MemberList {
         });
     }
 
-    /// Returns the members as references to ranges of `base`. `layered` states whether `base` describes
-    /// the layers of a nested archive instead of being the file itself.
+    /// Returns the members as references to ranges of a file. If `layered` is false, `base` is the digest of this file.
+    /// Otherwise `base` is the digest of the object that describes how to decompress the file.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for ListedMember { path, range, crc32 } in self.members {

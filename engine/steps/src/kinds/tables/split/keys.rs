@@ -159,8 +159,10 @@ impl KeyNumbers {
         next
     }
 
-    /// Returns, for each value, its index in sorted order. If a value cannot be a class, the error is the number of this
-    /// value.
+    /// Returns, for each distinct value, its index in sorted order.
+    ///
+    /// # Errors
+    /// Returns the number of a value that cannot be a class, for example NaN.
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
         let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
         let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
