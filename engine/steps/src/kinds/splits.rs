@@ -58,7 +58,7 @@ const WITHIN: SectionKey = SectionKey::optional(
 const ORDER: SectionKey = SectionKey::optional(
     "order",
     KeyType::Word(ORDERS),
-    "Order of the rows in the new tables. Default: `split`, and `file` for entire groups and for `cut`.",
+    "Order of the rows in the new tables. Default: `file` with `groups` and for `cut`, otherwise `split`.",
     "file",
 );
 
@@ -164,7 +164,7 @@ const FIRST_FIT: SplitMethod = SplitMethod {
 const CUT: SplitMethod = SplitMethod {
     section: Section {
         name: "cut",
-        doc: "Cuts the rows in the order of a column, for example by time: the largest values are the second table. No random numbers are used. It has one of `from`, `test_size` and `train_size`. With `groups`, the value of a group is the largest value of its rows, so no row of the first table is at or after the cut, and sizes count groups. A row without a value is an error.",
+        doc: "Cuts the rows in the order of a column, for example by time: the rows with the largest values are the second table. No random numbers are used. One of `from`, `test_size` and `train_size` is required. With `groups`, sizes count groups, and the value of a group is the largest value of its rows. Therefore no row of the first table is at or after the cut. A row without a value is an error.",
         keys: &[
             SectionKey::required(
                 "by",
@@ -181,7 +181,7 @@ const CUT: SplitMethod = SplitMethod {
             SectionKey::optional(
                 "format",
                 KeyType::Text,
-                "Format of the dates or times in `by`, with the directives of `strptime`. Texts are then compared as times. `from` is in this format or written like `2019-12-31`.",
+                "Format of the dates or times in `by`, with the directives of `strptime`. Strings are then compared as times. `from` is in this format or written like `2019-12-31`.",
                 "'%d.%m.%Y'",
             ),
             TEST_SIZE,
@@ -225,7 +225,7 @@ const TIES: &[Word] = &[
     },
     Word {
         name: "divide",
-        doc: "both tables: the rows that come first in the split table are in the first. The sizes are exact, as in scikit-learn's `train_test_split(rows.sort_values(by, kind='stable'), shuffle=False)`",
+        doc: "both tables: the rows with this value are divided in their order, so that the sizes are exact, as in scikit-learn's `train_test_split(rows.sort_values(by, kind='stable'), shuffle=False)`",
     },
     Word {
         name: QUICKSORT,

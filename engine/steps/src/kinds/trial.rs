@@ -31,7 +31,7 @@ pub struct Trial {
     /// Path of the sample submission.
     pub sample: String,
     /// The function that grades. Its arguments are the contents of the answers and of the sample submission. It returns the
-    /// score and other facts as JSON.
+    /// result of the trial as JSON, for example the score and warnings.
     pub grade: Arc<GradeFunction>,
 }
 

@@ -98,8 +98,8 @@ pub(crate) fn value_from(difference: u64, from: u64) -> u64 {
     from.wrapping_add((difference >> 1) ^ (difference & 1).wrapping_neg())
 }
 
-/// Writes the string `now` as the length of the prefix that it shares with the previous string, and the rest. `before`
-/// contains the previous string, and afterwards `now`.
+/// Writes the string `now` as the length of the prefix that it shares with the previous string, and the rest. `before` must
+/// contain the previous string. Afterwards, it contains `now`.
 pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8]) -> io::Result<()> {
     let shared = shared_start(before, now);
     let rest = now.get(shared..).unwrap_or_default();

@@ -3,8 +3,8 @@
 //! Inflating a member and parsing its content take about the same time. On one thread, the total time is the sum of both;
 //! on two threads, it is the longer of the two. The cache also writes the objects of a step on a separate thread.
 //!
-//! The bytes are passed to the caller in chunks through a bounded channel, and the buffers of the chunks are returned for
-//! reuse. A read error is returned after the bytes that were read before it, as it would be without a separate thread.
+//! The thread passes the bytes to the caller in chunks, through a bounded channel. The caller returns the buffers of the
+//! chunks for reuse. It receives a read error after the bytes before the error, as it would without a separate thread.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;
@@ -111,8 +111,8 @@ impl<R: Read + Send + 'static> Chunks<R> {
 
     /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
     ///
-    /// If a read error occurs, the bytes that were read since the last complete chunk are not returned. They may be damaged,
-    /// and the caller must report the read error, not an error that it finds in damaged bytes.
+    /// If a read error occurs, returns the error instead of the incomplete chunk before it. The bytes of this chunk may be
+    /// damaged. If the caller parsed them first, it would report the wrong error.
     pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Chunks::Ahead(ahead) => {

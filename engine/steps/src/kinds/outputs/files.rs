@@ -106,7 +106,7 @@ fn repeated_help(query: &Query) -> String {
     let tables = query.tables.iter().map(|table| format!("`{table}`"));
     match query.tables.len() {
         0 | 1 => format!(
-            "if a join in {} matches several rows, join on columns that identify one row; to keep its rows, write SELECT DISTINCT file, path FROM ...",
+            "if a join in {} matches several rows, join on columns that identify one row, or write SELECT DISTINCT file, path FROM ...",
             joined(tables, MAX_TABLES)
         ),
         _ => format!(
@@ -203,7 +203,7 @@ pub(crate) const COPY: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a copy",
-            doc: "An unchanged file of the bundle. If both paths end in `/`, a directory.",
+            doc: "An unchanged file of the bundle, or a directory if the path of the output and the path in the bundle end in `/`.",
             keys: &[SectionKey::required(
                 "copy",
                 KeyType::Copied,

@@ -102,7 +102,7 @@ const LINE_ENDINGS: &[Word] = &[
     },
     Word {
         name: "crlf",
-        doc: "CR LF, as Python's `csv.writer` writes by default. Texts with CR or LF are quoted",
+        doc: "CR LF, as Python's `csv.writer` writes by default. Strings with CR or LF are quoted",
     },
 ];
 

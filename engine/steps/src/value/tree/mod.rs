@@ -397,8 +397,8 @@ impl Tree {
         Ok(value(self.size(), self.save_listing(context)?))
     }
 
-    /// Stores a tree that consists of files of other trees, without building it in memory. For each number below `count`,
-    /// `file` returns a path, and the file of another tree that gets this path. The paths must be sorted and unique.
+    /// Stores a tree that consists of files of other trees, without building it in memory. `file` receives each number below
+    /// `count`, and returns a path and the file of another tree that gets this path. The paths must be sorted and unique.
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
@@ -517,7 +517,7 @@ impl BaseNumbers {
     }
 }
 
-/// Returns the name of a member as a suffix of its path. Returns `None` if the path does not end with the name.
+/// Returns the offset of the name `name` in `path` as a [`MemberName`]. Returns `None` if `path` does not end with `name`.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
@@ -701,8 +701,8 @@ impl TreeBuilder {
 }
 
 impl Tree {
-    /// Numbers bases and names in the order in which the sorted files use them, so that the tree does not depend on the
-    /// order in which files were added. Also releases unused memory.
+    /// Sorts the bases and names of members by their first use in the sorted files. Therefore trees with the same files are
+    /// equal, regardless of the order in which the files were added. Also releases unused memory.
     fn renumber(&mut self) {
         let mut bases = vec![u32::MAX; self.bases.len()];
         let mut used = Vec::with_capacity(self.bases.len());
