@@ -17,8 +17,8 @@ use crate::{ContentsError, ReadContext, Resources, Result, listing};
 /// Receives a file in an archive, and its content.
 pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Result<()>;
 
-/// Visits all files in the archive at `place`. `path` is the name of the archive in errors. Skips bytes that `visit` does
-/// not read. `budget` limits the number and size of the members.
+/// Calls `visit` for each file in the archive at `place`. Skips the bytes of a file that `visit` does not read. `budget`
+/// limits the number and size of the members. Errors call the archive `path`.
 ///
 /// # Errors
 /// If the file is not an archive of this format or is damaged. Also returns errors from `visit`.

@@ -423,8 +423,8 @@ impl Builder<'_> {
     }
 
     /// Adds the step of a declaration, with the inputs that the types of its keys require. If `is_published`, the step
-    /// computes the SHA-256 of its result while it writes. Returns the step. If the rows of its table name files, also
-    /// returns the archives that contain these files.
+    /// computes the SHA-256 of its result while it writes. Returns the step. If its result is a table whose rows name
+    /// files, also returns the archives that contain these files.
     fn add_declared(
         &mut self,
         name: &str,
@@ -653,7 +653,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the output that is the file at `path` or a directory that contains it, and the path within that directory.
+/// Returns the output that contains the file `path`. If this output is a directory, also returns the path of the file within
+/// the directory.
 fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<String>)> {
     let exact = inputs.iter().find(|(name, _)| *name == path);
     let directory = inputs.iter().find(|(name, _)| {
@@ -703,8 +704,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins a section and a path: `public` and `train.csv` become `public/train.csv`. The path `./` is not simplified, because
-/// the names of inputs must be unique.
+/// Joins a section and a path: `public` and `train.csv` become `public/train.csv`. The path `./` is kept, as in
+/// `public/./`, because the names of inputs must be unique.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

@@ -133,7 +133,7 @@ impl Description {
     }
 }
 
-/// Returns the first [`SHOWN_BYTES`] bytes of an output, and whether the output is not longer. The output must be a single
+/// Returns the first [`SHOWN_BYTES`] bytes of an output, and whether these are all of its bytes. The output must be a single
 /// file.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
     let content = single_file(context, value)?;

@@ -177,7 +177,8 @@ pub fn pair_rows<D: RowDifferences>(
         only_there: &found.only_there,
         only_here: &found.only_here,
     };
-    // A row with only one common column consists of the key. Unmatched rows are not equal, so their keys cannot match.
+    // If there is only one common column, each row consists of its key. Unmatched rows differ, so their keys differ, too,
+    // and no key can pair them.
     let key = match places_do && columns.len() == 1 && !keys.strict {
         true => None,
         false => sides.key(columns, keys)?,
@@ -374,7 +375,7 @@ impl UnpairedRows<'_> {
     ///
     /// 1. a known id column whose values are unique in each table;
     /// 2. a column whose values are unique in each table, if at least half of the values of one table also occur in the
-    ///    other table. Among several such columns, the column with the most common values is used;
+    ///    other table. If there are several such columns, the column with the largest number of common values is used;
     /// 3. a known id column with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {

@@ -1,4 +1,4 @@
-//! Reads files as tables: rows of cells, with the text that pandas would print.
+//! Reads files as tables. A table consists of rows of cells, and each cell contains the text that pandas would print.
 //!
 //! A missing cell is empty. A string that could be confused with another value (an empty string, or `1` and `true` in
 //! JSON) is in quotes, so two cells are equal only if their values are equal.

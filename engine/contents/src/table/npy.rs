@@ -1,4 +1,5 @@
-//! Reads NumPy arrays as tables of text. The last dimension gives the columns, the other dimensions give the rows.
+//! Reads NumPy arrays as tables of text. The index in the last dimension is the column of an element. The indices in all
+//! other dimensions determine its row.
 
 use std::fs::File;
 use std::path::Path;

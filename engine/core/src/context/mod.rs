@@ -25,7 +25,7 @@ use crate::{Claim, StepError};
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
     /// Maximum number of steps that run concurrently. Also the maximum number of threads that work on one step. The
-    /// total number of threads of all steps is only slightly larger.
+    /// total number of threads of all steps is at most slightly larger than this number.
     pub jobs: usize,
     /// Total memory of all running steps in bytes. A single step that needs more runs alone.
     pub memory: u64,
@@ -35,7 +35,7 @@ pub struct RunLimits {
 /// which they write while another thread reads.
 const HELPER_THREADS: usize = 4;
 
-/// Fraction of the memory limit for opened objects that no step uses, as a divisor: they may occupy one 64th of the limit.
+/// The memory limit divided by this number is the maximum memory of opened objects that no step uses at the moment.
 const KEPT_MEMORY_DIVISOR: u64 = 64;
 
 /// The services that a step uses. Cheap to clone. Each running step has separate counters.
@@ -49,7 +49,7 @@ pub struct Context {
     pub limits: RunLimits,
     /// Progress counters of this step.
     pub progress: Arc<Progress>,
-    /// The budget of threads for all steps of the run. It includes the thread on which each step runs. See also
+    /// The budget of threads for all steps of the run. The thread on which a step runs is part of this budget. See also
     /// [`Context::map_parallel`].
     pub threads: Threads,
     pub(crate) memory: Memory,
@@ -145,11 +145,11 @@ impl Context {
             .or_else(|| self.store.len_of(object))
     }
 
-    /// Returns the objects of an entry that are not available.
+    /// Returns the objects of a ledger entry that are not available.
     ///
-    /// An object that is only in memory is available if the entry lists it as unstored. Otherwise, users of the entry would
-    /// read the object from the cache on disk, where it is missing. An object that could not be fetched from the remote
-    /// once is not available until the end of the run, even if the remote may have it.
+    /// An object that is only in memory is available if the entry lists it as unstored. Otherwise, steps that use the entry
+    /// would read the object from the cache on disk, where it is missing. If fetching an object from the remote has failed
+    /// once, the object is not available until the end of the run.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
         if self.outside.has_lost() {

@@ -284,7 +284,7 @@ pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
     /// Returns the state of the source without reading its content. A digest in the state must be the digest of the value
-    /// that `run` would return. The only data that this function may write is a digest record from another machine.
+    /// that `run` would return. This function writes nothing, except for a digest that another machine has recorded.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source, and fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;

@@ -240,8 +240,8 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the key record `new` runs. Returns `same` if the last run of the node had the same record and
-/// did not fail.
+/// Returns the reason for which a node with the key record `new` runs. If the last run of the node had the same key record
+/// and did not fail, the reason is `same`.
 fn reason(
     last: &LastRuns,
     node: &Node,

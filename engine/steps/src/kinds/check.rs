@@ -36,7 +36,7 @@ pub(crate) struct Checksum {
     pub is_writer_dependent: bool,
 }
 
-/// Returns whether a checksum step found a different MD5, but did not fail because the MD5 depends on the version of the
+/// Returns whether a checksum step found a different MD5 and accepted it, because this MD5 depends on the version of the
 /// library that wrote the file. `result` is the digest of the step's result.
 pub fn is_writer_dependent(result: &Digest) -> bool {
     *result == outcome(DEPENDS_ON_WRITER).digest()

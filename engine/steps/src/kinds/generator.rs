@@ -1,5 +1,5 @@
-//! The seeded random generators of tables. All kinds that draw random numbers share the keys `seed`, and `after` to continue
-//! the generator of an earlier table.
+//! Random generators of tables. A table that is drawn at random has the key `seed`, which seeds a new generator, or the key
+//! `after`, which continues the generator of an earlier table.
 
 use prep_core::{Failure, Inputs, StepError, Value};
 use prep_spec::Diagnostic;
@@ -12,9 +12,8 @@ use thiserror::Error;
 use crate::located::{Subject, error_at};
 use crate::value::TableValue;
 
-/// Name of the port that passes on a generator. The output contains the state of the generator after the step's last draw.
-/// If another step continues this generator, it reads the state from the input of the same name. A table cannot have this
-/// name.
+/// Name of the output that contains the state of a generator after the step's last draw. A step that continues the generator
+/// reads the state from an input of the same name. A table cannot have this name.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: SectionKey = SectionKey::optional(

@@ -26,13 +26,12 @@ pub(super) const SECTIONS: &[&Section] = &[
     &CUT.section,
 ];
 
-const SIZE: &str =
-    "Size of the second table: a fraction (`0.1`), a number (`9914`), or a query with one value.";
+const SIZE: &str = "Size of the second table: a fraction (`0.1`), an absolute number (`9914`), or a query with one value.";
 const TEST_SIZE: SectionKey = SectionKey::optional("test_size", KeyType::Size, SIZE, "0.1");
 const TRAIN_SIZE: SectionKey = SectionKey::optional(
     "train_size",
     KeyType::Share,
-    "Size of the first table: a fraction or a number.",
+    "Size of the first table: a fraction or an absolute number.",
     "0.9",
 );
 const SEED: SectionKey =

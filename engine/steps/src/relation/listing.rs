@@ -169,8 +169,8 @@ pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     }
 }
 
-/// Opens the file that each row of the input `files` names in its column `file`, in the order of the rows, and calls
-/// `visit`.
+/// Calls `visit` with the path and the open content of each file that the input `files` names in its column `file`, in the
+/// order of the rows.
 pub(crate) fn for_each_file(
     context: &Context,
     inputs: &Inputs,

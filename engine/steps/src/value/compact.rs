@@ -172,8 +172,8 @@ impl<R: Read> CompactReader<R> {
         self.append(more, before)
     }
 
-    /// Appends the next `count` bytes of the input to `bytes`. Memory is allocated only while bytes arrive, so that a wrong
-    /// length does not allocate memory.
+    /// Appends the next `count` bytes of the input to `bytes`. Allocates memory only as bytes arrive, so that a wrong
+    /// `count` in damaged data cannot exhaust memory.
     pub fn append(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let input = Read::by_ref(&mut self.0).take(count as u64);
         match { input }.read_to_end(bytes)? == count {

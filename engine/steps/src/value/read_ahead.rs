@@ -19,8 +19,8 @@ pub(crate) const CHUNK_BYTES: usize = 1 << 18;
 /// Maximum number of chunks in the channel. A larger number would use more memory and not be faster.
 const MAX_CHUNKS: usize = 4;
 
-/// A reader whose bytes are read on another thread. Dropping it stops that thread after its current chunk and waits for
-/// it.
+/// A reader whose bytes are read on another thread. Dropping the reader stops this thread after its current chunk, and
+/// waits until the thread has ended.
 pub(crate) struct ReadAhead {
     /// `None` at the end and after a read error.
     chunks: Option<Receiver<io::Result<Vec<u8>>>>,
@@ -34,7 +34,8 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Starts the thread. Returns the reader back if `permit` is `None`, or if the system cannot start another thread.
+    /// Starts the thread. If `permit` is `None`, or if the system cannot start another thread, returns `reader` as the
+    /// error.
     pub(super) fn start<R: Read + Send + 'static>(
         reader: R,
         permit: Option<Permit>,

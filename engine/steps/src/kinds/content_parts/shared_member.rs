@@ -28,8 +28,8 @@ const MAX_SPARE_CHUNKS: usize = 4;
 /// machine, a thread can be suspended for some tenths of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Maximum number of bytes of the member before the window when a new reader starts. The reader inflates these bytes by
-/// itself, and the other readers wait for it. If there are more, it inflates the entire member by itself.
+/// Maximum offset of the window in bytes at which a new reader can still join. The new reader inflates the bytes before the
+/// window by itself, while the other readers wait. If the window is further ahead, it inflates the entire member by itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 /// A reader over a member from its beginning.

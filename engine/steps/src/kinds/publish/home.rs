@@ -13,8 +13,8 @@ use thiserror::Error;
 use crate::limits::FileError;
 use crate::value::ContentError;
 
-/// Prefix of the names of temporary files and directories. A publication first removes everything with this prefix, which
-/// interrupted publications left, so no other program may use it.
+/// Prefix of the names of temporary files and directories. A publication first removes everything with this prefix, because
+/// an interrupted publication may have left it. Therefore other programs must not use this prefix.
 pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
 
 /// The only published file that users may modify. Therefore it is never a hard link to the cache, and it is writable as far
@@ -43,8 +43,8 @@ pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
     StepError::input(FileError::new(path, cause))
 }
 
-/// Returns the time to record for a file or directory with the modification time `time`. `began` is a time before its
-/// metadata were read.
+/// Returns the time to record for a file or directory with the modification time `time`. Its metadata must have been read
+/// after `began`.
 ///
 /// On a file system with a coarse clock, a later change may result in the same modification time. The change would not be
 /// noticed, so the function then returns [`NEVER`]. Otherwise it returns `time`: the caller waits for one

@@ -262,9 +262,9 @@ impl Manifest {
         }
     }
 
-    /// Writes the manifest `before` of the earlier publication again, with three changes. The tree is marked as incomplete.
-    /// `directories` are added, so that the next publication recognises them if this one is interrupted. The boot becomes
-    /// the current one, because files are written during this boot from now on.
+    /// Writes a manifest that marks the tree as incomplete. It also contains `directories`, so that the next publication
+    /// recognises them if this one is interrupted, and the current boot, because files are written from now on. All other
+    /// values come from `before`, the manifest of the earlier publication, if there is one.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,

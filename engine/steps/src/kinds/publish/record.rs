@@ -41,8 +41,8 @@ impl Publication<'_> {
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
         let preparation = same.and_then(|earlier| earlier.preparation.clone());
-        // After this pause, changes by other programs get a later time than the recorded times, unless the clock of the file
-        // system is coarse.
+        // After this pause, a file that another program changes gets a later time than the recorded one, so the change is
+        // noticed. This does not hold if the clock of the file system is coarse.
         std::thread::sleep(CLOCK_TICK);
         let tree = PublishedTree {
             prepared: &observed.prepared,

@@ -3,8 +3,8 @@
 //! Publishing does not flush files to disk, so a loss of power may leave partially written files in a tree whose
 //! manifest states that it is complete. Therefore the manifest contains the boot during which files were last written.
 //! Within the same boot, the system guarantees their content. After a restart, every file is read once and compared
-//! with its digest in the listing. If all files are intact, they are known to be on disk. Then the boot is removed from the
-//! manifest, so that the next restart causes no further verification.
+//! with its digest in the listing, and damaged files are marked. All other files are then known to be on disk. Therefore
+//! the boot is removed from the manifest, and the next restart causes no further verification.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

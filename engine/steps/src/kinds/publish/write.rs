@@ -1,8 +1,9 @@
 //! Third stage of a publication: writes the files.
 //!
 //! Cached objects are linked or copied, and members of archives are inflated directly into the published file. Published
-//! files are read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not
-//! modify the cache. Metadata of the files does not show the order in which they were written (see `order`).
+//! files are read-only, except for the description. Evaluation harnesses overwrite the description with their own text.
+//! Therefore it is never a hard link, through which they would modify the cache. The metadata of published files do not show
+//! the order in which they were written (see `order`).
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, Write};

@@ -581,8 +581,8 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a member of an archive. `base` is the digest of the file that contains the archive. If `layered` is true,
-    /// `base` is instead the digest of the object that describes the layers around the archive.
+    /// Adds a member of an archive. If `layered` is false, `base` is the digest of the file that contains the archive.
+    /// Otherwise `base` is the digest of the object that describes how to decompress the archive.
     pub fn push_member(
         &mut self,
         path: &str,

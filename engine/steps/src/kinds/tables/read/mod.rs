@@ -1,9 +1,11 @@
 //! `read`: one file of the bundle as a table.
 //!
-//! CSV is read as pandas reads it, and stored as canonical text, which pandas would write. While the file is scanned, its
-//! cells are copied into the cache. Usually the copy is canonical text already and becomes the stored table. Otherwise, for
-//! example if pandas would write the cell `1.50` as `1.5`, a second pass writes the canonical text. A JSON list becomes a
-//! table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are stored unchanged.
+//! CSV is read as pandas reads it, and stored as *canonical text*: the text that pandas would write. While the file is
+//! scanned, its cells are copied into the cache. Usually the copy is canonical text already and becomes the stored table.
+//! Otherwise, for example if pandas would write the cell `1.50` as `1.5`, a second pass writes the canonical text.
+//!
+//! A JSON list becomes a table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are
+//! stored unchanged.
 
 mod csv;
 mod in_place;
@@ -364,8 +366,8 @@ impl ReadError {
     }
 }
 
-/// Extracts the file into the cache. Queries read formats such as parquet from the unchanged file, so it must not be
-/// compressed. Returns the extracted content and its open file.
+/// Extracts the file into the cache, because queries read formats such as parquet directly from the file. Returns the
+/// extracted content and its open file.
 fn extracted(
     context: &Context,
     opener: &Opener,

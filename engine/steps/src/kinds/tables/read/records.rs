@@ -318,8 +318,7 @@ fn write_member(
     Some(())
 }
 
-/// Returns a value as JSON on one line, in ASCII. Therefore unpaired surrogates, which UTF-8 cannot represent, are preserved
-/// as escapes.
+/// Returns a value as JSON on one line, in ASCII. Unpaired surrogates, which UTF-8 cannot represent, become escapes.
 fn compact(value: &JsonValue) -> Result<String, StepError> {
     let text = value
         .to_json(&WriteOptions::default())
