@@ -15,8 +15,8 @@
 //! Content is not trusted. Numbers in it are compared with [`DecodingLimits`] before the code uses them to allocate memory,
 //! to loop or to open a nested archive. Content that cannot be read is an error.
 //!
-//! Memory is bounded: files are read in chunks, a member that must be read more than once is copied to a temporary file,
-//! and a comparison of tables keeps one hash per differing row.
+//! Memory is bounded: files are read in chunks, and a member that must be read more than once is copied to a temporary
+//! file. A comparison of tables keeps one hash per differing row.
 
 pub mod entries;
 pub mod listing;

@@ -150,9 +150,9 @@ fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     Ok(form.encoding.buffered(file))
 }
 
-/// Infers the delimiter of a file from its beginning. If the header does not contain `expected`, tries other common
-/// delimiters: at least half of the following lines must contain the delimiter as often as the header. If none of them
-/// fits, returns `expected`.
+/// Infers the delimiter of a file from its beginning. Returns `expected` if the header contains this character. Otherwise
+/// tries other common delimiters: at least half of the following lines must contain the delimiter as often as the
+/// header. If no delimiter fits, returns `expected`.
 pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
     let lines = begin.split(|byte| matches!(byte, b'\n' | b'\r'));
     let mut lines = lines.filter(|line| !line.is_empty()).map(unquoted_part);

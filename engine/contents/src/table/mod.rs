@@ -1,7 +1,7 @@
 //! Reads files as tables. A table consists of rows of cells, and each cell contains the text that pandas would print.
 //!
-//! A missing cell is empty. A string that could be confused with another value (an empty string, or `1` and `true` in
-//! JSON) is in quotes, so two cells are equal only if their values are equal.
+//! A missing cell is empty. A string that could be confused with another value is in quotes, for example an empty string,
+//! or `1` and `true` in JSON. Therefore two cells are equal only if their values are equal.
 
 mod csv;
 pub mod npy;

@@ -57,8 +57,8 @@ pub struct Context {
     /// Locks that the running step relies on, for example the lock that prevents garbage collection and the lock of a
     /// sink's target.
     locks: Vec<Arc<LockGuard>>,
-    /// Whether steps whose results can come from another machine must not run. If true, a missing result of such a step is
-    /// an error.
+    /// If true, steps whose results can come from another machine do not run. A missing result of such a step is then an
+    /// error.
     pub no_execute: bool,
     /// Locations of content that is not in the cache.
     pub outside: OutsideContent,

@@ -2,8 +2,8 @@
 //! a step has to run.
 //!
 //! A stale node runs. A pending node may run. A node with known outputs runs only if one of its objects is missing from the
-//! cache, a node that runs needs this object, and the node itself produces it. If the object comes from an input of the
-//! node, the node instead waits until another node has produced the object again.
+//! cache and a node that runs needs this object. If the object comes from an input of the node, the node does not run, but
+//! waits until another node has produced the object again.
 //!
 //! # Last runs
 //!

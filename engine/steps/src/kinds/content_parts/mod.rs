@@ -2,8 +2,8 @@
 //!
 //! A step that writes BSON documents copies their binary values from the source file, mostly in the order of this file.
 //! Therefore a compressed member is read sequentially. Steps that read the same member [share](shared_member) its inflated
-//! bytes. As soon as a step reads a part before its current position, it extracts the member into the cache and from then
-//! on reads the extracted file, which allows random access.
+//! bytes. As soon as a step reads a part before its current position, it extracts the member into the cache. From then on,
+//! it reads the extracted file, which allows random access.
 
 mod shared_member;
 

@@ -1,5 +1,5 @@
-//! Second stage of a publication: compares the prepared directory with the new tree, to find the files to write, the
-//! files to remove, and the files of other programs, which stay in place.
+//! Second stage of a publication: compares the prepared directory with the new tree. Finds the files to write, the files to
+//! remove, and the files of other programs, which stay in place.
 //!
 //! A publication records the files that it writes in the listing, and the directories in the manifest. Later publications
 //! replace and remove only these files and directories. Everything else in `prepared` belongs to other programs, for

@@ -18,7 +18,7 @@ use super::home::{ManifestError, PathSummary, USER_FILE, lock_file};
 use super::listing::{PublishedListing, WrittenFile};
 use super::manifest::Manifest;
 
-/// Returns the SHA-256 of each file, or `None` if it cannot be read.
+/// A function that returns the SHA-256 of each of these files, or `None` for a file that cannot be read.
 ///
 /// # Errors
 /// If the caller is cancelled.

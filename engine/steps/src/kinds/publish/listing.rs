@@ -111,8 +111,8 @@ impl ListedFile {
         self
     }
 
-    /// Returns whether a file with the recorded metadata is known to have the recorded content. Returns false for files that
-    /// are marked as changed.
+    /// Returns whether the recorded metadata are trusted: a file that still has these metadata also has the recorded
+    /// content. Returns false for files that are marked as changed.
     pub(super) fn is_trusted(&self) -> bool {
         self.written.time != NEVER
     }

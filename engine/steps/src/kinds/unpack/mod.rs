@@ -1,10 +1,10 @@
 //! `unpack`: the members of an archive, as a tree.
 //!
 //! The members of a zip archive or an uncompressed tar archive become references into the file that contains the archive,
-//! so nothing is copied. For a 7z archive, only its directory and the parameters for decoding are read. A deflated archive,
-//! such as a zip inside a zip or a gzipped tar, is read once to record where decompression can start: see
-//! [`layered`](crate::value::layered). If an archive cannot be read in place, for example because it is compressed with
-//! another method, all its members are copied into a single object of the cache.
+//! so nothing is copied. For a 7z archive, only the list of members and the parameters for decoding are read. A deflated
+//! archive, such as a zip inside a zip or a gzipped tar, is read once to record where decompression can start (see
+//! [`layered`](crate::value::layered)). Some archives cannot be read in place, for example if another compression method
+//! is used. All their members are copied into a single object of the cache.
 //!
 //! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
 //! in the bundle. If the archive was already unpacked, the bundle contains a directory `x` instead of `x.zip`, or, for an

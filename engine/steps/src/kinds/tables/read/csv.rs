@@ -266,8 +266,8 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-/// Reads the files that the input `files` names as one table. First scans all files to find the common type of each column,
-/// and then writes the rows with these types.
+/// Reads all files that the input `files` names into one table. First scans the files to find the common type of each
+/// column, and then writes the rows with these types.
 fn read_files(
     context: &Context,
     inputs: &Inputs,

@@ -216,8 +216,8 @@ impl CutColumn {
         Ok((value, text))
     }
 
-    /// Returns an error if a value is missing, or if a string is a date that begins with the day or the month, because
-    /// sorting such strings does not sort them by time. `before` is the number of rows before this batch.
+    /// Returns an error if a value is missing. Also returns an error if a string is a date that begins with the day or the
+    /// month, because sorting such strings does not sort them by time. `before` is the number of rows before this batch.
     fn check_values(&self, values: &ArrayRef, before: usize) -> Result<(), StepError> {
         let column = self.by.clone();
         if values.null_count() > 0 {
