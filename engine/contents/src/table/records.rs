@@ -214,7 +214,7 @@ pub fn is_json_lines(path: &Path) -> Result<bool> {
     }
 }
 
-/// Finds the member of a document that contains the longest list. `None` if the document itself is a list.
+/// Finds the member of a document that contains the longest list. Returns `None` if the document itself is a list.
 fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     let Some(lists) = lists_of_objects(path, limits)? else {
         return Ok(None);

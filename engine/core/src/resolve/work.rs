@@ -59,7 +59,8 @@ fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObjec
     }
 }
 
-/// Returns an input node of `id` from which `id` receives this missing object. `None` if `id` itself produces the object.
+/// Returns an input node of `id` from which `id` receives this missing object. Returns `None` if `id` itself produces the
+/// object.
 fn input_with_object(
     graph: &Graph,
     states: &HashMap<NodeId, NodeState>,

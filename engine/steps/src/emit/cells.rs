@@ -48,7 +48,7 @@ pub(crate) fn push_cell(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
 }
 
 impl<'a> Cell<'a> {
-    /// Returns the text of the cell without quotes. `None` if the cell is missing or a computed number.
+    /// Returns the text of the cell without quotes. Returns `None` if the cell is missing or a computed number.
     pub fn text(&self) -> Option<Cow<'a, [u8]>> {
         match self {
             Cell::Text(text) => Some(text.as_bytes().into()),
@@ -414,7 +414,7 @@ fn value_at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
     array.is_valid(row).then(|| array.value(row))
 }
 
-/// Returns the column type of computed values. `None` for types that cannot be written as text.
+/// Returns the column type of computed values. Returns `None` for types that cannot be written as text.
 pub(crate) fn column_type(data_type: &DataType) -> Option<ColumnType> {
     Some(match data_type {
         DataType::Int8 => ColumnType::Int8,

@@ -92,7 +92,7 @@ impl Checksum {
 }
 
 /// Returns the content of an output that is a file, or the content of the file `inside` of an output that is a directory.
-/// `None` if the directory does not contain this file.
+/// Returns `None` if the directory does not contain this file.
 pub(super) fn content(
     context: &Context,
     output: &Value,

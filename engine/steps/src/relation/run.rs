@@ -100,7 +100,7 @@ impl RunningQuery<'_> {
         self.rows.has_single_origin()
     }
 
-    /// Returns the next batch. `None` at the end.
+    /// Returns the next batch. Returns `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, StepError> {
         self.context.check()?;
         let next = self.runtime.block_on(self.rows.next());

@@ -85,7 +85,7 @@ impl SelectedRows {
 }
 
 impl StoredRows {
-    /// Returns up to `count` further rows, as a range if they are consecutive. `None` at the end.
+    /// Returns up to `count` further rows, as a range if they are consecutive. Returns `None` at the end.
     pub fn next(&mut self, count: usize) -> Option<RowSelection> {
         let mut rows = Vec::with_capacity(count);
         let mut at = self.at;

@@ -328,8 +328,8 @@ impl Opener {
         Ok(open)
     }
 
-    /// Opens a file outside the cache, and checks that it was not modified since its digest was recorded. `None` if the
-    /// file does not exist.
+    /// Opens a file outside the cache, and checks that it was not modified since its digest was recorded. Returns `None` if
+    /// the file does not exist.
     fn open_outside_store(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
         let file = match File::open(path) {
             Ok(file) => file,

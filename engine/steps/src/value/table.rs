@@ -111,7 +111,7 @@ impl TableValue {
         u64::try_from(bytes / u128::from(self.schema.rows.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Loads the positions of the selected rows. `None` if all stored rows are selected.
+    /// Loads the positions of the selected rows. Returns `None` if all stored rows are selected.
     ///
     /// # Errors
     /// If the positions cannot be read.
@@ -294,7 +294,7 @@ impl Write for TextWriter {
 }
 
 impl InMemoryText {
-    /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough free memory.
+    /// Allocates memory for the text of a file of `bytes` bytes. Returns `None` if there is not enough free memory.
     fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
         let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
         let claim = context.objects.try_claim_for_result(bytes)?;

@@ -76,7 +76,7 @@ impl WrittenFile {
         }
     }
 
-    /// SHA-256 of the content. `None` if it has not been computed.
+    /// Returns the SHA-256 of the content, or `None` if it has not been computed.
     pub(super) fn sha256(&self) -> Option<Sha256> {
         Some(self.sha256).filter(|one| *one != UNKNOWN_SHA256)
     }

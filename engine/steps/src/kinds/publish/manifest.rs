@@ -110,7 +110,7 @@ struct PathStamp {
 }
 
 impl Manifest {
-    /// Reads the manifest of a competition. `None` if it does not exist, has an unknown format, or was copied from a
+    /// Reads the manifest of a competition. Returns `None` if it does not exist, has an unknown format, or was copied from a
     /// different competition.
     ///
     /// # Errors

@@ -104,7 +104,7 @@ pub(super) fn file_sha256(
     Ok(Some(digest?.0))
 }
 
-/// Returns the digests of the written trees. `None` if a checksum is unknown.
+/// Returns the digests of the written trees. Returns `None` if a checksum is unknown.
 pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Option<Trees> {
     section_trees(desired, files.iter().map(|file| file.as_ref()?.sha256()))
 }

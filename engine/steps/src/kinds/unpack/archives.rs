@@ -132,7 +132,7 @@ pub(super) fn list_tar(
     })
 }
 
-/// Lists the members of a tar archive in the bundle. `None` if the members cannot be read in place.
+/// Lists the members of a tar archive in the bundle. Returns `None` if the members cannot be read in place.
 fn list_bundled_tar(
     context: &Context,
     opener: &Opener,
@@ -252,7 +252,8 @@ pub(super) fn list_sevenz(
     extract_members(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
-/// Lists the members of a 7z archive in the bundle without decoding them. `None` if the members cannot be read in place.
+/// Lists the members of a 7z archive in the bundle without decoding them. Returns `None` if the members cannot be read in
+/// place.
 fn list_bundled_sevenz(
     context: &Context,
     opener: &Opener,

@@ -38,7 +38,7 @@ pub(crate) fn is_archive(segment: &str) -> bool {
     ArchiveFormat::split_path(segment).is_some()
 }
 
-/// Returns the path of a gzipped file without its suffix. `None` for other files, and for gzipped tar archives.
+/// Returns the path of a gzipped file without its suffix. Returns `None` for other files, and for gzipped tar archives.
 pub(crate) fn gzipped_file(path: &str) -> Option<&str> {
     path.strip_suffix(".gz").filter(|_| !is_archive(path))
 }
@@ -211,7 +211,7 @@ struct BundledArchive<'a> {
 }
 
 impl<'a> BundledArchive<'a> {
-    /// Finds the archive with this content. `None` if the content is not in a bundle.
+    /// Finds the archive with this content. Returns `None` if the content is not in a bundle.
     pub fn find(
         context: &'a Context,
         opener: &Opener,

@@ -199,7 +199,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Adds the next file of the chunk to a tree. `None` if the file is invalid.
+    /// Adds the next file of the chunk to a tree. Returns `None` if the file is invalid.
     pub fn take(&mut self, file: usize, tree: &mut Tree) -> Option<()> {
         let kind = FileKind::from_number(*self.kinds.get(file)?)?;
         let path = std::str::from_utf8(self.paths.take()?).ok()?;

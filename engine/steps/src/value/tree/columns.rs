@@ -210,7 +210,7 @@ impl TextColumn {
         input.bytes(between, &mut self.between)
     }
 
-    /// Returns the next string. `None` if its lengths are invalid.
+    /// Returns the next string. Returns `None` if its lengths are invalid.
     pub fn take(&mut self) -> Option<&[u8]> {
         let (text, from) = self.taken;
         let number = |column: &[u64]| usize::try_from(*column.get(text)?).ok();

@@ -114,7 +114,7 @@ impl FileKind {
         self.method().is_some()
     }
 
-    /// Returns the compression method of a member. `None` if this is not a member.
+    /// Returns the compression method of a member. Returns `None` if this is not a member.
     fn method(self) -> Option<ZipMethod> {
         match self {
             FileKind::Stored | FileKind::LayeredStored => Some(ZipMethod::Stored),
@@ -241,14 +241,14 @@ impl<'a> TreeFile<'a> {
         self.location().kind.is_layered()
     }
 
-    /// Returns the digest of the file that contains the bytes. `None` for an empty directory or a row.
+    /// Returns the digest of the file that contains the bytes. Returns `None` for an empty directory or a row.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
         let location = self.location();
         let has_base = location.kind.has_base();
         has_base.then(|| self.tree.bases.get(location.base as usize))?
     }
 
-    /// Returns the identifier of the file's bytes. `None` for an empty directory or a row.
+    /// Returns the identifier of the file's bytes. Returns `None` for an empty directory or a row.
     pub(crate) fn origin(&self) -> Option<ContentOrigin> {
         let FileLocation {
             kind, base, offset, ..
@@ -262,7 +262,7 @@ impl<'a> TreeFile<'a> {
         Some(ContentOrigin { kind, base, offset })
     }
 
-    /// Returns the content reference. `None` for an empty directory or a row.
+    /// Returns the content reference. Returns `None` for an empty directory or a row.
     pub fn content(&self) -> Option<ContentRef> {
         let location = self.location();
         let base = *self.base()?;

@@ -357,7 +357,7 @@ impl MemberTypes {
         }
     }
 
-    /// Returns the cell of the declared column `index`. `None` if the cell is the member itself.
+    /// Returns the cell of the declared column `index`. Returns `None` if the cell is the member itself.
     pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<JsonValue> {
         let inferred = match self {
             MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),

@@ -81,7 +81,7 @@ pub(super) struct Ranks {
 }
 
 impl CutColumn {
-    /// Returns the column and the value that the declaration names. `None` if its method is not `cut`.
+    /// Returns the column and the value that the declaration names. Returns `None` if its method is not `cut`.
     pub fn new(declaration: &Declaration) -> Option<CutColumn> {
         let by = declaration.has("by").then(|| declaration.text("by"));
         let from = declaration.has("from").then(|| declaration.get("from"));
