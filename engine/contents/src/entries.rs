@@ -82,8 +82,8 @@ pub struct Entry<'a> {
 /// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// Like [`of_directory`], but also passes how archives store their members. If an archive exceeds a limit, only some of its
-/// members are visited. Returns, for each such archive, its path and the limit that it exceeds.
+/// Visits all files below a directory, as [`of_directory`] does, and also passes how archives store their members. If an
+/// archive exceeds a limit, visits only some of its members. Returns the path of each such archive, and the limit.
 ///
 /// # Errors
 /// Same as [`of_directory`].

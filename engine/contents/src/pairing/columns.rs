@@ -42,6 +42,8 @@ pub struct ColumnComparison {
 }
 
 impl ColumnComparison {
+    /// Compares the columns of two tables.
+    ///
     /// # Errors
     /// If a table cannot be read.
     pub fn compare(theirs: &dyn TableReader, ours: &dyn TableReader) -> Result<ColumnComparison> {

@@ -63,6 +63,8 @@ pub enum DetectedFile {
 }
 
 impl DetectedFile {
+    /// Opens a file as a table in the format `format`.
+    ///
     /// # Errors
     /// If the file cannot be read, or is not of this format.
     pub fn open(path: &Path, format: Format, limits: &DecodingLimits) -> Result<DetectedFile> {
@@ -222,6 +224,8 @@ pub(crate) fn short(hasher: &blake3::Hasher) -> u128 {
 pub trait TableReader: Sync {
     fn columns(&self) -> &[String];
 
+    /// Returns an iterator over all rows.
+    ///
     /// # Errors
     /// If the file cannot be read.
     fn rows(&self) -> Result<Box<dyn Rows + '_>>;

@@ -28,6 +28,8 @@ pub struct ArrayFile {
 }
 
 impl ArrayFile {
+    /// Opens a NumPy array.
+    ///
     /// # Errors
     /// If the file cannot be read, or does not contain an array of plain values.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ArrayFile> {

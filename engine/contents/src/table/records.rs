@@ -45,6 +45,8 @@ const VALUE: &str = "value";
 pub type Values = Box<dyn Iterator<Item = Result<JsonValue>>>;
 
 impl Records {
+    /// Opens a file. For a JSON document with several lists of objects, uses the longest list.
+    ///
     /// # Errors
     /// If the file cannot be read, or is not of this format.
     pub fn open(path: &Path, source: RecordLayout, limits: &DecodingLimits) -> Result<Records> {

@@ -139,8 +139,8 @@ impl Scheduler {
         failed.into_iter().for_each(|id| self.skip_users(id));
     }
 
-    /// Registers, for each result in memory, the unfinished nodes that may need it. The outputs of several nodes may refer
-    /// to one result, because a node can pass it on from an input. All nodes that use such an output are registered.
+    /// Registers the unfinished nodes that may need a result in memory, for each such result. The outputs of several nodes
+    /// may refer to one result, because a node can pass it on from an input. All nodes that use such an output are registered.
     fn pass_on_results(&mut self) {
         if self.memory_results.is_empty() {
             return;
@@ -154,7 +154,7 @@ impl Scheduler {
         self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
-    /// If `error` reports an object that the node needed and did not find, records the object as lost. Returns whether
+    /// Records an object as lost, if `error` reports that the node needed this object and did not find it. Returns whether
     /// resolving the graph again may help. It cannot help if `error` reports no lost object, if the object was created since
     /// the last resolution, or if the node has lost it too often.
     ///

@@ -112,7 +112,7 @@ impl JsonRow<'_> {
         }
     }
 
-    /// Approximate size in bytes.
+    /// Returns the approximate size in bytes.
     fn bytes(&self) -> usize {
         match self {
             JsonRow::Record(text) => text.len(),

@@ -455,8 +455,8 @@ impl OpenContent<'_> {
         })
     }
 
-    /// If the content is a zip member, returns its base file and its zip entry, so that callers can copy the compressed
-    /// bytes.
+    /// Returns the base file and the zip entry of the content, so that callers can copy the compressed bytes. Returns
+    /// `None` if the content is not a zip member.
     pub(crate) fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             ContentRef::Member { entry, .. } => Some((&self.file, entry)),

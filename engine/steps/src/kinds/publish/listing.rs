@@ -278,7 +278,7 @@ impl PublishedListing {
         self.files.len()
     }
 
-    /// Path and file with this index.
+    /// Returns the path and the file with this index.
     pub(super) fn get(&self, index: usize) -> Option<(&str, &ListedFile)> {
         Some((self.paths.get(index), self.files.get(index)?))
     }
