@@ -140,7 +140,8 @@ impl Scheduler {
     }
 
     /// Registers the unfinished nodes that may need a result in memory, for each such result. The outputs of several nodes
-    /// may refer to one result, because a node can pass it on from an input. All nodes that use such an output are registered.
+    /// may refer to one result, because a node can pass it on from an input. All nodes that use such an output are
+    /// registered.
     fn pass_on_results(&mut self) {
         if self.memory_results.is_empty() {
             return;

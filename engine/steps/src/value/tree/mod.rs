@@ -208,12 +208,12 @@ struct TreeBody {
 }
 
 impl<'a> TreeFile<'a> {
-    /// Path relative to the tree.
+    /// Returns the path relative to the tree.
     pub fn path(&self) -> &'a str {
         self.tree.paths.get(self.index)
     }
 
-    /// Index in the tree.
+    /// Returns the index in the tree.
     pub fn index(&self) -> usize {
         self.index
     }
