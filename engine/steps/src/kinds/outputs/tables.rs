@@ -1,5 +1,5 @@
 //! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. A table does not contain the
-//! binary values of BSON documents, so they are copied from the BSON file in the bundle.
+//! long binary values of BSON documents, so they are copied from the BSON file in the bundle.
 
 use std::io::Write;
 
