@@ -17,8 +17,8 @@ use crate::{ContentsError, ReadContext, Resources, Result, listing};
 /// Receives a file in an archive, and its content.
 pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Result<()>;
 
-/// Visits all files in the archive at `place`. `path` is the name of the archive in errors. Skips bytes that `visit` does
-/// not read. `budget` limits the number and size of the members.
+/// Calls `visit` for each file in the archive at `place`. Skips the bytes of a file that `visit` does not read. `budget`
+/// limits the number and size of the members. Errors call the archive `path`.
 ///
 /// # Errors
 /// If the file is not an archive of this format or is damaged. Also returns errors from `visit`.
@@ -82,8 +82,8 @@ pub struct Entry<'a> {
 /// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// Like [`of_directory`], but also passes how archives store their members. If an archive exceeds a limit, only some of its
-/// members are visited. Returns the paths of these archives and the limits that they exceed.
+/// Visits all files below a directory, as [`of_directory`] does, and also passes how archives store their members. If an
+/// archive exceeds a limit, visits only some of its members. Returns the path of each such archive, and the limit.
 ///
 /// # Errors
 /// Same as [`of_directory`].
@@ -213,8 +213,8 @@ impl EntryWalk<'_> {
         Ok(true)
     }
 
-    /// Visits the members if the file is an archive of this format. Returns whether it is. An archive that is damaged
-    /// after its first file is an error.
+    /// Visits the members of an archive from front to back. Returns `false` if the file is not an archive of this format,
+    /// or is damaged before its first member. An archive that is damaged later is an error.
     fn in_sequence(
         &mut self,
         format: ArchiveFormat,

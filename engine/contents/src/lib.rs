@@ -2,18 +2,21 @@
 //! directories and the search for leaks read data through this crate.
 //!
 //! ```text
-//! read       bytes in chunks: comparing, hashing
-//! listing    the files of a directory                  entries   each file of a directory, and members of its archives
-//! members    differences between the members of two archives
-//! pixels     decoded images                            parallel  many items on several threads
-//! table/     a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays
-//! pairing/   two tables: common columns, and pairs of rows
+//! read       reads, compares and hashes files in chunks
+//! listing    lists the files of a directory
+//! entries    visits each file of a directory, and the members of its archives
+//! members    compares the members of two archives
+//! pixels     decodes images
+//! parallel   calls a function for many items on several threads
+//! table/     reads a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays
+//! pairing/   pairs the rows of two tables
 //! ```
 //!
-//! Content is not trusted: every number in it is compared with [`DecodingLimits`] before the code allocates memory,
-//! loops or opens a nested archive because of it. Memory is bounded: files are read in chunks, a member that must be
-//! read more than once is copied to a temporary file, and a table needs one hash per differing row. Unreadable content
-//! is an error, never guessed.
+//! Content is not trusted. Numbers in it are compared with [`DecodingLimits`] before the code uses them to allocate memory,
+//! to loop or to open a nested archive. Content that cannot be read is an error.
+//!
+//! Memory is bounded: files are read in chunks, and a member that must be read more than once is copied to a temporary
+//! file. A comparison of tables keeps one hash per differing row.
 
 pub mod entries;
 pub mod listing;
@@ -62,8 +65,8 @@ impl Resources<'_> {
 
 /// The context for reading a file and the archives nested in it.
 ///
-/// All of these archives share one budget. With a budget for each archive, a few kilobytes of archives in archives
-/// could demand any number of members.
+/// The file and all nested archives share one budget. If each archive had a separate budget, a nested archive of a few
+/// kilobytes could contain any number of members.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadContext<'a> {
     pub resources: &'a Resources<'a>,
@@ -83,7 +86,7 @@ impl<'a> ReadContext<'a> {
         }
     }
 
-    /// Returns the context for the members of the file.
+    /// Returns the context for reading the members of the file, if the file is an archive.
     ///
     /// # Errors
     /// Returns [`ContentsError::Limit`] if archives are nested too deeply.

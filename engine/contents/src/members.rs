@@ -28,8 +28,8 @@ pub enum MemberDifference<'a> {
         there: &'a str,
         size: u64,
     },
-    /// The content that this member has in `ours` belongs to the member `there` in `theirs`. Both archives have both names,
-    /// and the members called `there` differ as well.
+    /// The content of this member in `ours` is the content of the member `there` in `theirs`. In contrast to `Renamed`,
+    /// both names exist in both archives.
     Swapped {
         there: &'a str,
         /// Length of the member in `theirs` and in `ours`.

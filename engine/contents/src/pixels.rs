@@ -10,8 +10,8 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::{ContentsError, Result};
 
-/// Size and samples of an image. They depend only on the pixels: the same pixels with a palette, with fewer bits per
-/// sample, or as grey instead of three equal colours give equal values.
+/// Size and samples of an image. Equal pixels give equal samples even if two PNG files encode them differently, for
+/// example with a palette, as grey, or with fewer than eight bits per sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
     pub width: usize,
@@ -26,6 +26,8 @@ pub struct Pixels {
 const MAX_JPEG_SIDE: usize = 0xffff;
 
 impl Pixels {
+    /// Decodes a PNG or JPEG file.
+    ///
     /// # Errors
     /// If the file is damaged or has a different format, or if the image has more pixels than allowed.
     pub fn decode(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
@@ -46,7 +48,8 @@ impl Pixels {
     /// Returns the mean colour of the pixels in these columns and rows, with eight bits for red, green and blue.
     pub fn mean(&self, columns: Range<usize>, rows: Range<usize>) -> [u8; 3] {
         let stride = self.stride().max(1);
-        // Samples are big-endian, so the first byte is the most significant one. Grey images have one sample.
+        // Use only the first byte of each sample, which is the most significant one. The only sample of a grey pixel is
+        // used for all three colours.
         let places = match stride < 3 * self.sample {
             true => [0; 3],
             false => [0, self.sample, 2 * self.sample],
@@ -98,7 +101,7 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 }
 
 fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
-    // Expand palettes, samples with few bits and transparency, because they only encode the same pixels differently.
+    // Expand palettes, samples of few bits, and transparency. Otherwise, equal images could have different bytes.
     let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::classify)?;
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
     decoder.set_ignore_text_chunk(true);

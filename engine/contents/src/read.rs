@@ -205,7 +205,7 @@ pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads an entire file. The limit for one record applies to its length.
+/// Reads an entire file. It must not be longer than the limit for one record.
 ///
 /// # Errors
 /// If the file cannot be read, or is longer than the limit.

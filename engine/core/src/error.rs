@@ -1,8 +1,8 @@
 //! Errors of steps.
 //!
-//! A step reports, for example, an unreadable file of the bundle as a failure of the input. If the underlying cause is a
-//! full disk, a lost object or a cancellation, the failure is of a different kind. Steps do not have to distinguish these
-//! causes: [`StepError::failure`] examines them.
+//! A step reports, for example, an unreadable file of the bundle as a failure of the input. But if the underlying cause of
+//! the error is a full disk, a lost object or a cancellation, the input is not the reason. Steps do not have to distinguish
+//! these causes, because [`StepError::failure`] examines them.
 
 use std::error::Error;
 use std::io;
@@ -68,8 +68,8 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// Returns the kind of failure. The outermost cause that determines a kind decides. If no cause determines a kind,
-    /// returns the kind that the step reported.
+    /// Returns the kind of failure. Examines the causes of the error from the outermost to the innermost, and returns the
+    /// kind of the first cause that determines one. If none does, returns the kind that the step reported.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
@@ -112,8 +112,8 @@ fn determined_failure(error: &(dyn Error + 'static)) -> Option<Failure> {
     })
 }
 
-/// Wraps the error in an I/O error, which implementations of [`io::Read`] and [`io::Write`] return. [`causes`] finds the
-/// wrapped error again.
+/// Wraps the error in an I/O error, so that implementations of [`io::Read`] and [`io::Write`] can return it. [`causes`]
+/// finds the wrapped error again.
 impl From<StepError> for io::Error {
     fn from(error: StepError) -> io::Error {
         io::Error::other(error)

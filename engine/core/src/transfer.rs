@@ -75,7 +75,7 @@ pub fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the number of reads until the transfer is too slow. `None` if it is fast enough for 10,000 reads.
+    /// Returns the number of reads until the transfer is too slow. Returns `None` if it is fast enough for 10,000 reads.
     fn reads(bytes: u64, millis: u64) -> Option<usize> {
         let mut check = RateCheck::new(Duration::from_secs(30));
         (0..10_000).position(|_| !check.add(bytes, Duration::from_millis(millis)))

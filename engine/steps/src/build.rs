@@ -53,7 +53,7 @@ pub struct BuildOptions<'a> {
     pub metric: Option<String>,
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
-    /// How archives in `public` are unpacked. [`Expand::No`] if they are only published as archives.
+    /// How archives in `public` are unpacked. With [`Expand::No`], they are published as archives only.
     pub expand: Expand,
     /// Digests that the published trees must have, from the lockfile. `None` if the lockfile does not determine them.
     pub locked: Option<prep_digests::Trees>,
@@ -268,11 +268,12 @@ impl Builder<'_> {
         )?)
     }
 
-    /// Adds a step for each archive and each directory in `public`, which unpacks the archive, or the archives in the
-    /// directory. Returns the outputs to publish at their own path, and the unpacked archives, which are published in the
-    /// directory that contains the archive.
+    /// Adds a step for each output in `public` that is an archive or a directory. The step unpacks the archive, or the
+    /// archives in the directory.
     ///
-    /// With [`Expand::Beside`], the archive is also published. The sample submission is always published.
+    /// Returns two lists. The first contains the outputs to publish at their own path. The second contains the unpacked
+    /// archives, whose files are published in the directory that contains the archive. With [`Expand::Beside`], the first
+    /// list also contains the archives. The sample submission is always in the first list.
     fn expand_archives(
         &mut self,
         expand: Expand,
@@ -421,9 +422,9 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the step of a declaration, with the inputs that the types of its keys require. If the result is published, the
-    /// step computes its SHA-256 while it writes. Returns the step, and the archives that contain the files named in the
-    /// rows of its table.
+    /// Adds the step of a declaration, with the inputs that the types of its keys require. If `is_published`, the step
+    /// computes the SHA-256 of its result while it writes. Returns the step. If its result is a table whose rows name
+    /// files, also returns the archives that contain these files.
     fn add_declared(
         &mut self,
         name: &str,
@@ -652,7 +653,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the output that is the file at `path` or a directory that contains it, and the path within that directory.
+/// Returns the output that contains the file `path`. If this output is a directory, also returns the path of the file within
+/// the directory.
 fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<String>)> {
     let exact = inputs.iter().find(|(name, _)| *name == path);
     let directory = inputs.iter().find(|(name, _)| {
@@ -688,8 +690,8 @@ fn value_of(node: NodeId) -> Port {
     }
 }
 
-/// Returns the archive that contains a path: its longest proper prefix that is the path of an archive. Empty for the
-/// bundle, and `NAME:` for a further source.
+/// Returns the path of the innermost archive that contains the file `path`. Without such an archive, returns `NAME:` for a
+/// file of the further source `NAME`, and an empty string for a file of the bundle.
 fn containing_archive(path: &str) -> &str {
     let (_, inner) = split_source(path);
     let mut found = path.strip_suffix(inner).unwrap_or_default();
@@ -702,8 +704,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins a section and a path: `public` and `train.csv` become `public/train.csv`. The path `./` is not simplified, because
-/// the names of inputs must be unique.
+/// Joins a section and a path: `public` and `train.csv` become `public/train.csv`. The path `./` is kept, as in
+/// `public/./`, because the names of inputs must be unique.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

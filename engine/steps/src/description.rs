@@ -1,7 +1,7 @@
 //! `description`: completes the competition's text with facts from its pipeline.
 //!
-//! The text comes from `pipelines/ID/description.md`. The step generates the sections about files, submission format
-//! and metric from the outputs and the grading section. Therefore they always agree with the published files.
+//! The text comes from `pipelines/ID/description.md`. The step appends sections about files, submission format and metric.
+//! It generates them from the outputs and the grading section, so they always agree with the published files.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -133,7 +133,8 @@ impl Description {
     }
 }
 
-/// Returns the first [`SHOWN_BYTES`] bytes of an output that is a single file, and whether they are its entire content.
+/// Returns the first [`SHOWN_BYTES`] bytes of an output, and whether these are all of its bytes. The output must be a single
+/// file.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
     let content = single_file(context, value)?;
     let opener = Opener::new(context);

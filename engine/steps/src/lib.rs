@@ -11,14 +11,14 @@
 //! kinds/     the kinds of steps, and the keys of tables, outputs and splits in pipelines
 //! ```
 //!
-//! Where possible, each byte is moved only once. A member of an archive is a *content reference*
-//! ([`value::ContentRef`]), not an extracted file. A tree is a listing of such references. A table is stored rows, usually
-//! as canonical text, with an optional selection of their positions. Bytes are moved by steps that read a table or produce
-//! an output (`csv`, `pack` ...), and by `publish`.
+//! Where possible, each byte is copied only once. Unpacking an archive extracts no files: a member of an archive is a
+//! *content reference* ([`value::ContentRef`]), and a tree is a listing of such references. A table consists of stored
+//! rows, usually as canonical text, and optionally of a selection of these rows. Only steps that read a table or produce an
+//! output (`csv`, `pack` ...) and `publish` copy bytes.
 //!
 //! # Examples
 //!
-//! `members` returns patterns of the members of its bundle that a pipeline reads, so that a run can download only these.
+//! `members` returns patterns of the members that a pipeline reads from its bundle. A run can download only these members.
 //!
 //! ```
 //! let text = "\

@@ -4,8 +4,8 @@ use prep_core::{BoxError, Context, StepError};
 use prep_formats::limits::{DecodingLimits, LimitExceeded};
 use thiserror::Error;
 
-/// Derives the limits for decoding from the run's memory budget. The limits do not include disk space, because a full disk
-/// is reported as a separate error.
+/// Derives the limits for decoding from the run's memory budget. Disk space is not limited, because a full disk is an error
+/// anyway.
 pub(crate) fn limits(context: &Context) -> DecodingLimits {
     DecodingLimits::from_budgets(context.limits.memory, u64::MAX)
 }

@@ -103,7 +103,8 @@ pub(crate) struct LocatedStep {
     /// Location of the declaration. `None` for steps without a declaration.
     declaration: Option<Span>,
     keys: BTreeMap<&'static str, Span>,
-    /// Whether the step computes the SHA-256 of its results. This is needed if a result may be published unchanged.
+    /// Whether the step computes the SHA-256 of its results while it writes them, because a result may be published
+    /// unchanged.
     with_sha256: bool,
 }
 
@@ -188,7 +189,8 @@ fn located(
     )
 }
 
-/// Adds the place to an error that concerns a query. Returns any other error unchanged. `source` contains the query's text.
+/// Adds the location in the query to an error that concerns a query. Returns any other error unchanged. `source` contains
+/// the query's text.
 pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
     let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
     let Some((Subject::Query(query, place), help)) =

@@ -11,8 +11,8 @@ use crate::kinds::{gzipped_file, is_container, without_suffix};
 
 /// Returns glob patterns of the members that the pipeline reads, sorted and unique.
 ///
-/// `*` matches within a path segment, `**` across segments. An archive inside the bundle is one member. A bundle may
-/// contain, instead of the archive, a directory with its unpacked files. Therefore the pattern matches both.
+/// `*` matches within a path segment, `**` across segments. An archive inside the bundle is one member. Some bundles contain
+/// a directory with the unpacked files instead of the archive. Therefore a pattern matches both.
 pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut visit = |declaration: &Declaration| {
@@ -58,8 +58,8 @@ fn member(path: &str, plain: fn(&str) -> String) -> String {
                 None => format!("{}/**", as_pattern(without_suffix(archive))),
             };
             let literal = format!("{},{}", escape(archive), unpacked(&escape));
-            // The name of the archive may be a pattern with wildcards, or a literal name with such characters. The result
-            // matches both.
+            // Characters such as `*` in the name of an archive can be wildcards or part of a literal name. The returned
+            // pattern matches in both cases.
             let pattern = plain(archive);
             return match pattern == globset::escape(archive) {
                 true => format!("{{{literal}}}"),

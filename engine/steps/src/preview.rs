@@ -6,8 +6,8 @@
 //! limited amount of memory for counting distinct values. Nothing is stored or published.
 //!
 //! Distinct values of a column are counted by 64-bit hashes. With a million distinct values, the probability of a wrong
-//! count is below one in ten million. The columns share one limit on the number of hashes. When it is reached, the column
-//! with the most distinct values is no longer counted, so columns with few values are always counted.
+//! count is below one in ten million. The number of hashes of all columns together is limited. When the limit is reached,
+//! the column with the most distinct values is no longer counted. Therefore columns with few values are always counted.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
@@ -50,8 +50,8 @@ pub struct PreviewColumn {
     /// The type in queries; `text` for columns whose type is inferred when they are written.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// False for a column of a file that the pipeline does not declare. The type of such a column is the type that pandas
-    /// infers, and queries of the pipeline can only pass the column on. The caller knows the declarations and sets this
+    /// Whether the pipeline declares the column. False for a column that only the file contains. Such a column has the type
+    /// that pandas infers, and queries of the pipeline can only select it unchanged. The caller of the preview sets this
     /// field.
     pub declared: bool,
     /// Number of cells that are not missing.

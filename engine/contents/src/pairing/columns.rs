@@ -42,6 +42,8 @@ pub struct ColumnComparison {
 }
 
 impl ColumnComparison {
+    /// Compares the columns of two tables.
+    ///
     /// # Errors
     /// If a table cannot be read.
     pub fn compare(theirs: &dyn TableReader, ours: &dyn TableReader) -> Result<ColumnComparison> {
@@ -187,7 +189,7 @@ fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
 /// Column indices by the hash of the first values.
 type ColumnsByValues = HashMap<blake3::Hash, VecDeque<usize>>;
 
-/// Hashes the first values of each of these columns. `None` for a column in which all values are equal.
+/// Hashes the first values of each of these columns. Returns `None` for a column in which all values are equal.
 fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {
     let mut columns: Vec<(blake3::Hasher, Vec<u8>, bool)> = Vec::with_capacity(places.len());
     let (mut rows, mut row) = (table.rows()?, Row::default());

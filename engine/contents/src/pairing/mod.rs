@@ -1,4 +1,5 @@
-//! Pairs the rows of two tables. They are called `theirs` and `ours`, and positions in them `there` and `here`.
+//! Pairs the rows of two tables, which are called `theirs` and `ours`. Positions in `theirs` are called `there`, and
+//! positions in `ours` are called `here`.
 //!
 //! 1. Find the common columns. The next steps use only these columns.
 //! 2. Compare the rows with the same position. If all rows are equal, or differ only in some cells, pair them by position.
@@ -6,9 +7,10 @@
 //! 4. Pair the remaining rows by a key: a column whose values are unique in both tables, or a known id. Rows without a
 //!    pair are missing or added.
 //!
-//! The order of the pairs shows whether rows moved. A [`RowDifferences`] receives and judges the differing cells.
-//! Memory: 32 bytes for each row that differs at its position, and up to two million rows or 256 MiB of rows that have
-//! no equal row.
+//! The order of the pairs shows whether rows moved. A [`RowDifferences`] receives the pairs whose rows differ.
+//!
+//! Pairing needs 32 bytes of memory for each row that differs from the row at the same position. It also keeps rows that
+//! have no equal row: at most two million rows or 256 MiB at a time.
 
 mod columns;
 mod pairs;
@@ -64,7 +66,7 @@ pub struct Alone {
     pub examples: Vec<Row>,
 }
 
-/// Hashes of the keys of rows without a pair. With these, the caller can find out whether the rows are in another file.
+/// Hashes of the keys of rows without a pair. The caller can use them to find the rows in other files.
 #[derive(Debug, Clone, Default)]
 pub struct UnpairedKeys {
     pub key: String,
@@ -86,16 +88,17 @@ pub struct PairingResult<D> {
     pub added: Alone,
     /// Rows that occur in `theirs` more often than in `ours`.
     pub repeated: Alone,
-    /// Number of pairs. The next fields are the number of pairs that moved, and the first pairs whose two positions
-    /// differ.
+    /// Number of pairs.
     pub pairs: u64,
+    /// Number of pairs that moved.
     pub reordered: u64,
+    /// The first pairs whose two positions differ.
     pub elsewhere: Vec<(u64, u64)>,
     pub moved: Option<UnpairedKeys>,
 }
 
-/// Pairs the rows of two tables. `new` creates the receiver of pairs that differ. If pairing by a key is better than
-/// pairing by position, the receiver for positions is replaced with a new one.
+/// Pairs the rows of two tables by the values of `columns`. `new` creates a receiver for pairs that differ. The first
+/// receiver gets the pairs by position. If these are discarded, a second receiver gets the pairs by a key.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -174,7 +177,8 @@ pub fn pair_rows<D: RowDifferences>(
         only_there: &found.only_there,
         only_here: &found.only_here,
     };
-    // If the tables have only one common column, the unmatched rows have no values in common, so a key cannot pair them.
+    // If there is only one common column, each row consists of its key. Unmatched rows differ, so their keys differ, too,
+    // and no key can pair them.
     let key = match places_do && columns.len() == 1 && !keys.strict {
         true => None,
         false => sides.key(columns, keys)?,
@@ -369,9 +373,9 @@ impl UnpairedRows<'_> {
 
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
-    /// 1. a known id column whose values are unique in both tables;
-    /// 2. the column with unique values that has the most values in both tables, if these are at least half of the
-    ///    values of one table;
+    /// 1. a known id column whose values are unique in each table;
+    /// 2. a column whose values are unique in each table, if at least half of the values of one table also occur in the
+    ///    other table. If there are several such columns, the column with the largest number of common values is used;
     /// 3. a known id column with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {
@@ -450,7 +454,7 @@ impl UnpairedRows<'_> {
             let mut by_key: HashMap<Vec<u8>, (u64, Row)> = HashMap::new();
             each_at(self.theirs, self.only_there, |place, row| {
                 if is_within(row, key.there) {
-                    // If several rows have the same key, the first is paired, and the others were repeated or added.
+                    // If several rows of `theirs` have the same key, only the first can be paired.
                     match by_key.entry(row.cell(key.there).to_vec()) {
                         Entry::Vacant(entry) => {
                             entry.insert((place, row.clone()));

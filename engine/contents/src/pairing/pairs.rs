@@ -9,7 +9,8 @@ pub(super) struct Pairs {
     pub only_here: Vec<u64>,
 }
 
-/// Pairs rows by their hashes: the n-th row with a hash in `theirs` with the n-th row with that hash in `ours`.
+/// Pairs rows with the same hash. If a hash occurs several times, its first row in `theirs` is paired with its first row
+/// in `ours`, its second row with its second row, and so on.
 pub(super) fn pair(mut theirs: Vec<(u128, u64)>, mut ours: Vec<(u128, u64)>) -> Pairs {
     theirs.sort_unstable();
     ours.sort_unstable();
@@ -80,8 +81,9 @@ impl InPlace {
     }
 }
 
-/// Returns the number of rows that would have to move to give both tables the same order: all pairs except a longest
-/// increasing sequence. Sorts the pairs by their positions in `theirs`.
+/// Returns the number of rows that would have to move to give both tables the same order. This is the number of all pairs,
+/// minus the length of a longest increasing subsequence. `in_place` contains the pairs of equal rows at the same position,
+/// and `pairs` contains all other pairs. Sorts `pairs` by the positions in `theirs`.
 pub(super) fn count_moves(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {
     pairs.sort_unstable();
     if pairs.is_empty() {

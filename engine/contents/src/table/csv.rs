@@ -150,8 +150,9 @@ fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     Ok(form.encoding.buffered(file))
 }
 
-/// Infers the delimiter of a file from its beginning. This is `expected` if the header contains it. Otherwise, it is
-/// another character that occurs as often in most of the next lines as in the header, if there is one.
+/// Infers the delimiter of a file from its beginning. Returns `expected` if the header contains this character. Otherwise
+/// tries other common delimiters: at least half of the following lines must contain the delimiter as often as the
+/// header. If no delimiter fits, returns `expected`.
 pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
     let lines = begin.split(|byte| matches!(byte, b'\n' | b'\r'));
     let mut lines = lines.filter(|line| !line.is_empty()).map(unquoted_part);
@@ -181,8 +182,8 @@ fn unquoted_part(line: &[u8]) -> Vec<u8> {
     outside.copied().collect()
 }
 
-/// Returns the format of a file that is not text. Requires control characters, because a text can also begin with a
-/// signature such as `PAR1`.
+/// Returns the format of a binary file, or `None` for a text file. A file without control characters is treated as text
+/// even if it begins with the signature of a binary format, such as `PAR1`.
 fn other_format(head: &[u8]) -> Option<FileType> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
     let looks = FileType::detect(head);

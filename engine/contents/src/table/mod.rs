@@ -1,7 +1,7 @@
-//! Reads files as tables: rows of cells, with the text that pandas would print.
+//! Reads files as tables. A table consists of rows of cells, and each cell contains the text that pandas would print.
 //!
-//! A missing cell is empty. A string that could be confused with another value (an empty string, or `1` and `true` in
-//! JSON) is in quotes, so two cells are equal only if their values are equal.
+//! A missing cell is empty. A string that could be confused with another value is in quotes, for example an empty string,
+//! or `1` and `true` in JSON. Therefore two cells are equal only if their values are equal.
 
 mod csv;
 pub mod npy;
@@ -26,8 +26,8 @@ pub enum Format {
     /// A text file, in which each line is a row.
     Lines,
     JsonLines,
-    /// The longest list of records in a JSON document. If each line of the file is a document, each line is a record, as
-    /// in [`Format::JsonLines`].
+    /// A JSON document. The rows are the elements of its longest list of objects. If each line of the file is a document,
+    /// the file is read as [`Format::JsonLines`].
     Json,
     Bson,
     Parquet,
@@ -63,6 +63,8 @@ pub enum DetectedFile {
 }
 
 impl DetectedFile {
+    /// Opens a file as a table in the format `format`.
+    ///
     /// # Errors
     /// If the file cannot be read, or is not of this format.
     pub fn open(path: &Path, format: Format, limits: &DecodingLimits) -> Result<DetectedFile> {
@@ -167,7 +169,8 @@ impl Row {
         self.bytes.get(begin..end).unwrap_or_default()
     }
 
-    /// Returns the bytes of all cells. To add a cell, append its bytes, and then call [`end_cell`](Self::end_cell).
+    /// Returns the buffer to which the caller appends the bytes of the next cell. The caller must then call
+    /// [`end_cell`](Self::end_cell).
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -221,6 +224,8 @@ pub(crate) fn short(hasher: &blake3::Hasher) -> u128 {
 pub trait TableReader: Sync {
     fn columns(&self) -> &[String];
 
+    /// Returns an iterator over all rows.
+    ///
     /// # Errors
     /// If the file cannot be read.
     fn rows(&self) -> Result<Box<dyn Rows + '_>>;

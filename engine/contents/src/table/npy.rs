@@ -1,4 +1,5 @@
-//! Reads NumPy arrays as tables of text. The last dimension gives the columns, the other dimensions give the rows.
+//! Reads NumPy arrays as tables of text. The index in the last dimension is the column of an element. The indices in all
+//! other dimensions determine its row.
 
 use std::fs::File;
 use std::path::Path;
@@ -27,6 +28,8 @@ pub struct ArrayFile {
 }
 
 impl ArrayFile {
+    /// Opens a NumPy array.
+    ///
     /// # Errors
     /// If the file cannot be read, or does not contain an array of plain values.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ArrayFile> {
@@ -181,8 +184,7 @@ fn element_size(header: &NpyHeader) -> usize {
         .max(1)
 }
 
-/// Returns the index of an element in the order of the file. `number` is its index in the order in which the last index
-/// varies fastest.
+/// Converts the index of an element in row-major order to its index in the file, which may be in column-major order.
 fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     if !header.fortran_order || header.shape.len() < 2 {
         return number;

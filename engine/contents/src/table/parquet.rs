@@ -27,6 +27,8 @@ pub struct ParquetFile {
 }
 
 impl ParquetFile {
+    /// Opens a Parquet file.
+    ///
     /// # Errors
     /// If the file cannot be read, or is not a Parquet file.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ParquetFile> {

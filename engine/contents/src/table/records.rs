@@ -45,6 +45,8 @@ const VALUE: &str = "value";
 pub type Values = Box<dyn Iterator<Item = Result<JsonValue>>>;
 
 impl Records {
+    /// Opens a file. For a JSON document with several lists of objects, uses the longest list.
+    ///
     /// # Errors
     /// If the file cannot be read, or is not of this format.
     pub fn open(path: &Path, source: RecordLayout, limits: &DecodingLimits) -> Result<Records> {
@@ -55,8 +57,8 @@ impl Records {
         Records::open_member(path, source, member, limits)
     }
 
-    /// Opens a file. If its layout is a list, `member` is the member of the document that contains the list, or `None` if
-    /// the document is the list.
+    /// Opens a file. `member` is the name of the member that contains the list. It must be `None` if the document itself
+    /// is the list, and for layouts other than [`RecordLayout::List`].
     ///
     /// # Errors
     /// Same as for [`open`](Self::open).
@@ -109,7 +111,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Reads the objects, or other values, one by one.
+    /// Reads the values of the file one by one. They are usually objects.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -183,7 +185,8 @@ fn is_compact(path: &Path) -> Result<bool> {
 /// Maximum length of the first line, which is parsed to find out whether each line is a document.
 const FIRST_LINE: u64 = 1 << 24;
 
-/// Returns whether a file named like a JSON document contains a document on each line, judged by the first two lines.
+/// Returns whether a `.json` file contains JSON lines instead of a single document. This is the case if the first line is
+/// a complete object and the next value begins with `{`.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read.
@@ -213,7 +216,7 @@ pub fn is_json_lines(path: &Path) -> Result<bool> {
     }
 }
 
-/// Finds the member of a document that contains the longest list. `None` if the document itself is a list.
+/// Finds the member of a document that contains the longest list. Returns `None` if the document itself is a list.
 fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     let Some(lists) = lists_of_objects(path, limits)? else {
         return Ok(None);
@@ -228,8 +231,8 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     }
 }
 
-/// Returns the members of a document that are lists of objects, with their lengths. `None` if the document itself is a
-/// list.
+/// Returns the name and length of each member of a document that is a list of objects. Returns `None` if the document
+/// itself is a list.
 ///
 /// # Errors
 /// If the file cannot be read, or is neither a list nor an object.
@@ -302,7 +305,7 @@ impl Rows for RecordRows<'_> {
     }
 }
 
-/// Writes a value: a string unchanged unless it could be confused with another value, all other values as JSON.
+/// Writes a value as JSON. Strings are written without quotes, unless they could be confused with another value.
 fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     if let JsonValue::String(text) = value
         && !is_ambiguous(text.as_wtf8())

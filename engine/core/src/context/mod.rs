@@ -24,18 +24,18 @@ use crate::{Claim, StepError};
 /// Limits for all steps of a run together.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
-    /// Maximum number of steps that run concurrently, and maximum number of threads that work on one step. The total
-    /// number of threads of all steps is only slightly larger than this number.
+    /// Maximum number of steps that run concurrently. Also the maximum number of threads that work on one step. The
+    /// total number of threads of all steps is at most slightly larger than this number.
     pub jobs: usize,
     /// Total memory of all running steps in bytes. A single step that needs more runs alone.
     pub memory: u64,
 }
 
-/// Number of threads in the budget in addition to [`RunLimits::jobs`]. They do work that mostly waits, such as writing
-/// while another thread reads.
+/// Number of threads in the budget in addition to [`RunLimits::jobs`]. These threads mostly wait, for example for a disk to
+/// which they write while another thread reads.
 const HELPER_THREADS: usize = 4;
 
-/// Opened objects that are kept although no step uses them may occupy the memory limit divided by this number.
+/// The memory limit divided by this number is the maximum memory of opened objects that no step uses at the moment.
 const KEPT_MEMORY_DIVISOR: u64 = 64;
 
 /// The services that a step uses. Cheap to clone. Each running step has separate counters.
@@ -49,7 +49,7 @@ pub struct Context {
     pub limits: RunLimits,
     /// Progress counters of this step.
     pub progress: Arc<Progress>,
-    /// The budget of threads for all steps of the run. It includes the thread on which each step runs. See also
+    /// The budget of threads for all steps of the run. The thread on which a step runs is part of this budget. See also
     /// [`Context::map_parallel`].
     pub threads: Threads,
     pub(crate) memory: Memory,
@@ -57,8 +57,8 @@ pub struct Context {
     /// Locks that the running step relies on, for example the lock that prevents garbage collection and the lock of a
     /// sink's target.
     locks: Vec<Arc<LockGuard>>,
-    /// Whether steps whose results can come from another machine must not run. If true, a missing result of such a step is
-    /// an error.
+    /// If true, steps whose results can come from another machine do not run. A missing result of such a step is then an
+    /// error.
     pub no_execute: bool,
     /// Locations of content that is not in the cache.
     pub outside: OutsideContent,
@@ -145,10 +145,11 @@ impl Context {
             .or_else(|| self.store.len_of(object))
     }
 
-    /// Returns the objects of an entry that are not available. An object that is only in memory is available only if the
-    /// entry lists it as unstored. Otherwise code that uses the entry may read the object from the cache on disk, where it
-    /// is missing. If an object could not be fetched once, it is not available until the end of the run, even if the tier
-    /// may have it.
+    /// Returns the objects of a ledger entry that are not available.
+    ///
+    /// An object that is only in memory is available if the entry lists it as unstored. Otherwise, steps that use the entry
+    /// would read the object from the cache on disk, where it is missing. If fetching an object from the remote has failed
+    /// once, the object is not available until the end of the run.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
         if self.outside.has_lost() {
@@ -292,8 +293,8 @@ impl Progress {
 const ITEMS_BETWEEN_CHECKS: usize = 16;
 
 impl Context {
-    /// Calls `each` for every item, on several threads, and returns the results in the order of the items. `bytes` is the
-    /// memory of each further thread, as for [`map_parallel`](Self::map_parallel).
+    /// Calls `each` for every item, on several threads. Returns the results in the order of the items. `bytes` is the memory
+    /// that each additional thread needs, as for [`map_parallel`](Self::map_parallel).
     ///
     /// # Errors
     /// The first failure, or the cancellation of the run.
@@ -315,10 +316,11 @@ impl Context {
             .collect())
     }
 
-    /// Calls `each` for every number below `count`, and returns the results. Neither the calls nor the results are in a
-    /// particular order. The work begins on the calling thread. Further threads join while the budgets have a free thread
-    /// and `bytes` bytes of free memory for it. `start` creates a state for each thread, which is passed to all its calls
-    /// of `each`. After the first failure, no further call begins.
+    /// Calls `each` for every number below `count`, on several threads. Returns the results in no particular order.
+    ///
+    /// The work begins on the calling thread. Another thread joins whenever the budgets have a free thread and `bytes` bytes
+    /// of free memory. `start` creates a state for each thread, which is passed to all calls of `each` on this thread.
+    /// After the first failure, no further call begins.
     ///
     /// # Errors
     /// The first failure, or the cancellation of the run.

@@ -252,7 +252,7 @@ pub trait Step: Send + Sync {
     /// Computes the outputs.
     ///
     /// # Errors
-    /// Any failure, classified by what has to change before the step can succeed.
+    /// Any failure of the step. Its kind shows what has to change before the step can succeed.
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError>;
 }
 
@@ -283,12 +283,13 @@ pub enum SourceState {
 pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// Returns the state of the source without reading its content. A known digest must be that of the value that `run`
-    /// would return. Writes nothing, except that it may store the record of a content that another machine knows.
+    /// Returns the state of the source without reading its content. A digest in the state must be the digest of the value
+    /// that `run` would return. This function writes nothing, except for a digest that another machine has recorded.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source, and fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
-    /// Returns the path of the content, if it exists on this machine, for steps that read the content in place.
+    /// Returns the path of the content, for steps that read it in place. Returns `None` if the content is not on this
+    /// machine.
     fn location(&self) -> Option<PathBuf>;
 }
 
@@ -307,8 +308,8 @@ pub trait Sink: Send + Sync {
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// Returns an upper bound of the memory of one thread in bytes, like [`Step::memory`]. [`Context::map_parallel`] claims
-    /// the memory of further threads.
+    /// Returns an upper bound of the memory that one thread of the sink needs, in bytes. The scheduler claims this amount
+    /// before it runs the sink. [`Context::map_parallel`] claims the memory of additional threads.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }

@@ -1,11 +1,11 @@
 //! Determines which steps are up to date, which have to run, and why, without running any step. Visits the nodes twice:
 //!
-//! - Forward, inputs first: if the input digests of a node are known, the node has a key, and the ledger may have outputs
-//!   for that key. If it has none, the node is *stale*. Nodes that use outputs of a stale node are *pending*: if the stale
-//!   node produces the same outputs as in an earlier run, they are up to date.
-//! - Backward, inputs last: an object that the ledger names may be missing from the cache, because it was removed by
-//!   garbage collection or never stored. It is computed again only if a node that runs needs it. Then the node that
-//!   produces the object runs, and nodes that pass it on wait for that node.
+//! - Forward, inputs first. If the input digests of a node are known, the node has a key. If the ledger has no outputs for
+//!   this key, the node is *stale*. Nodes that use outputs of a stale node are *pending*, because it is unknown whether the
+//!   stale node will produce the same outputs as before. If it does, the pending nodes are up to date.
+//! - Backward, inputs last. An object in the outputs of a node may be missing from the cache, because garbage collection
+//!   removed it or it was never stored. The object is computed again only if a node that runs needs it. Then the node that
+//!   produces the object runs. Nodes that only copy a reference to the object into their outputs wait for that node.
 
 pub(crate) mod work;
 
@@ -20,8 +20,8 @@ use crate::resolve::work::changes;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
 use work::{MissingObject, NodeState, Resolution};
 
-/// Determines the states of all nodes, and the work. Independent components of the graph are resolved concurrently. `last`
-/// contains the last runs of the steps, which explain why a step runs again. Does not run any node.
+/// Determines the state of each node, and which nodes have to run. Does not run any node. Independent components of the
+/// graph are resolved concurrently. `last` contains the last runs of the steps, which explain why a step runs again.
 ///
 /// # Errors
 /// If the graph has a cycle, or if the cache or a node cannot be examined.
@@ -240,8 +240,8 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the key record `new` runs. Returns `same` if the last run of the node had the same record and
-/// did not fail.
+/// Returns the reason for which a node with the key record `new` runs. If the last run of the node had the same key record
+/// and did not fail, the reason is `same`.
 fn reason(
     last: &LastRuns,
     node: &Node,

@@ -1,18 +1,18 @@
 //! Determines which nodes have to run, from the states of all nodes. Also reads the last runs of steps, which explain why
 //! a step has to run.
 //!
-//! A stale node runs. A pending node may run. A node with known outputs runs only if a node that runs needs one of its
-//! objects, the object is missing from the cache, and the node itself produces the object. If the node only passes the
-//! object on from an input, it waits until the object exists again.
+//! A stale node runs. A pending node may run. A node with known outputs runs only if one of its objects is missing from the
+//! cache and a node that runs needs this object. If the object comes from an input of the node, the node does not run, but
+//! waits until another node has produced the object again.
 //!
 //! # Last runs
 //!
 //! The last runs of steps come from the history. The history is read when it is first needed. If everything is up to date,
 //! it is never read.
 //!
-//! Each target directory has a separate history, because runs into another directory do not explain why a step runs for
-//! this one. A directory can be replaced by a copy of another directory. Therefore a history is used only if it contains
-//! the publication that the target directory records.
+//! Each target directory has a separate history, because a run into one directory does not explain why a step runs for
+//! another directory. A user may replace a target directory by a copy of another one, to which the history does not apply.
+//! Therefore a history is used only if it contains the publication that the target directory records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -59,7 +59,8 @@ fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObjec
     }
 }
 
-/// Returns an input node of `id` from which `id` receives this missing object. `None` if `id` itself produces the object.
+/// Returns an input node of `id` from which `id` receives this missing object. Returns `None` if `id` itself produces the
+/// object.
 fn input_with_object(
     graph: &Graph,
     states: &HashMap<NodeId, NodeState>,
@@ -186,10 +187,10 @@ pub enum Reason {
         /// The object that was not stored.
         object: Digest,
     },
-    /// Another step, whose output this step uses, has to run first. Its output determines whether this step runs.
+    /// Another step has to run first, because this step uses its output. The output determines whether this step runs.
     InputPending {
-        /// Name of the other step. Serialized under a different name, because the fields of a reason may be merged with
-        /// those of a step, which has a field `step`.
+        /// Name of the other step. The JSON name is not `step`, because JSON objects that contain a reason may already
+        /// have a field `step`.
         #[serde(rename = "waits_for")]
         step: String,
     },
@@ -311,8 +312,8 @@ pub struct Resolution {
     pub order: Vec<NodeId>,
     /// Nodes that run, or may run once their inputs are known, with the reason.
     pub work: HashMap<NodeId, Reason>,
-    /// Missing objects that other nodes make again. The key is a node that does not run itself, but passes these objects on
-    /// to a node that runs. If other objects of the key are missing, too, they are not needed, and are not listed.
+    /// For each node that does not run but waits: the missing objects for which it waits. Another node produces these
+    /// objects again, and a node that runs needs them. Missing objects that no node needs are not listed.
     pub(crate) passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     /// The last runs of the steps.
     pub last: Arc<LastRuns>,
@@ -354,7 +355,7 @@ pub struct LastRuns {
 
 impl LastRuns {
     /// Creates a reader of the histories in `store` that belong to `scope`. `published` returns the key of the publication
-    /// that the target directory records for a competition, if it records one.
+    /// that the target directory records for a competition, or `None` if the directory records no publication.
     pub fn new(
         store: &Store,
         scope: HistoryScope,
@@ -393,8 +394,8 @@ impl LastRuns {
         Ok(self.read(competition)?.history)
     }
 
-    /// Stores the history of a competition in `store`, for later runs. The store from which histories are read may be
-    /// opened for reading only.
+    /// Stores the history of a competition in `store`, for later runs. Needs the parameter `store`, because the store from
+    /// which histories are read may be read-only.
     pub(crate) fn set(
         &self,
         store: &Store,
@@ -417,7 +418,8 @@ impl LastRuns {
             None => History::default(),
         };
         let history = match (self.published)(competition) {
-            // The history does not contain the publication, so it describes another directory that had this path earlier.
+            // No step of the history has the key of the recorded publication. Therefore the history describes another
+            // directory, which had this path earlier.
             Some(key) if history.steps.values().all(|step| step.key != key) => History::default(),
             _ => history,
         };

@@ -41,8 +41,8 @@ pub(super) struct Task {
 /// The result of a task.
 pub(super) struct TaskResult {
     pub id: NodeId,
-    /// The state because of which the node had to run. `None` if the node was up to date, or if its state could not be
-    /// determined.
+    /// The state that the node had before it ran. `None` if the node was up to date and did not run, or if its state could
+    /// not be determined.
     pub state: Option<NodeState>,
     /// `Ok(None)` if another process holds the node's lock.
     pub result: Result<Option<NodeResult>, StepError>,
@@ -404,8 +404,8 @@ fn panic_error(panic: &(dyn Any + Send)) -> StepError {
     StepError::internal(format!("a step panicked: {text}"))
 }
 
-/// Nodes that have not started: those that wait for other nodes, those that are ready, and those whose lock another
-/// process holds.
+/// Nodes that have not started. A node waits for other nodes, is ready, or is blocked because another process holds its
+/// lock.
 pub(super) struct NodeQueue {
     /// If true, the node that became ready first starts first. Otherwise the node that became ready last does.
     oldest_first: bool,

@@ -19,8 +19,8 @@
 //! otherwise a long step may run alone at the end.
 //!
 //! If a cached object turns out to be damaged or missing, the run does not fail. The graph is resolved again, which
-//! finds the step that produces the object, and the run continues. A step that needs the object fails only if the object
-//! is missing again although the run has just created it, or if the step has lost the object too often. A source whose
+//! finds the step that produces the object, and the run continues. A step that needs the object fails in two cases: the
+//! object is missing again although the run has just created it, or the step has lost the object too often. A source whose
 //! digest is known, but whose content is no longer available, is treated in the same way: it runs when a step needs the
 //! content.
 //!

@@ -1,6 +1,7 @@
-//! Decides which node starts next, and updates the states of nodes when a node ends. After the run, updates the history:
-//! for each step, the key record that it had when it was last up to date, why it last ran, and whether it is a check that
-//! failed.
+//! Decides which node starts next, and updates the states of nodes when a node ends.
+//!
+//! After the run, updates the history. For each step, the history contains the key record that the step had when it was
+//! last up to date, and why the step last ran. It also contains the checks that failed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -127,7 +128,7 @@ impl Scheduler {
     }
 
     /// Skips the nodes that depend on a node that failed before this resolution. The failed node does not run again, so
-    /// they would wait for it forever.
+    /// these nodes would wait forever.
     fn skip_users_of_failed(&mut self) {
         let outcomes = self.report.outcomes.iter();
         let failed = outcomes.filter(|(id, outcome)| {
@@ -138,8 +139,9 @@ impl Scheduler {
         failed.into_iter().for_each(|id| self.skip_users(id));
     }
 
-    /// Registers, for each result in memory, the nodes that may need it and have not ended. If a node that the new
-    /// resolution found to be up to date passes the result on, the nodes that use its outputs are registered, too.
+    /// Registers the unfinished nodes that may need a result in memory, for each such result. The outputs of several nodes
+    /// may refer to one result, because a node can pass it on from an input. All nodes that use such an output are
+    /// registered.
     fn pass_on_results(&mut self) {
         if self.memory_results.is_empty() {
             return;
@@ -153,12 +155,12 @@ impl Scheduler {
         self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
-    /// Records the object that a node needed and did not find, if `error` reports one. Returns whether resolving the graph
-    /// again may help. It cannot help if no object is lost, if the object was created since the last resolution, or if the
-    /// node has lost it too often.
+    /// Records an object as lost, if `error` reports that the node needed this object and did not find it. Returns whether
+    /// resolving the graph again may help. It cannot help if `error` reports no lost object, if the object was created since
+    /// the last resolution, or if the node has lost it too often.
     ///
-    /// A node may lose an object several times. For example, if the tier does not answer while the graph is resolved, the
-    /// node may start too early: a later resolution finds that another node has to run first.
+    /// A node may lose an object several times. For example, if the remote is not reachable while the graph is resolved, a
+    /// node may start before the node that has to produce its input.
     fn handle_lost(&mut self, id: NodeId, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
@@ -303,8 +305,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps the results `held` in memory for the nodes that use outputs of the node. Also registers these nodes for results
-    /// in memory that the node only passes on.
+    /// Keeps the results `held` of the node `id` in memory until all nodes that use its outputs have ended. `objects`
+    /// contains all objects to which these outputs refer. Results of other nodes that are among `objects` are kept as long.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;
@@ -409,8 +411,8 @@ impl Scheduler {
     }
 }
 
-/// Results that are only in memory, each with the nodes that may need it and have not ended. A result is dropped when no
-/// such node is left.
+/// Results that are only in memory, each with its *users*: the nodes that may need the result and have not ended. A result
+/// without users is dropped.
 #[derive(Default)]
 pub(super) struct MemoryResults(Vec<(Arc<MemoryResult>, HashSet<NodeId>)>);
 
@@ -419,8 +421,8 @@ impl MemoryResults {
         self.0.is_empty()
     }
 
-    /// Adds the results `held` of a node. Registers `users` for each result in memory that is one of `objects`,
-    /// including results that the node only passed on.
+    /// Adds the results `held` of a node. Then adds `users` to the users of each result that is one of `objects`, even if
+    /// another node produced it.
     pub fn add(
         &mut self,
         held: Vec<Arc<MemoryResult>>,
@@ -436,7 +438,7 @@ impl MemoryResults {
         }
     }
 
-    /// Drops the registrations of nodes for which `may_need` is false, and results that no node needs any more.
+    /// Removes users for which `may_need` returns false, and then drops the results that have no users.
     pub fn retain(&mut self, may_need: impl Fn(NodeId) -> bool) {
         for (_, users_left) in &mut self.0 {
             users_left.retain(|id| may_need(*id));
@@ -445,8 +447,8 @@ impl MemoryResults {
     }
 }
 
-/// Writes the history of each competition in which a step ran or a check failed. It contains, for each step that is now up
-/// to date, its key record and why it last ran.
+/// Writes the history of each competition in which a step ran or a check failed. The history contains the key record of
+/// each step that is now up to date, and why the step last ran.
 pub(super) fn record(
     shared: &RunShared,
     scheduler: &Scheduler,
@@ -471,8 +473,8 @@ pub(super) fn record(
         {
             continue;
         }
-        // If this run published, it loaded the history before it changed the target directory, because it compared its key
-        // with that of the last publication. So this is the history of the directory before the run.
+        // `last` reads each history only once. A run that publishes reads it before it changes the target directory, to
+        // compare its key with that of the last publication. Therefore this is the history from before the run.
         let history = History::clone(&*shared.last.history(competition)?);
         let old = &history.steps;
         let mut failed = history.failed.clone();
@@ -527,9 +529,8 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Returns the record of a failed check, or `None` if the node is not a check that failed. A failed check is
-/// recorded because it would fail again: its result depends only on its key record. Other failures are not recorded, because
-/// the next run may succeed.
+/// Returns the record of a failed check, or `None` if the node is not a check that failed. The result of a check depends
+/// only on its key record, so the check would fail again. Other failures are not recorded, because the next run may succeed.
 fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

@@ -28,8 +28,8 @@ pub(crate) enum Cell<'a> {
     Single(f32),
     Bool(bool),
     Text(&'a str),
-    /// Text that is copied from a stored table, including quotes, and the type of its column. For an inferred column, this
-    /// is the type that pandas infers.
+    /// The text of a cell of a stored table, including quotes, and the type of its column. For a column declared
+    /// `inferred`, this is the type that pandas infers.
     Slice(&'a [u8], ColumnType),
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn push_cell(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
 }
 
 impl<'a> Cell<'a> {
-    /// Returns the text of the cell without quotes. `None` if the cell is missing or a computed number.
+    /// Returns the text of the cell without quotes. Returns `None` if the cell is missing or a computed number.
     pub fn text(&self) -> Option<Cow<'a, [u8]>> {
         match self {
             Cell::Text(text) => Some(text.as_bytes().into()),
@@ -235,8 +235,8 @@ impl<'a> ResultRow<'a> {
     }
 }
 
-/// Returns, for each copied column, the table to copy from and the column's index in it. Columns of the same stored text
-/// are copied from the same table, so that each row is parsed only once.
+/// Returns, for each column that is copied, the table to copy from and the index of the column in this table. Columns of
+/// the same stored text get the same table, so that each row is parsed only once.
 fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut requested: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {
@@ -267,7 +267,8 @@ fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>
     Ok(each.collect())
 }
 
-/// Number of rows or bytes after which a table is notified that they were read, so that the table can release memory.
+/// Number of rows or bytes after which the reader notifies the table, so that the table can release the memory of the rows
+/// that were read.
 const NOTIFY_AFTER: ReadVolume = ReadVolume {
     rows: 1 << 10,
     bytes: 32 << 20,
@@ -413,7 +414,7 @@ fn value_at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
     array.is_valid(row).then(|| array.value(row))
 }
 
-/// Returns the column type of computed values. `None` for types that cannot be written as text.
+/// Returns the column type of computed values. Returns `None` for types that cannot be written as text.
 pub(crate) fn column_type(data_type: &DataType) -> Option<ColumnType> {
     Some(match data_type {
         DataType::Int8 => ColumnType::Int8,

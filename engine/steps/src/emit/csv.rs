@@ -82,7 +82,7 @@ fn start<W: Write>(
     Ok(writer)
 }
 
-/// Stores a header and rows, which are written cell by cell. `next` returns the next batch of rows, or `None` at the end.
+/// Stores a header and rows as an object, cell by cell. `next` returns the next batch of rows, or `None` at the end.
 pub(super) fn write_batches(
     context: &Context,
     layout: &mut ResultLayout,
@@ -133,12 +133,12 @@ fn claim_for_text(
     Some(claim)
 }
 
-/// The rows at the start of a result that are also the first rows of a table, in the same order. If the result consists of
-/// exactly the rows of the table, the table's object can be used as the result.
+/// The rows at the start of a result that are also the first rows of the table, in the same order. If the result consists
+/// of exactly the rows of the table, it is not written again: the table's object is the result.
 struct CommonRows {
     /// Number of rows at the start of the result that are also the first rows of the table.
     rows: u64,
-    /// The origin of the first row of the result that differs from the table. `None` if the result has no such row.
+    /// The number of the table row from which the next row of the result is copied. `None` at the end of the result.
     next: Option<u64>,
     /// Whether the result consists of exactly the rows of the table.
     is_all: bool,
@@ -167,7 +167,8 @@ impl CommonRows {
     }
 }
 
-/// Iterates over the origins of a result's rows. If an error occurs, ends early and stores the error in `failed`.
+/// Iterates over the rows of a result. Returns the number of the table row from which each row is copied. If an error
+/// occurs, ends early and stores the error in `failed`.
 struct Origins<'a, 'r> {
     rows: &'a mut RunningQuery<'r>,
     batch: std::vec::IntoIter<u64>,
@@ -198,8 +199,8 @@ impl Iterator for Origins<'_, '_> {
     }
 }
 
-/// Stores rows that do not come from a query as canonical text. `next` returns a batch with these columns, or `None` at the
-/// end.
+/// Stores rows that do not come from a query as canonical text. `next` returns the next batch of rows with the columns
+/// `columns`, or `None` at the end.
 pub(crate) fn store_values(
     context: &Context,
     columns: &[ResultColumn],
@@ -210,8 +211,8 @@ pub(crate) fn store_values(
     Ok(table(layout, stored))
 }
 
-/// Stores the rows of a query as canonical text. Like in every CSV file, an empty text cannot be distinguished from a
-/// missing cell, so it becomes one.
+/// Stores the rows of a query as canonical text, which is CSV. An empty string becomes a missing cell, because CSV does not
+/// distinguish them.
 pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
     let stored = store_rows(run.context, rows, &mut layout, CsvDialect::PLAIN)?;

@@ -65,7 +65,8 @@ impl JsonFormat {
         }
     }
 
-    /// Appends the text of a row. A record is usually converted from text to text, without parsing it into a value.
+    /// Appends the JSON text of a row. Reformats the text of a record directly if possible, which is faster than parsing it
+    /// and writing the value.
     fn push_row(self, row: JsonRow<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
         let printing = match (self.writer, self.indent) {
             (JsonLibrary::Ujson, _) => Some(JsonStyle::Pandas),
@@ -111,7 +112,7 @@ impl JsonRow<'_> {
         }
     }
 
-    /// Approximate size in bytes.
+    /// Returns the approximate size in bytes.
     fn bytes(&self) -> usize {
         match self {
             JsonRow::Record(text) => text.len(),
@@ -297,7 +298,7 @@ impl<W: Write> ContainerWriter<W> {
         self.new_line(self.level + 1)
     }
 
-    /// Writes the text of a value. Each line feed in the text starts a line that must be indented, because line feeds
+    /// Writes a value, and indents each of its lines. A line feed in JSON text always starts a new line, because line feeds
     /// inside strings are escaped.
     fn value(&mut self, value: &JsonValue) -> Result<(), StepError> {
         let text = self.dialect.text(value)?;

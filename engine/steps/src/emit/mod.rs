@@ -1,7 +1,8 @@
 //! Writes the rows of a query as a file.
 //!
-//! If a query passes a column of a table on unchanged, the query returns *origins*, the numbers of the stored rows, and the
-//! cells are copied from the stored table as text. Values of computed columns are formatted as pandas formats their type.
+//! If a query selects a column of a table unchanged, the query does not return the values of the column but the *origin* of
+//! each row: the number of the stored row. The cells are then copied from the stored table as text. Values of computed
+//! columns are formatted as pandas formats their type.
 
 mod cells;
 mod csv;
@@ -29,8 +30,8 @@ pub(crate) use json::{
 /// Approximate size in bytes of a write to the cache.
 const WRITE_BYTES: usize = 1 << 18;
 
-/// Writes the strings in the first column of a query as lines. Each line ends with LF, unless the second column is false. A
-/// missing text is written as an empty line.
+/// Writes the strings in the first column of a query as lines. Each line ends with LF, unless the optional second column is
+/// false. A missing string is written as an empty line.
 pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<Value, StepError> {
     let (mut rows, mut layout) = ResultLayout::start(run)?;
     let mut out = run.context.store.writer()?;
@@ -145,7 +146,7 @@ impl<W: Write + Send> AnyWriter<W> {
     }
 }
 
-/// Writes the rows of a query as a parquet file. If `versions` is given, reproduces the output of these versions of
+/// Writes the rows of a query as a parquet file. If `versions` is given, writes the same bytes as these versions of
 /// fastparquet and pandas.
 pub(crate) fn write_parquet(
     run: QueryRun<'_>,

@@ -36,8 +36,8 @@ pub(crate) struct Checksum {
     pub is_writer_dependent: bool,
 }
 
-/// Returns whether a checksum step found a different MD5, but only the version of the library that wrote the file may be the
-/// reason. `result` is the digest of the step's result.
+/// Returns whether a checksum step found a different MD5 and accepted it, because this MD5 depends on the version of the
+/// library that wrote the file. `result` is the digest of the step's result.
 pub fn is_writer_dependent(result: &Digest) -> bool {
     *result == outcome(DEPENDS_ON_WRITER).digest()
 }
@@ -92,7 +92,7 @@ impl Checksum {
 }
 
 /// Returns the content of an output that is a file, or the content of the file `inside` of an output that is a directory.
-/// `None` if the directory does not contain this file.
+/// Returns `None` if the directory does not contain this file.
 pub(super) fn content(
     context: &Context,
     output: &Value,

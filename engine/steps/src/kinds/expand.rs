@@ -77,8 +77,8 @@ pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> Function
     function.memory(|inputs| (32 << 20) + 2 * memory_of_trees(inputs))
 }
 
-/// Returns the members of an archive, and the directory in which they are published. The paths of the members begin with
-/// the path of the archive.
+/// Returns the members of an archive, and the directory in which they are published. Each path in the returned tree begins
+/// with the path of the archive.
 fn unpacked(
     context: &Context,
     opener: &Opener,

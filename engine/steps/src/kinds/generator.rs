@@ -1,5 +1,5 @@
-//! The seeded random generators of tables. All kinds that draw random numbers share the keys `seed`, and `after` to continue
-//! the generator of an earlier table.
+//! Random generators of tables. A table that is drawn at random has the key `seed`, which seeds a new generator, or the key
+//! `after`, which continues the generator of an earlier table.
 
 use prep_core::{Failure, Inputs, StepError, Value};
 use prep_spec::Diagnostic;
@@ -12,8 +12,8 @@ use thiserror::Error;
 use crate::located::{Subject, error_at};
 use crate::value::TableValue;
 
-/// Name of the input with the generator that a step continues, and of the output with the state of the generator after the
-/// last draw. A table cannot have this name.
+/// Name of the output that contains the state of a generator after the step's last draw. A step that continues the generator
+/// reads the state from an input of the same name. A table cannot have this name.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: SectionKey = SectionKey::optional(
@@ -93,7 +93,8 @@ impl SeededGenerator {
     }
 }
 
-/// Returns the number of rows of a table. It must fit into 32 bits, because generators draw positions of 32 bits.
+/// Returns the number of rows of a table. Returns an error if the number does not fit into 32 bits, because generators draw
+/// positions of 32 bits.
 pub(super) fn rows_of(table: &TableValue) -> Result<u32, StepError> {
     let rows = table.len();
     u32::try_from(rows).map_err(|_| StepError::input(GeneratorError::TooLong(rows)))

@@ -1,4 +1,4 @@
-//! The kinds of steps. Each kind has a name, which plans, keys and events contain. Similar kinds are in one file.
+//! The kinds of steps. Plans, keys and events contain the name of a step's kind. Similar kinds are in one file.
 //!
 //! A kind of table or output that a pipeline can declare is a [`StepKind`]: the keys of its declaration, and a function that
 //! builds the step. Both are defined in one place. A new kind also needs a line in the constant `ALL` of its directory.

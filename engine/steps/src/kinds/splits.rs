@@ -9,7 +9,8 @@ use crate::kinds::generator::{self, AFTER};
 /// A method and its keys.
 pub(super) struct SplitMethod {
     pub section: Section,
-    /// Converts a declaration to a method of `prep-splits`. The second parameter is the size of the second table.
+    /// Converts a declaration to an algorithm of the crate `prep-splits`. The second parameter is the size of the second
+    /// table.
     pub method: fn(&Declaration, Option<SplitSize>) -> Option<SplitAlgorithm>,
 }
 
@@ -25,13 +26,12 @@ pub(super) const SECTIONS: &[&Section] = &[
     &CUT.section,
 ];
 
-const SIZE: &str =
-    "Size of the second table: a fraction (`0.1`), a number (`9914`), or a query with one value.";
+const SIZE: &str = "Size of the second table: a fraction (`0.1`), an absolute number (`9914`), or a query with one value.";
 const TEST_SIZE: SectionKey = SectionKey::optional("test_size", KeyType::Size, SIZE, "0.1");
 const TRAIN_SIZE: SectionKey = SectionKey::optional(
     "train_size",
     KeyType::Share,
-    "Size of the first table: a fraction or a number.",
+    "Size of the first table: a fraction or an absolute number.",
     "0.9",
 );
 const SEED: SectionKey =
@@ -57,7 +57,7 @@ const WITHIN: SectionKey = SectionKey::optional(
 const ORDER: SectionKey = SectionKey::optional(
     "order",
     KeyType::Word(ORDERS),
-    "Order of the rows in the new tables. Default: `split`, and `file` for entire groups and for `cut`.",
+    "Order of the rows in the new tables. Default: `file` with `groups` and for `cut`, otherwise `split`.",
     "file",
 );
 
@@ -163,7 +163,7 @@ const FIRST_FIT: SplitMethod = SplitMethod {
 const CUT: SplitMethod = SplitMethod {
     section: Section {
         name: "cut",
-        doc: "Cuts the rows in the order of a column, for example by time: the largest values are the second table. No random numbers are used. It has one of `from`, `test_size` and `train_size`. With `groups`, the value of a group is the largest value of its rows, so no row of the first table is at or after the cut, and sizes count groups. A row without a value is an error.",
+        doc: "Cuts the rows in the order of a column, for example by time: the rows with the largest values are the second table. No random numbers are used. One of `from`, `test_size` and `train_size` is required. With `groups`, sizes count groups, and the value of a group is the largest value of its rows. Therefore no row of the first table is at or after the cut. A row without a value is an error.",
         keys: &[
             SectionKey::required(
                 "by",
@@ -180,7 +180,7 @@ const CUT: SplitMethod = SplitMethod {
             SectionKey::optional(
                 "format",
                 KeyType::Text,
-                "Format of the dates or times in `by`, with the directives of `strptime`. Texts are then compared as times. `from` is in this format or written like `2019-12-31`.",
+                "Format of the dates or times in `by`, with the directives of `strptime`. Strings are then compared as times. `from` is in this format or written like `2019-12-31`.",
                 "'%d.%m.%Y'",
             ),
             TEST_SIZE,
@@ -209,7 +209,8 @@ const CUT: SplitMethod = SplitMethod {
     },
 };
 
-/// The value of `ties` for the order of pandas' `sort_values` by default, which is not stable for equal values.
+/// The value of `ties` that orders rows with equal values as pandas' `sort_values` does by default: with NumPy's quicksort,
+/// which is not stable.
 pub(crate) const QUICKSORT: &str = "quicksort";
 
 const TIES: &[Word] = &[
@@ -223,7 +224,7 @@ const TIES: &[Word] = &[
     },
     Word {
         name: "divide",
-        doc: "both tables: the rows that come first in the split table are in the first. The sizes are exact, as in scikit-learn's `train_test_split(rows.sort_values(by, kind='stable'), shuffle=False)`",
+        doc: "both tables: the rows with this value are divided in their order, so that the sizes are exact, as in scikit-learn's `train_test_split(rows.sort_values(by, kind='stable'), shuffle=False)`",
     },
     Word {
         name: QUICKSORT,

@@ -30,8 +30,8 @@ pub struct Trial {
     pub answers: String,
     /// Path of the sample submission.
     pub sample: String,
-    /// The function that grades. Its arguments are the contents of the answers and of the sample submission. It returns a
-    /// result for people and programs.
+    /// The function that grades. Its arguments are the contents of the answers and of the sample submission. It returns the
+    /// result of the trial as JSON, for example the score and warnings.
     pub grade: Arc<GradeFunction>,
 }
 
@@ -51,8 +51,8 @@ pub struct TrialError {
     pub span: Span,
 }
 
-/// Returns the step. If the answers or the sample submission are in an output directory, `inside` contains their paths
-/// within this directory.
+/// Returns the step that grades the sample submission. `inside` belongs to the answers and the sample submission, in this
+/// order: the path of the file within its output directory, or `None` if the output is the file itself.
 pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
     let params = trial.params.clone();
     let function = FunctionStep::new("trial", 1, params, move |context, inputs| {

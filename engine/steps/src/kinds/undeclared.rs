@@ -1,5 +1,5 @@
-//! Steps that a pipeline does not declare with keys: a list or a query as a table, and the files of a further source as a
-//! tree.
+//! Steps that have no declaration with keys in the pipeline. They create a table from a list or a query, and a tree from the
+//! files of a further source.
 
 use prep_core::{DirectoryValue, FileValue, StepError};
 use prep_formats::pandas::ColumnType;

@@ -1,5 +1,5 @@
-//! Reads a NumPy array as a relation. Queries copy the entries of the array. If the array has one dimension, queries can
-//! also read its values.
+//! Reads a NumPy array as a relation. A query can select entries of the array, but not compute with them. If the array has
+//! one dimension, a query can also read its values.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ impl ArrayRelation {
         table: &TableValue,
         positions: Option<Arc<RowPositions>>,
     ) -> ArrayRelation {
-        // The schema contains the declared types. However, queries read the values with the type of the array, even if the
-        // column is declared text or inferred. Only columns declared as numbers are converted to doubles.
+        // Queries read the values with the type of the array, even if the column is declared `text` or `inferred`. Only
+        // columns declared as numbers are converted to doubles.
         let values = array.header().element_kind().map(|kind| match kind {
             // A single-precision number prints with fewer digits than a double.
             ElementKind::Single => DataType::Float32,
@@ -60,8 +60,8 @@ impl Relation for ArrayRelation {
         self.chosen.len()
     }
 
-    /// The column `record` contains entries of the array, which are copied as cells. The other column, if there is one,
-    /// contains values.
+    /// Returns true for the column `record`, which contains entries of the array. Returns false for the column with values,
+    /// which only arrays with one dimension have.
     fn has_cells(&self, column: usize) -> bool {
         self.columns
             .get(column)

@@ -169,8 +169,8 @@ pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     }
 }
 
-/// Opens the file that each row of the input `files` names in its column `file`, in the order of the rows, and calls
-/// `visit`.
+/// Calls `visit` with the path and the open content of each file that the input `files` names in its column `file`, in the
+/// order of the rows.
 pub(crate) fn for_each_file(
     context: &Context,
     inputs: &Inputs,
@@ -206,8 +206,8 @@ pub(crate) fn for_each_file(
 pub(super) struct NamedParts(Option<Regex>);
 
 impl NamedParts {
-    /// Compiles a pattern. Each name and wildcard matches the shortest possible text, from left to right. A name does not
-    /// match `/`.
+    /// Compiles a pattern. From left to right, each name such as `{species}` and each wildcard matches the shortest possible
+    /// part of the path. A name does not match `/`.
     pub(super) fn new(pattern: &FilePattern) -> Result<NamedParts, StepError> {
         if pattern.names.is_empty() {
             return Ok(NamedParts(None));
@@ -233,8 +233,8 @@ impl NamedParts {
         Ok(NamedParts(Some(regex)))
     }
 
-    /// Returns the part of a matching path that the name with this number (from 0) matches. Empty if the path does not
-    /// match.
+    /// Returns the part of a path that matches the name with this number (from 0) in the pattern. Returns an empty string
+    /// if the path does not match the pattern.
     pub(super) fn part<'p>(&self, path: &'p str, number: usize) -> &'p str {
         let (_, inner) = split_source(path);
         let found = self

@@ -83,8 +83,8 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Reads rows whose numbers may be in any order, in one pass over the row groups that contain them. The caller limits
-    /// the total size of the rows to [`BLOCK_BYTES`].
+    /// Reads the rows with the numbers `rows`, which may be in any order. Needs one pass over the row groups that contain
+    /// these rows. The total size of the rows must be at most about [`BLOCK_BYTES`].
     fn read_block(
         &self,
         columns: &[usize],

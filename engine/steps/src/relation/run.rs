@@ -94,13 +94,13 @@ impl RunningQuery<'_> {
         self.rows.columns()
     }
 
-    /// Returns whether each row of the query comes from one row of a single table that is scanned only once. All columns
-    /// of a row that are copied then have the same origin.
+    /// Returns whether the query scans only one table, and scans it once, so that each row of its result comes from one
+    /// row of this table. All copied cells of a row then come from the same stored row.
     pub(crate) fn has_single_origin(&self) -> bool {
         self.rows.has_single_origin()
     }
 
-    /// Returns the next batch. `None` at the end.
+    /// Returns the next batch. Returns `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, StepError> {
         self.context.check()?;
         let next = self.runtime.block_on(self.rows.next());
@@ -111,9 +111,9 @@ impl RunningQuery<'_> {
 /// Minimum number of rows for which a second thread makes a query faster.
 const MIN_ROWS_FOR_HELPER: u64 = 1 << 17;
 
-/// Returns the runtime of a query. It uses the step's own thread and, if possible, a helper thread that sorts batches while
-/// other batches are merged. There is a helper only if the query sorts many rows, the budget has a free thread, and the
-/// system can start it.
+/// Returns the runtime of a query, which uses the step's own thread. If the query sorts, joins or groups many rows, also
+/// starts a helper thread, which for example sorts batches while other batches are merged. There is no helper thread if
+/// the budget has no free thread, or if the system cannot start one.
 fn runtime(
     query: &Query,
     context: &Context,
@@ -189,8 +189,8 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
         };
         index += INDEX_BYTES_PER_ROW * table.schema.rows.max(table.len());
         let numbers = table.len() * NUMBER_BYTES;
-        // Three numbers per row: its position, its origin (which all columns that are passed on share), and its entry in a
-        // sort or in a hash table.
+        // Three numbers per row: its position, the number of the stored row from which its cells are copied, and its entry
+        // in a sort or in a hash table.
         bytes += 3 * numbers;
         let (texts, others): (Vec<_>, Vec<_>) = table
             .schema

@@ -37,8 +37,8 @@ impl SelectedRows {
         }
     }
 
-    /// Splits the selection into ranges of at most `batch` rows. Each range is given as the index of its first row in the
-    /// selection, and its length.
+    /// Splits the selection into ranges of at most `batch` rows. Returns, for each range, the index of its first row in the
+    /// selection, and the number of its rows.
     pub fn ranges(&self, batch: usize) -> impl Iterator<Item = (u64, usize)> + Send + use<> {
         let rows = self.len();
         (0..rows).step_by(batch.max(1)).map(move |first| {
@@ -59,8 +59,8 @@ pub(super) struct StoredRows {
 }
 
 impl SelectedRows {
-    /// Returns the selected rows in the order in which they are stored. `None` if the selection already is in this order,
-    /// or if it contains a row twice.
+    /// Returns the selected rows in the order in which they are stored. Returns `None` if the selection already is in this
+    /// order. Also returns `None` if it contains a row twice, because the bitmap has only one bit per row.
     pub fn stored_rows(&self) -> Option<StoredRows> {
         let positions = self.positions.as_ref()?;
         if positions.is_ascending() {
@@ -85,7 +85,7 @@ impl SelectedRows {
 }
 
 impl StoredRows {
-    /// Returns up to `count` further rows, as a range if they are consecutive. `None` at the end.
+    /// Returns up to `count` further rows, as a range if they are consecutive. Returns `None` at the end.
     pub fn next(&mut self, count: usize) -> Option<RowSelection> {
         let mut rows = Vec::with_capacity(count);
         let mut at = self.at;
@@ -113,8 +113,8 @@ impl StoredRows {
         })
     }
 
-    /// Records that the caller has read the first `count` of the rows that were returned last. The next call of
-    /// [`next`](Self::next) continues after them.
+    /// Records that the caller has read only the first `count` of the rows that [`next`](Self::next) returned last. The next
+    /// call of `next` continues after these rows.
     pub fn read(&mut self, count: usize) {
         let read = count.checked_sub(1).and_then(|index| self.last.get(index));
         self.at = read.or(self.last.last()).map_or(self.at, |row| row + 1);

@@ -98,8 +98,8 @@ pub(crate) fn value_from(difference: u64, from: u64) -> u64 {
     from.wrapping_add((difference >> 1) ^ (difference & 1).wrapping_neg())
 }
 
-/// Writes the string `now` as the length of the prefix that it shares with the previous string, and the rest. `before`
-/// contains the previous string, and afterwards `now`.
+/// Writes the string `now` as the length of the prefix that it shares with the previous string, and the rest. `before` must
+/// contain the previous string. Afterwards, it contains `now`.
 pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8]) -> io::Result<()> {
     let shared = shared_start(before, now);
     let rest = now.get(shared..).unwrap_or_default();
@@ -172,8 +172,8 @@ impl<R: Read> CompactReader<R> {
         self.append(more, before)
     }
 
-    /// Appends the next `count` bytes of the input to `bytes`. Memory is allocated only while bytes arrive, so that a wrong
-    /// length does not allocate memory.
+    /// Appends the next `count` bytes of the input to `bytes`. Allocates memory only as bytes arrive, so that a wrong
+    /// `count` in damaged data cannot exhaust memory.
     pub fn append(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let input = Read::by_ref(&mut self.0).take(count as u64);
         match { input }.read_to_end(bytes)? == count {

@@ -103,7 +103,7 @@ impl ContentRef {
         }
     }
 
-    /// Range of the bytes in the base. For a zip member, this is the range of its compressed bytes and its header.
+    /// Returns the range of the bytes in the base. For a zip member, this is the range of its header and compressed bytes.
     pub fn range(&self) -> Range<u64> {
         match self {
             ContentRef::Object { bytes, .. } => 0..*bytes,
@@ -120,7 +120,8 @@ impl ContentRef {
         }
     }
 
-    /// Digest of the object or file that contains the bytes, or of the object that describes the layers around it.
+    /// Returns the digest of the object or file that contains the bytes. For a layered content, returns the digest of the
+    /// object that describes the layers.
     pub fn base(&self) -> &Digest {
         match self {
             ContentRef::Object { digest, .. } => digest,
@@ -145,8 +146,8 @@ pub struct Opener {
 /// than it saves.
 const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
-/// Reads an object that may have another hard link outside the cache. At the end of the file, returns an error if the file
-/// was modified while it was read.
+/// Reads an object that may have another hard link outside the cache, through which other programs can modify it. At the
+/// end of the file, returns an error if the file was modified while it was read.
 struct ModificationCheck<R> {
     inner: R,
     file: BaseFile,
@@ -200,8 +201,9 @@ impl Opener {
     /// # Errors
     /// If the base of the content is missing or was modified.
     pub fn open<'a>(&self, content: &'a ContentRef) -> Result<OpenContent<'a>, ContentError> {
-        // A content that is an entire object may also be published as a hard link, so it is not opened as a private copy.
-        // Then `ModificationCheck` finds changes. All other contents are parts of private objects.
+        // Do not make a private copy of a content that is an entire object. The object may also be published as a hard
+        // link, through which it can be modified, but `ModificationCheck` notices this. All other contents are parts of
+        // private objects.
         let is_object = matches!(content, ContentRef::Object { .. });
         let file = self.open_base(content, !is_object)?;
         Ok(OpenContent {
@@ -212,8 +214,8 @@ impl Opener {
         })
     }
 
-    /// Opens the file that contains a content: a verified private object, a file outside the cache, or a decompressed
-    /// layer.
+    /// Opens the file that contains a content. This is a private object, a file outside the cache, or a file with
+    /// decompressed layers.
     ///
     /// # Errors
     /// Same as for [`Opener::open`].
@@ -305,7 +307,8 @@ impl Opener {
         };
         let open = match outside {
             Some(open) => open,
-            // If a file outside the cache no longer exists, this returns a `Missing` error, and its source runs again.
+            // The base is an object, or a file outside the cache that no longer exists. For such a file, opening the object
+            // fails with the error `Missing`, and the source of the file runs again.
             None => {
                 let store = &self.context.store;
                 // A read-only cache cannot create a private copy. The bytes are only read here, not mapped.
@@ -325,8 +328,8 @@ impl Opener {
         Ok(open)
     }
 
-    /// Opens a file outside the cache, and checks that it was not modified since its digest was recorded. `None` if the
-    /// file does not exist.
+    /// Opens a file outside the cache, and checks that it was not modified since its digest was recorded. Returns `None` if
+    /// the file does not exist.
     fn open_outside_store(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -452,7 +455,7 @@ impl OpenContent<'_> {
         })
     }
 
-    /// Returns the base file and the zip entry of a zip member, so that callers can copy the compressed bytes. Returns
+    /// Returns the base file and the zip entry of the content, so that callers can copy the compressed bytes. Returns
     /// `None` if the content is not a zip member.
     pub(crate) fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {

@@ -13,7 +13,7 @@ use crate::located::{Subject, error_at_with_help};
 /// Name of the only output of most kinds.
 pub(crate) const VALUE_OUTPUT: &str = "value";
 
-/// Name of the input with a table of files. Kinds whose steps read the files that a table names have this input.
+/// Name of the input with a table of files, for steps that read the files in this table.
 pub(crate) const FILES_INPUT: &str = "files";
 
 /// Prefix of the names of inputs that are trees. Names of tables cannot contain it.
@@ -117,7 +117,7 @@ pub(crate) fn file_content(
         .ok_or_else(|| missing_file(tree, path, Some(key)))
 }
 
-/// Returns the text with which messages name the source of a path (`the bundle`), and the path in that source.
+/// Returns the name of a path's source for messages, such as `the bundle`, and the path in this source.
 pub(crate) fn holder(path: &str) -> (String, &str) {
     match split_source(path) {
         (Some(source), inner) => (format!("the source `{source}`"), inner),

@@ -2,8 +2,8 @@
 //! inside a file.
 //!
 //! Compressed data are decompressed while they are read. Sequential reads are cheap, but each random read decompresses
-//! several megabytes again. After a few random reads, all data are decompressed into an unlinked temporary file, which the
-//! system removes when it is closed.
+//! several megabytes again. Therefore, after a few random reads, all data are decompressed into an unlinked temporary file.
+//! The system removes this file when it is closed.
 //!
 //! An archive may be nested in other compressed archives. Each compression around the archive is a *layer*. For example, a
 //! gzipped tar in a zip has two layers of deflate, a zip in a zip usually has one, and the members of a 7z archive have one
@@ -65,7 +65,8 @@ impl ReadAt for BaseFile {
 
 /// Maximum number of decompressed spans in memory, if that memory is available.
 const CACHED_SPANS: usize = 5;
-/// Number of spans in memory without a memory claim. A read can cross the border between two spans, so two are needed.
+/// Number of decompressed spans in memory if the memory for more is not available. A read can cross the border between two
+/// spans, so two are needed.
 const MIN_CACHED_SPANS: usize = 2;
 
 /// Typical size in bytes of a span of deflate.
@@ -198,8 +199,8 @@ pub(crate) enum LayerCompression {
     SevenZip(Vec<SevenZPart>),
 }
 
-/// Writes the object that describes layers, including their windows. If the writer is dropped before `finish` is called,
-/// nothing is stored.
+/// A writer for the object that describes layers, including their windows. It stores nothing if it is dropped before
+/// `finish` is called.
 pub(crate) struct LayersWriter(RefCell<CountedObject>);
 
 struct CountedObject {

@@ -64,7 +64,7 @@ impl OutputLayout {
         Ok(())
     }
 
-    /// Returns all files as one tree. `case_folds` is true if the file system ignores case.
+    /// Returns all files as one tree. `case_folds` must be true if the file system ignores case.
     ///
     /// # Errors
     /// If files collide, there are too many files, or the run is cancelled. The error for a collision describes the first
@@ -141,8 +141,8 @@ pub(crate) enum LayoutError {
     Tree(#[from] TreeError),
 }
 
-/// Finds a file, and another path that is below the path of this file, in a sorted list of `count` paths. Returns their
-/// indices.
+/// Searches a sorted list of `count` paths for a file and another path that is below this file, as if the file were a
+/// directory. Returns the indices of both.
 pub(crate) fn below_a_file<'a>(
     count: usize,
     path: impl Fn(usize) -> &'a str,

@@ -1,5 +1,5 @@
-//! Row selections: the positions of the stored rows of which a table consists, in the order of the table. Also a sort that
-//! can be cancelled.
+//! Row selections. A table can consist of some rows of another, stored table. Its selection lists the positions of these
+//! stored rows, in the order of the table. This module also contains a sort that can be cancelled.
 
 use std::cmp::Ordering;
 

@@ -3,8 +3,8 @@
 //! Inflating a member and parsing its content take about the same time. On one thread, the total time is the sum of both;
 //! on two threads, it is the longer of the two. The cache also writes the objects of a step on a separate thread.
 //!
-//! The bytes are passed to the caller in chunks through a bounded channel, and the buffers of the chunks are returned for
-//! reuse. A read error is returned after the bytes that were read before it, as it would be without a separate thread.
+//! The thread passes the bytes to the caller in chunks, through a bounded channel. The caller returns the buffers of the
+//! chunks for reuse. It receives a read error after the bytes before the error, as it would without a separate thread.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;
@@ -19,8 +19,8 @@ pub(crate) const CHUNK_BYTES: usize = 1 << 18;
 /// Maximum number of chunks in the channel. A larger number would use more memory and not be faster.
 const MAX_CHUNKS: usize = 4;
 
-/// A reader whose bytes are read on another thread. Dropping it stops that thread after its current chunk and waits for
-/// it.
+/// A reader whose bytes are read on another thread. Dropping the reader stops this thread after its current chunk, and
+/// waits until the thread has ended.
 pub(crate) struct ReadAhead {
     /// `None` at the end and after a read error.
     chunks: Option<Receiver<io::Result<Vec<u8>>>>,
@@ -34,7 +34,8 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Starts the thread. Returns the reader back if `permit` is `None`, or if the system cannot start another thread.
+    /// Starts the thread. If `permit` is `None`, or if the system cannot start another thread, returns `reader` as the
+    /// error.
     pub(super) fn start<R: Read + Send + 'static>(
         reader: R,
         permit: Option<Permit>,
@@ -111,8 +112,8 @@ impl<R: Read + Send + 'static> Chunks<R> {
 
     /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
     ///
-    /// If a read error occurs, the bytes that were read since the last complete chunk are not returned. They may be damaged,
-    /// and the caller must report the read error, not an error that it finds in damaged bytes.
+    /// If a read error occurs, returns the error instead of the incomplete chunk before it. The bytes of this chunk may be
+    /// damaged. If the caller parsed them first, it would report the wrong error.
     pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Chunks::Ahead(ahead) => {

@@ -1,9 +1,9 @@
 //! The canonical text of a table, as steps read it. The text is mapped into memory only when a step needs it.
 //!
-//! The step that writes a text knows the offsets of the rows, and may keep some columns in memory for later steps of the
-//! run. This is sufficient for most queries, and for an output that is the unchanged table. In these cases the text is
-//! never mapped, and publishing it only adds a hard link. All later steps of the run share an opened text. A text may also
-//! exist only in memory ([`TextWriter`](super::TextWriter)).
+//! The step that writes a text knows the offsets of the rows. It passes them on to later steps of the run, and may also keep
+//! some columns in memory. Most queries need only these columns. An output that is the unchanged table needs only a hard
+//! link. In these cases the text is never mapped. All later steps of the run share an opened text. A text may also exist
+//! only in memory ([`TextWriter`](super::TextWriter)).
 
 use std::io::Write;
 use std::ops::Range;
@@ -57,8 +57,8 @@ pub(crate) struct StoredText {
     store: Store,
     object: Stored,
     max_mapped_bytes: u64,
-    /// Offsets of the rows, until the text is mapped. A thread that maps the text holds the lock, so that the text is mapped
-    /// only once.
+    /// Offsets of the rows. Mapping the text moves them into `full_table`. The thread that maps the text holds the lock, so
+    /// that the text is mapped only once.
     index: Mutex<RowIndex>,
     /// The table with all columns, after the text has been mapped.
     full_table: OnceLock<TextTable>,
@@ -230,7 +230,7 @@ impl StoredText {
         Ok(self.full_table.get_or_init(|| full_table))
     }
 
-    /// Returns the columns in memory, and the indices of `columns` among them. `None` if some of `columns` are not in
+    /// Returns the columns in memory, and the indices of `columns` among them. Returns `None` unless all of `columns` are in
     /// memory.
     fn cached_columns(&self, columns: &[usize]) -> Option<(&CachedColumns, Vec<usize>)> {
         let cached = self.cached.as_ref()?;
@@ -249,8 +249,8 @@ impl StoredText {
         values.collect::<Result<_, _>>().map(Some)
     }
 
-    /// Returns a table that contains these columns, and the indices of the columns in it. If all of them are in memory, this
-    /// is the table of the columns in memory. Otherwise it is the entire table, which is mapped if necessary.
+    /// Returns a table that contains `columns`, and the index of each of `columns` in it. If all of `columns` are in memory,
+    /// returns the table of the columns in memory. Otherwise maps the text if necessary, and returns the entire table.
     pub fn table_with(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
         match self.cached_columns(columns) {
             Some((cached, indices)) => Ok((&cached.table, indices)),

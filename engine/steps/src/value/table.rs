@@ -1,5 +1,5 @@
-//! The value of a table: stored rows, and optionally a selection of these rows. Also writers for tables: row by row, or as
-//! canonical text.
+//! The value of a table: stored rows, and optionally a selection of these rows. Also contains two writers for tables: one
+//! writes a table row by row, and the other writes its canonical text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -111,7 +111,7 @@ impl TableValue {
         u64::try_from(bytes / u128::from(self.schema.rows.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Loads the positions of the selected rows. `None` if all stored rows are selected.
+    /// Loads the positions of the selected rows. Returns `None` if all stored rows are selected.
     ///
     /// # Errors
     /// If the positions cannot be read.
@@ -222,12 +222,12 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// The text of a file with fewer bytes is always written to the cache. A text in memory would save little disk space, but
-/// a later run may have to read the file again.
+/// Minimum size in bytes of a CSV file whose text is kept only in memory. The text of a smaller file is always written to
+/// the cache. It needs little disk space, and later runs do not have to read the file again.
 const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
 
-/// Additional bytes that are reserved for a text, because it may contain quotes that its file does not contain. The number
-/// is this constant plus the file's size divided by [`EXTRA_DIVISOR`].
+/// The canonical text may be longer than the CSV file, because it may contain additional quotes. The memory that is reserved
+/// for a text is the size of the file, plus the size divided by [`EXTRA_DIVISOR`], plus this constant.
 const EXTRA_BYTES: u64 = 1 << 16;
 const EXTRA_DIVISOR: u64 = 64;
 
@@ -268,8 +268,8 @@ impl TextWriter {
         self.out.push(chunk)
     }
 
-    /// Returns a reader over the text written so far, for callers that do not need this text as a table after all, and the
-    /// claim for the memory of the text.
+    /// Ends the text and returns a reader of it, for callers that do not use the text as a table after all. Also returns the
+    /// claim for the memory of the text, if it is in memory.
     pub fn read_back(self) -> Result<(impl Read, Option<Claim>), StepError> {
         Ok((self.out.read_back()?, self.claim))
     }
@@ -294,7 +294,7 @@ impl Write for TextWriter {
 }
 
 impl InMemoryText {
-    /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough free memory.
+    /// Allocates memory for the text of a file of `bytes` bytes. Returns `None` if there is not enough free memory.
     fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
         let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
         let claim = context.objects.try_claim_for_result(bytes)?;

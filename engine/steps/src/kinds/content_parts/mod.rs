@@ -1,9 +1,9 @@
 //! Reads parts of files in the bundle, mostly in ascending order of their offsets.
 //!
 //! A step that writes BSON documents copies their binary values from the source file, mostly in the order of this file.
-//! Therefore a compressed member is read only once, sequentially, and [shared](shared_member) with other steps that read
-//! it. If a step reads a part before the current position for the first time, the member is extracted into the cache, which
-//! allows random access.
+//! Therefore a compressed member is read sequentially. Steps that read the same member [share](shared_member) its inflated
+//! bytes. As soon as a step reads a part before its current position, it extracts the member into the cache. From then on,
+//! it reads the extracted file, which allows random access.
 
 mod shared_member;
 

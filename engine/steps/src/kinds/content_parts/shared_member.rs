@@ -23,13 +23,13 @@ const WINDOW_CHUNKS: usize = (6 << 20) / CHUNK_BYTES;
 /// Maximum number of buffers that are reserved for reuse.
 const MAX_SPARE_CHUNKS: usize = 4;
 
-/// Time for which a reader waits for another reader that makes no progress, before the other reader is excluded. The time
-/// is long because an excluded reader inflates the member from its beginning, which is far slower than waiting. On a busy
+/// Time after which a reader that makes no progress is excluded, if another reader waits for it. The time is long for two
+/// reasons. An excluded reader inflates the member from its beginning, which is far slower than waiting. And on a busy
 /// machine, a thread can be suspended for some tenths of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Maximum offset in bytes at which the window may begin when a reader starts. If the window begins later, the reader
-/// inflates the member by itself.
+/// Maximum offset of the window in bytes at which a new reader can still join. The new reader inflates the bytes before the
+/// window by itself, while the other readers wait. If the window is further ahead, it inflates the entire member by itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 /// A reader over a member from its beginning.
@@ -64,8 +64,8 @@ enum ChunkSource {
     Available(Chunks<SequentialReader>),
     /// A reader is waiting for a chunk, or inflating it.
     Taken,
-    /// The member ended, or decoding failed. A reader that needs more bytes then reads with a separate decoder, which ends
-    /// or fails in the same way.
+    /// The member ended, or decoding failed. A reader that needs more bytes uses a separate decoder, which reports the
+    /// same end or error to it.
     Ended,
 }
 
@@ -130,8 +130,7 @@ impl SharedMember {
     }
 }
 
-/// Held by the reader that inflates a chunk. When the guard is dropped, even by a panic of the decoder, the other readers
-/// are woken.
+/// A guard of the reader that inflates a chunk. Wakes the other readers when it is dropped, even if the decoder panics.
 struct InflateGuard<'t> {
     shared: &'t SharedMember,
     source: ChunkSource,
@@ -210,8 +209,8 @@ impl SharedReader {
         }
     }
 
-    /// Appends the `bytes` bytes at offset `at` of the member to `out`. `at` must not be before `reached`. `open` opens the
-    /// member again, if this reader has to inflate it by itself.
+    /// Appends the `bytes` bytes at offset `at` of the member to `out`. `at` must not be less than the field `reached`,
+    /// because the reader cannot go back. `open` opens the member again, if this reader has to inflate it by itself.
     ///
     /// # Errors
     /// If the member cannot be read or ends before these bytes.

@@ -115,8 +115,8 @@ fn pack(
         .step()
 }
 
-/// Adds the files of an output, a single file or a tree, to `files` at the path `path`. If `path` ends in `./`, the files of
-/// the tree are added directly to the directory that contains `./`.
+/// Adds the files of an output to `files`. The output is a single file with the path `path`, or a tree in the directory
+/// `path`. If `path` is `DIR/./`, the files of the tree are added directly to `DIR`.
 pub(crate) fn add_output(
     context: &Context,
     value: &prep_core::Value,
@@ -149,12 +149,12 @@ pub(crate) fn add_output(
 trait ArchiveWriter<W> {
     fn directory(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
-    /// Returns whether gaps are filled with compressed or uncompressed bytes, for archives that can have gaps.
+    /// Returns whether the caller must fill gaps with compressed or uncompressed bytes.
     fn bytes(&self) -> GapBytes {
         GapBytes::Plain
     }
-    /// Adds a file whose bytes are written later, and leaves a gap for them. If the number of these bytes is unknown, adds
-    /// nothing and returns `false`.
+    /// Adds a file, but leaves a gap for its bytes, which the caller writes later. If their number is unknown, adds nothing
+    /// and returns `false`.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
@@ -180,8 +180,8 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     out.commit(context, &opener, tree, bytes)
 }
 
-/// Stores a tree as a 7z archive. The writer overwrites the beginning of the archive at the end. This is impossible in an
-/// object that is being written, so the archive is first written to a temporary file.
+/// Stores a tree as a 7z archive. `SevenZWriter` writes the header at the beginning of the archive last, but an object of
+/// the cache can only be written from front to back. Therefore the archive is first written to a temporary file.
 fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     let file = context.temp_file().map_err(StepError::machine)?;
     let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
@@ -192,7 +192,8 @@ fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     Ok(out.commit()?)
 }
 
-/// Writes a tree to an archive. If `gaps` is given, leaves gaps for files that come from compressed archives.
+/// Writes a tree to an archive. If `gaps` is given, leaves gaps for the files that come from compressed archives, so that
+/// the caller can write these files in a different order.
 fn write<W>(
     context: &Context,
     opener: &Opener,

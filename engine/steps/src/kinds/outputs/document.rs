@@ -1,7 +1,7 @@
 //! `document`: a JSON object from the bundle in which rows of queries replace some members.
 //!
-//! The object is read and written member by member. Members that are replaced are skipped, and the rows that replace them
-//! are written one by one. Therefore memory use depends only on the largest member that is copied.
+//! The object is read and written member by member. The step skips members that are replaced, and writes the rows that
+//! replace them one by one. Therefore its memory use depends only on the largest member that is copied.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;

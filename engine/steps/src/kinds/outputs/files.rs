@@ -1,9 +1,10 @@
 //! Directories of files: `files`, `copy` and `empty`.
 //!
 //! `files` places files at the paths that a query returns: the column `file` is a path in the bundle, and `path` is the path
-//! in the directory. The step does not read the files, but only copies references to their content. Two rows with the same
-//! path are an error, because they are usually the result of a join that multiplies rows. With `DISTINCT`, a query can
-//! remove repeated rows.
+//! in the directory. The step does not read the files: the new tree refers to the content in the bundle.
+//!
+//! Two rows with the same `path` are an error, because the usual reason is a join that matches a row several times. A query
+//! can remove repeated rows with `DISTINCT`.
 
 use std::sync::Arc;
 
@@ -99,13 +100,13 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     rows.save(context, &trees, query)
 }
 
-/// Returns the help for a query that places a file several times. If the query reads several tables, its join may multiply
-/// rows. Otherwise a join in its table may.
+/// Returns the help for a query that places a file several times. If the query reads several tables, its own join probably
+/// repeats rows. Otherwise, the reason may be a join in the definition of its table.
 fn repeated_help(query: &Query) -> String {
     let tables = query.tables.iter().map(|table| format!("`{table}`"));
     match query.tables.len() {
         0 | 1 => format!(
-            "if a join in {} matches several rows, join on columns that identify one row; to keep its rows, write SELECT DISTINCT file, path FROM ...",
+            "if a join in {} matches several rows, join on columns that identify one row, or write SELECT DISTINCT file, path FROM ...",
             joined(tables, MAX_TABLES)
         ),
         _ => format!(
@@ -202,7 +203,7 @@ pub(crate) const COPY: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a copy",
-            doc: "An unchanged file of the bundle. If both paths end in `/`, a directory.",
+            doc: "An unchanged file of the bundle, or a directory if the path of the output and the path in the bundle end in `/`.",
             keys: &[SectionKey::required(
                 "copy",
                 KeyType::Copied,

@@ -93,7 +93,7 @@ fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
     io::Error::other(FileError::new(path, cause))
 }
 
-/// A file that this step writes. Errors of writing are reported as errors of the system, and not of the input.
+/// A file that this step writes. Reports write errors as errors of the system, because the input is not the reason.
 struct StepFile<F>(F);
 
 fn machine(error: io::Error) -> io::Error {

@@ -1,5 +1,5 @@
-//! Tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. The binary values of BSON documents
-//! are copied from the source file.
+//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. A table does not contain the
+//! long binary values of BSON documents, so they are copied from the BSON file in the bundle.
 
 use std::io::Write;
 
@@ -102,7 +102,7 @@ const LINE_ENDINGS: &[Word] = &[
     },
     Word {
         name: "crlf",
-        doc: "CR LF, as Python's `csv.writer` writes by default. Texts with CR or LF are quoted",
+        doc: "CR LF, as Python's `csv.writer` writes by default. Strings with CR or LF are quoted",
     },
 ];
 

@@ -1,10 +1,12 @@
-//! Second stage of a publication: compares the prepared directory with the new tree, to find the files to write, the
-//! files to remove, and the files of other programs, which stay in place.
+//! Second stage of a publication: compares the prepared directory with the new tree. Finds the files to write, the files to
+//! remove, and the files of other programs, which stay in place.
 //!
-//! A publication replaces and removes only files in the listing and directories in the manifest, because earlier
-//! publications wrote these. Everything else in `prepared` belongs to another program, for example files that an agent
-//! unpacked. It stays unless the caller requests its removal. If such a file has the path of a file of the new tree, the
-//! publication adopts it if it has the same bytes. Otherwise the file is in the way, which is an error.
+//! A publication records the files that it writes in the listing, and the directories in the manifest. Later publications
+//! replace and remove only these files and directories. Everything else in `prepared` belongs to other programs, for
+//! example files that an agent unpacked, and stays unless the caller requests its removal.
+//!
+//! A file of another program may have the path of a file of the new tree. If both have the same bytes, the publication
+//! adopts the existing file. Otherwise the existing file is in the way, which is an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -154,8 +156,8 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Decides about files of the new tree whose paths are not in the listing. If a file with the same bytes exists at the
-    /// path, it is kept. Otherwise the file is written.
+    /// Adopts existing files that no publication wrote. `indices` are the files of the new tree whose paths are not in the
+    /// listing. If a file with the same bytes exists at the path, it is kept. Otherwise the file of the new tree is written.
     fn adopt(&self, indices: &[u32], changes: &mut Changes) -> Result<(), StepError> {
         let opener = Opener::new(self.context);
         let adopted = self
@@ -192,8 +194,8 @@ impl Comparison<'_> {
         Ok(is_same.then(|| WrittenFile::new(&metadata, found)))
     }
 
-    /// Searches the directory `inner` below `prepared`, and adds its files and directories to `changes`. Returns whether
-    /// something in the directory stays. The new tree never contains a name that is not UTF-8.
+    /// Searches the directory `inner` below `prepared`, and decides for each file and directory in it whether it is removed,
+    /// stays, or is in the way. Returns whether anything in the directory stays.
     fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
         let path = self.prepared.join(inner);
         let failed = PublishError::io("inspect", &path);
@@ -212,8 +214,8 @@ impl Comparison<'_> {
         Ok(stays)
     }
 
-    /// Adds a directory to `changes` if it must be removed, or if `prep` did not publish it. Also searches the directory,
-    /// unless it belongs to another program. Returns whether the directory stays.
+    /// Decides whether a directory is removed, stays, or is in the way, and adds it to `changes`. Also searches the
+    /// directory, unless another program created it. Returns whether the directory stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;
@@ -239,8 +241,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Adds a file, or anything else that is not a directory, to `changes` if it must be removed, or if `prep` did not
-    /// publish it. Returns whether the file stays, or is replaced by a file of the new tree.
+    /// Decides whether a file is removed, stays, or is in the way, and adds it to `changes`. Everything that is not a
+    /// directory is treated as a file. Returns false if the file is removed and no file of the new tree replaces it.
     fn visit_file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         let is_ours = self.remove_others || self.published.has_file(&inner);
         if let Some(index) = self.desired_file(&inner) {

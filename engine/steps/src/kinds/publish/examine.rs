@@ -1,9 +1,9 @@
 //! Compares the files of a prepared directory with the record of their publication.
 //!
-//! If size, time and inode of a file equal the recorded values, the file is unchanged. If they differ, the bytes may still
-//! be the same, for example after the directory was copied or `touch` was called. Therefore a file whose metadata differ is
-//! read once and compared with its recorded SHA-256. If the bytes are the same and the directory is writable, the new
-//! metadata are recorded, so that the file is not read again. The recorded metadata have no other purpose.
+//! If size, time and inode of a file equal the recorded values, the file is treated as unchanged. If they differ, the bytes
+//! may still be the same, for example after the directory was copied or `touch` was called. Therefore the file is read once
+//! and compared with its recorded SHA-256. If the bytes are the same and the directory is writable, the new metadata are
+//! recorded, so that the file is not read again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use super::home::{ManifestError, PathSummary, USER_FILE, lock_file};
 use super::listing::{PublishedListing, WrittenFile};
 use super::manifest::Manifest;
 
-/// Returns the SHA-256 of each file, or `None` if it cannot be read.
+/// A function that returns the SHA-256 of each of these files, or `None` for a file that cannot be read.
 ///
 /// # Errors
 /// If the caller is cancelled.
@@ -48,13 +48,13 @@ impl TreeState {
         self.public.is_empty() && self.private.is_empty() && !self.is_list_damaged
     }
 
-    /// Returns whether the recorded digests of the tree are those of its current files. In contrast to
-    /// [`has_published_content`](Self::has_published_content), the description must be unchanged, too.
+    /// Returns whether the recorded digests of the tree are still correct. This requires that all files, including the
+    /// description, have their published content.
     pub fn has_recorded_digests(&self) -> bool {
         self.has_published_content() && !self.is_description_replaced
     }
 
-    /// Returns whether publishing the same tree again would change nothing. It might still remove files of other programs.
+    /// Returns whether publishing the same tree again would write no file. Files of other programs are not considered.
     pub(super) fn is_as_published(&self) -> bool {
         self.has_recorded_digests() && self.missing_directories.is_empty()
     }
@@ -85,15 +85,15 @@ pub struct TreeExamination<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remember {
     No,
-    /// The examination records its results if the directory is writable, and no other process publishes into it.
+    /// Record the results if the directory is writable and no other process is publishing into it.
     IfUnlocked,
-    /// The examination records its results. The caller must hold the lock.
+    /// Record the results. The caller must hold the lock of the directory.
     Locked,
 }
 
 impl TreeExamination<'_> {
-    /// Compares the directory with the record. If `remember` is true and the directory is writable, records the
-    /// metadata of files that were read.
+    /// Compares the directory with the record. If `remember` is true and the directory is writable, records the new
+    /// metadata of unchanged files.
     ///
     /// # Errors
     /// If the caller is cancelled. A file or directory that cannot be read is treated as changed.
@@ -117,7 +117,8 @@ impl TreeExamination<'_> {
             true => Trust::Metadata,
             false => Trust::Nothing,
         };
-        // The times of directories are read before the files. If a file changes in between, the next quick check fails.
+        // Read the times of directories before the files. If a file is replaced while this function runs, the time of its
+        // directory then differs from the recorded time, so the next quick check fails.
         let stamped = self.manifest.clone().stamped(&prepared, began);
         let listing = PublishedListing::read(&self.home());
         let verified = verified(&listing, &prepared, trust, self.hash)?;
@@ -176,7 +177,7 @@ impl TreeExamination<'_> {
             },
         };
         let now = Manifest::read(self.data_dir, &self.manifest.competition);
-        // If another process has published since the manifest was read, its records are newer and must not be replaced.
+        // Another process may have published since `self.manifest` was read. Do not replace its newer records.
         if matches!(now, Ok(Some(now)) if now == *self.manifest) {
             let _ = record.write(&home);
         }
@@ -226,7 +227,7 @@ pub(super) fn verified(
             continue;
         };
         let path = prepared.join(path);
-        // Links are followed, because tools for content-addressed storage, such as git-annex, replace files by links.
+        // Follow symbolic links, because tools for content-addressed storage, such as git-annex, replace files by links.
         let Ok(metadata) = fs::metadata(&path) else {
             continue;
         };
@@ -261,8 +262,8 @@ struct UnpublishedSearch<'a> {
 }
 
 impl UnpublishedSearch<'_> {
-    /// Adds the unpublished files and directories in the directory `inner` below `prepared` to `found`. If a directory
-    /// cannot be read, the error is ignored, because the published files in it are reported as missing anyway.
+    /// Adds the unpublished files and directories in the directory `inner` below `prepared` to `found`. Ignores directories
+    /// that cannot be read, because the comparison of the published files in them already reports a difference.
     fn add(&self, inner: &Path, found: &mut PathSummary) {
         let entries = fs::read_dir(self.prepared.join(inner));
         for entry in entries.into_iter().flatten().flatten() {

@@ -13,16 +13,16 @@ use thiserror::Error;
 use crate::limits::FileError;
 use crate::value::ContentError;
 
-/// Prefix of the names of temporary files and directories. A publication first removes everything with this prefix, which
-/// interrupted publications left, so no other program may use it.
+/// Prefix of the names of temporary files and directories. A publication first removes everything with this prefix, because
+/// an interrupted publication may have left it. Therefore other programs must not use this prefix.
 pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
 
 /// The only published file that users may modify. Therefore it is never a hard link to the cache, and it is writable as far
 /// as the umask allows.
 pub(super) const USER_FILE: &str = "public/description.md";
 
-/// A modification time that no file has. It marks a file that belongs to a publication, but whose recorded metadata is not
-/// trusted, so its content must be read.
+/// A modification time that no file has. It marks a file of a publication whose recorded metadata are not trusted. The next
+/// comparison reads the content of such a file.
 pub(super) const NEVER: i64 = i64::MIN;
 
 /// Returns the lock file of a competition. Every process that publishes into `home` locks this file, regardless of the
@@ -43,9 +43,12 @@ pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
     StepError::input(FileError::new(path, cause))
 }
 
-/// Returns the time to record for a file or directory whose metadata were read after `began` and that has the modification
-/// time `time`. This is `time`, or [`NEVER`] if a change after `began` may leave the modification time unchanged. The caller
-/// waits for one [`prep_cache::CLOCK_TICK`] before it writes the record, so this can only happen with coarser clocks.
+/// Returns the time to record for a file or directory with the modification time `time`. Its metadata must have been read
+/// after `began`.
+///
+/// On a file system with a coarse clock, a later change may result in the same modification time. The change would not be
+/// noticed, so the function then returns [`NEVER`]. Otherwise it returns `time`: the caller waits for one
+/// [`prep_cache::CLOCK_TICK`] before it writes the record, so later changes have a different time.
 pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
     let is_trusted =
         !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();

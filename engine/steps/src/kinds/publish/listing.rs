@@ -76,7 +76,7 @@ impl WrittenFile {
         }
     }
 
-    /// SHA-256 of the content. `None` if it has not been computed.
+    /// Returns the SHA-256 of the content, or `None` if it has not been computed.
     pub(super) fn sha256(&self) -> Option<Sha256> {
         Some(self.sha256).filter(|one| *one != UNKNOWN_SHA256)
     }
@@ -87,7 +87,8 @@ impl WrittenFile {
 }
 
 impl ListedFile {
-    /// Returns the entry of a file that will be written. The entry only records that the path belongs to a publication.
+    /// Returns the entry of a file that is not written yet. It contains no metadata: it only marks the path as the path of a
+    /// published file.
     fn claim() -> ListedFile {
         ListedFile {
             bytes: 0,
@@ -104,14 +105,14 @@ impl ListedFile {
         }
     }
 
-    /// Returns the entry to write to disk: its time is removed if it cannot be trusted, see [`trusted_time`].
+    /// Replaces the time of the entry by [`NEVER`] if it cannot be trusted, see [`trusted_time`].
     fn settled(mut self, began: SystemTime) -> ListedFile {
         self.written.time = trusted_time(self.written.time, began);
         self
     }
 
-    /// Returns whether the file had its recorded content when its metadata were recorded. False for files that are marked
-    /// as changed.
+    /// Returns whether the recorded metadata are trusted: a file that still has these metadata also has the recorded
+    /// content. Returns false for files that are marked as changed.
     pub(super) fn is_trusted(&self) -> bool {
         self.written.time != NEVER
     }
@@ -122,8 +123,8 @@ fn inode(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
 }
 
-/// Writes the listing of a tree. `written` contains the metadata of its files by index. Files without metadata are
-/// omitted. For `began`, see [`trusted_time`].
+/// Writes the listing of a tree. `written` contains the metadata of the tree's files in the order of the tree. Omits files
+/// without metadata. For `began`, see [`trusted_time`].
 pub(super) fn write_published(
     home: &Path,
     tree: &Tree,
@@ -182,8 +183,8 @@ fn write<'a>(
 }
 
 impl PublishedListing {
-    /// Returns the listing with new metadata, which `metadata` returns for the index of each file. If it returns `None`, the
-    /// file is marked as changed. Such a file stays in the listing, because it belongs to a publication.
+    /// Returns the listing with new metadata. `metadata` receives the index of a file and returns its metadata. If it
+    /// returns `None`, the file stays in the listing but is marked as changed.
     pub(super) fn with_metadata(
         &self,
         metadata: impl Fn(usize) -> Option<WrittenFile>,
@@ -203,8 +204,7 @@ impl PublishedListing {
         listing
     }
 
-    /// Returns the listing in which all files are marked as changed, except those for whose index `is_trusted` returns
-    /// true.
+    /// Returns the listing in which a file is marked as changed if `is_trusted` returns false for its index.
     pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
         self.with_metadata(|index| {
             let file = self.files.get(index).filter(|_| is_trusted(index))?;
@@ -212,7 +212,8 @@ impl PublishedListing {
         })
     }
 
-    /// Returns the listing in which all files that may be hard links to cached objects are marked as changed.
+    /// Returns the listing in which all files that may be hard links to cached objects are marked as changed, so that they
+    /// are written again.
     pub(super) fn without_objects(&self) -> PublishedListing {
         self.trusting(|index| {
             let kind = self.files.get(index).map(|file| file.origin.kind);
@@ -220,9 +221,9 @@ impl PublishedListing {
         })
     }
 
-    /// Returns the listing with the additional paths of the files of `desired` at these indices, which must be sorted. This
-    /// listing is stored before the files are written. Therefore, if the publication is interrupted, the files that it has
-    /// written are known to belong to it.
+    /// Returns the listing with an additional entry for each file of `desired` whose index is in `indices`, which must be
+    /// sorted. The caller stores this listing before it writes the files. Therefore, if the publication is interrupted, the
+    /// next one recognises the files that were already written.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),
@@ -277,7 +278,7 @@ impl PublishedListing {
         self.files.len()
     }
 
-    /// Path and file with this index.
+    /// Returns the path and the file with this index.
     pub(super) fn get(&self, index: usize) -> Option<(&str, &ListedFile)> {
         Some((self.paths.get(index), self.files.get(index)?))
     }
@@ -289,8 +290,8 @@ impl PublishedListing {
         (found == path).then_some(listed)
     }
 
-    /// Returns the listed file with the path of `desired_file`, if it is not marked as changed and its content has the same
-    /// origin.
+    /// Returns the listed file with the path of `desired_file`. Returns `None` if no such file is listed, if it is marked as
+    /// changed, or if the origin of its content is different.
     pub(super) fn with_same_origin(&self, desired_file: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(desired_file.path())?;
         let (origin, desired) = (listed.origin, desired_file.origin()?);
@@ -301,8 +302,8 @@ impl PublishedListing {
         is_same.then_some(listed)
     }
 
-    /// Reads the listing in `home`. If it is damaged, the files from the damage on are omitted, so that they are written
-    /// again.
+    /// Reads the listing in `home`. If the listing is damaged, returns only the files before the damage. A publication
+    /// writes the other files again.
     pub(super) fn read(home: &Path) -> PublishedListing {
         let mut listing = PublishedListing::default();
         if let Ok(file) = File::open(home.join(LISTING_FILE)) {

@@ -110,7 +110,7 @@ struct PathStamp {
 }
 
 impl Manifest {
-    /// Reads the manifest of a competition. `None` if it does not exist, has an unknown format, or was copied from a
+    /// Reads the manifest of a competition. Returns `None` if it does not exist, has an unknown format, or was copied from a
     /// different competition.
     ///
     /// # Errors
@@ -131,8 +131,8 @@ impl Manifest {
         }
     }
 
-    /// Returns whether the tree at `prepared` is complete, and unchanged as far as the recorded times and sizes show. If the
-    /// result is false, the files may nevertheless have their published content.
+    /// Returns whether the tree at `prepared` is complete and has the recorded times and sizes. Even if they differ, the
+    /// files may still have their published content.
     pub fn is_intact(&self, prepared: &Path) -> bool {
         let same = |stamp: &PathStamp, is_directory: bool| {
             let now = PathStamp::of(prepared, &stamp.path, is_directory);
@@ -170,8 +170,8 @@ impl Manifest {
         }
     }
 
-    /// Returns this manifest, marked as written by this host during the boot `boot`. `boot` is `None` if boots cannot be
-    /// identified.
+    /// Returns the manifest with `boot` as the boot during which the files were written, and with this host if several
+    /// machines share the file system. `boot` is `None` if boots cannot be identified.
     pub(super) fn written_in(self, boot: Option<&str>, home: &Path) -> Manifest {
         let boot = boot.map(str::to_owned);
         Manifest {
@@ -193,8 +193,8 @@ impl Manifest {
         self
     }
 
-    /// Returns the manifest without the times of directories. The quick check of such a manifest fails, so the next check
-    /// compares all files with the listing.
+    /// Returns the manifest without the times of directories. Then [`is_intact`](Self::is_intact) returns false, so the next
+    /// check compares all files with the listing.
     pub(super) fn distrusted(mut self) -> Manifest {
         for stamp in &mut self.directories {
             stamp.time = NEVER;
@@ -262,9 +262,9 @@ impl Manifest {
         }
     }
 
-    /// Marks the tree incomplete until a complete manifest is written. Also records `directories`, so that they belong to
-    /// this publication if it is interrupted, and the current boot, because files are written in this boot from now on.
-    /// `before` is the manifest of the earlier publication.
+    /// Writes a manifest that marks the tree as incomplete. It also contains `directories`, so that the next publication
+    /// recognises them if this one is interrupted, and the current boot, because files are written from now on. All other
+    /// values come from `before`, the manifest of the earlier publication, if there is one.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,
@@ -312,8 +312,8 @@ pub fn renew_record(data_dir: &Path, competition: &str) {
 }
 
 impl PathStamp {
-    /// Returns the stamp of the directory (if `is_directory` is true) or file `path` below `prepared`. `None` if it is
-    /// missing, or if it is a file instead of a directory or vice versa. Symbolic links are followed, because tools for
+    /// Returns the stamp of the file or directory `path` below `prepared`. Returns `None` if `path` does not exist, or if
+    /// it is not a directory although `is_directory` is true, or vice versa. Follows symbolic links, because tools for
     /// content-addressed storage, such as git-annex, replace files by links.
     fn of(prepared: &Path, path: &str, is_directory: bool) -> Option<PathStamp> {
         let metadata = fs::metadata(prepared.join(path)).ok()?;
@@ -341,7 +341,8 @@ impl PathStamp {
     }
 }
 
-/// Returns the host name to record together with the boot, if several machines share the file system of `directory`.
+/// Returns the host name to record together with `boot`. Returns `None` if no other machine can write to the file system of
+/// `directory`, or if `boot` is `None`.
 fn writer(directory: &Path, boot: Option<&String>) -> Option<String> {
     (boot.is_some() && prep_cache::is_shared(directory))
         .then(prep_cache::host)

@@ -13,14 +13,14 @@
 //! record    Manifest       writes digests, listing and manifest
 //! ```
 //!
-//! The records in `DATA/ID` (manifest and listing) contain the files and directories that publications own. A publication
-//! replaces and removes only these. Therefore it records all paths of the new tree before the first of them appears in
-//! `prepared`, so that an interrupted publication does not leave files that are not recorded. Files of other programs stay,
-//! and the manifest counts them. If such a file has the path and the bytes of an output, the publication adopts it.
+//! The manifest and the listing in `DATA/ID` record the files and directories that publications wrote. A publication
+//! replaces and removes only these. It records all paths of the new tree before it creates the first of them, so even an
+//! interrupted publication leaves no file that is not recorded. Files of other programs stay, and the manifest counts
+//! them. If the file of another program has the path and the bytes of an output, the publication adopts it.
 //!
-//! The [`Manifest`] records that a tree is complete. It is marked incomplete before the first change and written again after
-//! the last change, so an interrupted publication is never treated as complete. After a loss of power,
-//! [`verify_after_restart`] finds files that were only partially written.
+//! The [`Manifest`] records whether the tree is complete. A publication marks the tree as incomplete before the first
+//! change, and as complete after the last change. Therefore an interrupted publication is never treated as complete. After
+//! a loss of power, [`verify_after_restart`] finds files that were only partially written.
 
 #[cfg(test)]
 mod conformance;

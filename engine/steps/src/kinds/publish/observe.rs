@@ -57,8 +57,8 @@ impl Observed {
             }
         };
         if !is_fresh && !is_durable && listing.len() > 0 {
-            // The verified listing is stored before the manifest contains the current boot. Otherwise, if this publication
-            // were interrupted, the next publication would trust the metadata in the old listing.
+            // Store the verified listing before the manifest contains the current boot. From then on, later publications
+            // trust the metadata in the listing, even if this publication is interrupted.
             listing.write(&home, began).map_err(StepError::machine)?;
         }
         Ok(Observed {

@@ -30,14 +30,15 @@ pub(super) struct SourceOrder<'a> {
     opener: Opener,
     /// Indices of all files in the order in which they are written.
     indices: Cow<'a, [u32]>,
-    /// Indices of the files that are written in the order of their source. They are sorted, so they are in the order of
-    /// the paths.
+    /// Indices of the files that are written in the order of their source. The indices are sorted, and the files of a
+    /// tree are sorted by path. Therefore these files are in the order of their paths here.
     constrained: Vec<u32>,
 }
 
 impl<'a> SourceOrder<'a> {
-    /// Orders the files with the indices `changed` by their positions in compressed archives and in bundles on another
-    /// machine. Also announces the reads from these bundles, so that adjacent ranges are fetched together.
+    /// Orders the files with the indices `changed`. The files in compressed archives and in bundles on another machine come
+    /// first, sorted by their position there. Also announces the reads from these bundles, so that adjacent ranges are
+    /// fetched together.
     pub(super) fn of(
         context: &'a Context,
         desired: &'a Tree,
@@ -94,8 +95,8 @@ impl<'a> SourceOrder<'a> {
         self.constrained.binary_search(&index).is_ok()
     }
 
-    /// Creates the files that are written in the order of their source. They are created empty, in the order of their
-    /// paths, and their owner can write to them.
+    /// Creates empty files, in the order of their paths, for the files that are written in the order of their source. Makes
+    /// them writable for their owner, because published files are otherwise read-only.
     pub(super) fn create_files(
         &self,
         path: impl Fn(u32, &TreeFile<'_>) -> PathBuf,

@@ -1,7 +1,7 @@
 //! The record of how a published tree was prepared: from which contents, and with which options.
 //!
-//! The record is part of the tree's manifest, and not of the cache. Several data directories may share a cache, so the
-//! contents that the cache has seen last may belong to a different directory.
+//! The record is part of the tree's manifest. It cannot be part of the cache, because several data directories may share a
+//! cache, and each of them may have been prepared from different contents.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Last stage of a publication: records the files, their digests, and that the tree is complete. The origin of the tree and
-//! how it was prepared are known only when the run has ended. They are then added to the manifest.
+//! Last stage of a publication: writes the listing of the files and their digests, and a manifest that marks the tree as
+//! complete. After the run has ended, the caller adds the origin of the tree and the options of the run to the manifest.
 
 use std::path::Path;
 
@@ -28,21 +28,21 @@ impl Publication<'_> {
             let written = write_published(self.home, desired, files, observed.began);
             written.map_err(StepError::machine)
         };
-        // Computing digests may take long. The listing is stored first, so that the next publication after an
-        // interruption does not write the files again.
+        // Computing digests may take long. Therefore store the listing before, too. If this publication is interrupted,
+        // the next one then does not write the files again.
         write_listing(&files)?;
         sums::complete(context, &observed.prepared, desired, &mut files)?;
         let trees = sums::written_trees(desired, &files);
         write_listing(&files)?;
         drop(files);
-        // If the tree has the same checksums as before, its recorded origin and preparation remain valid, even if
-        // published checksums were not compared this time.
+        // If the tree has the same digests as before, keep its recorded origin and preparation. They contain the results
+        // of comparisons that this run may not have repeated.
         let earlier = observed.manifest.as_ref();
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
         let preparation = same.and_then(|earlier| earlier.preparation.clone());
-        // After this pause, changes by other programs get a later time than the recorded times, unless the clock of the file
-        // system is coarse.
+        // After this pause, a file that another program changes gets a later time than the recorded one, so the change is
+        // noticed. This does not hold if the clock of the file system is coarse.
         std::thread::sleep(CLOCK_TICK);
         let tree = PublishedTree {
             prepared: &observed.prepared,
@@ -83,9 +83,9 @@ impl Publication<'_> {
     }
 }
 
-/// Records the origin of the tree that was published under `key`. If an origin of the same tree is recorded already, the two
-/// are merged ([`DataOrigin::or`]), so that the result of an earlier verification is not lost. If another process is
-/// publishing, or has published another tree, nothing is recorded, because that process records the origin of its own tree.
+/// Records the origin of the tree that was published under `key`. If an origin of this tree is recorded already, merges both
+/// ([`DataOrigin::or`]), so that the result of an earlier verification is not lost. Records nothing if another process is
+/// publishing or has published another tree, because that process records the origin itself.
 ///
 /// # Errors
 /// If the manifest cannot be read or written.
@@ -104,9 +104,9 @@ pub fn record_origin(
     })
 }
 
-/// Records how a complete tree was prepared. `change` returns the new record, given the earlier record of the same tree. If
-/// `key` is given and the tree has a different key, nothing is recorded. As in [`record_origin`], nothing is recorded while
-/// another process is publishing.
+/// Records how a complete tree was prepared. `change` receives the earlier record of this tree, if there is one, and returns
+/// the new record. Records nothing while another process is publishing. If `key` is given, also records nothing if the
+/// tree has a different key.
 ///
 /// # Errors
 /// If the manifest cannot be read or written.

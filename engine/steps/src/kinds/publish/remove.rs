@@ -29,7 +29,7 @@ pub fn remove_published(
     let home = data_dir.join(competition);
     let mut removed = RemovedFiles::default();
     let lock = lock_file(&home);
-    // The manifest is removed first. If a later removal fails, the remaining files are not treated as prepared.
+    // Remove the manifest first. Without it, the other files are not treated as prepared, even if their removal fails.
     let paths =
         [MANIFEST_FILE, "prepared", super::listing::LISTING_FILE].map(|name| home.join(name));
     for path in paths.iter().chain([&lock]) {

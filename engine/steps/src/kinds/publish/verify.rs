@@ -3,7 +3,8 @@
 //! Publishing does not flush files to disk, so a loss of power may leave partially written files in a tree whose
 //! manifest states that it is complete. Therefore the manifest contains the boot during which files were last written.
 //! Within the same boot, the system guarantees their content. After a restart, every file is read once and compared
-//! with its digest in the listing. Then the boot is removed from the manifest, because the content came from the disk.
+//! with its digest in the listing, and damaged files are marked. All other files are then known to be on disk. Therefore
+//! the boot is removed from the manifest, and the next restart causes no further verification.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -64,8 +65,8 @@ pub fn verify_after_restart(
     if state.has_published_content() {
         return Ok(VerifiedTree::Intact);
     }
-    // The examination has marked the damaged files in the listing. All other files have just been read from the disk, so
-    // the manifest no longer needs the boot.
+    // The examination has marked the damaged files in the listing. All other files were just read, so they are known to be
+    // on disk. Therefore remove the boot from the manifest.
     let written = manifest
         .into_durable()
         .distrusted()
@@ -77,15 +78,16 @@ pub fn verify_after_restart(
     })
 }
 
-/// Marks the file `path` (`private/test.csv`) as changed in the listing, so that the next publication reads the file even if
-/// its size and time are unchanged.
+/// Marks the file `path` (for example `private/test.csv`) as changed in the listing. The next publication then reads the
+/// file even if its size and time are unchanged.
 ///
 /// # Errors
 /// If the data directory cannot be written.
 pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let (home, now) = (data_dir.join(competition), SystemTime::now());
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
-        // Another process is publishing. If its publication keeps the damaged file, the next check finds the damage again.
+        // Another process is publishing and may replace the file. If it keeps the file, the next check finds the damage
+        // again, so nothing has to be marked now.
         return Ok(());
     };
     let listing = PublishedListing::read(&home);

@@ -1,8 +1,9 @@
 //! Third stage of a publication: writes the files.
 //!
 //! Cached objects are linked or copied, and members of archives are inflated directly into the published file. Published
-//! files are read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not
-//! modify the cache. Metadata of the files does not show the order in which they were written (see `order`).
+//! files are read-only, except for the description. Evaluation harnesses overwrite the description with their own text.
+//! Therefore it is never a hard link, through which they would modify the cache. The metadata of published files do not show
+//! the order in which they were written (see `order`).
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, Write};
@@ -27,8 +28,8 @@ use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 /// Contents with more bytes than this are streamed instead of being read into memory.
 const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 
-/// Memory in bytes of a thread that writes files: a content, its compressed bytes, which may be slightly longer, and the
-/// decoder.
+/// Memory in bytes of a thread that writes files: a buffered file, its compressed bytes (which may be slightly more), and
+/// the decoder.
 pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
 /// Returns whether the file system of `home` ignores the case of names.
@@ -46,8 +47,8 @@ pub(super) fn folds_case(home: &Path) -> bool {
     })
 }
 
-/// The metadata of the published files, by their index in the desired tree. All threads store their results in this one
-/// list, because there may be millions of files.
+/// The metadata of the published files, by their index in the new tree. All threads store their results in this list. A
+/// separate list for each thread would need too much memory, because there may be millions of files.
 pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 
 /// A publication whose changes are known but not yet written.
@@ -155,7 +156,7 @@ impl Publication<'_> {
                     written.set_sha256(read.map_err(PublishError::io("read", &temporary))?.0);
                 }
                 if listed.written.sha256() == written.sha256() {
-                    // Only the origin of the content differs, but the bytes are equal, so the existing file is kept.
+                    // The new content has a different origin but the same bytes, so keep the existing file.
                     remove(&temporary, |path| fs::remove_file(path))?;
                     return Ok(listed.written);
                 }
@@ -166,8 +167,8 @@ impl Publication<'_> {
             Ok(written)
         })?;
         order.touch_files(prepared, self.observed.began)?;
-        // If the temporary file and the target are hard links to the same file, renaming has no effect. In this case, the
-        // temporary name still exists.
+        // Renaming has no effect if the temporary file and the target are hard links to the same file. Therefore some
+        // temporary files may still exist, and are removed with their directory.
         remove_all(context, &staging)
     }
 
@@ -238,8 +239,8 @@ fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
 }
 
 fn staging(home: &Path) -> Result<PathBuf, StepError> {
-    // Temporary directories are private by default. This one becomes `prepared`, with the mode that the user's umask
-    // allows.
+    // Temporary directories are private by default. This directory may be renamed to `prepared`, so create it with the
+    // mode that the user's umask allows.
     let directory = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
         .permissions(Permissions::from_mode(0o777))
@@ -296,8 +297,8 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes a file. Returns its metadata. They do not contain the SHA-256 if the content is a cached object, because an
-    /// object is linked without being read.
+    /// Writes a file and returns its metadata. If the content is a cached object, the metadata do not contain the SHA-256,
+    /// because a link to an object is created without reading its bytes.
     fn write_new(
         &mut self,
         publication: &Publication<'_>,

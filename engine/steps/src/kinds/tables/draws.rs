@@ -112,7 +112,7 @@ const INTEGERS: Section = Section {
 
 const CHOICE: Section = Section {
     name: "choice",
-    doc: "The index, from 0, of one of `of` items: `choice`.",
+    doc: "An integer from 0 up to, but not including, `of`: the index of the item that `choice` of the library draws.",
     keys: &[
         SectionKey::required("of", KeyType::Operand, "Number of items.", "3"),
         WHEN,
@@ -144,7 +144,7 @@ const SHUFFLE: Section = Section {
     ],
 };
 
-/// Maximum number of items that are shuffled for a row. It limits the length of the text that contains all of them.
+/// Maximum number of integers that `shuffle` draws for a row. It limits the length of the string that contains them.
 const MAX_SHUFFLED: u32 = 1 << 24;
 
 #[derive(Debug, Error)]
@@ -368,7 +368,7 @@ impl NumericInput {
     }
 }
 
-/// Converts a number to an integer. `None` if it has a fraction or does not fit into 64 bits.
+/// Converts a number to an integer. Returns `None` if it has a fraction or does not fit into 64 bits.
 fn integer_of(number: f64) -> Option<i64> {
     // Both bounds are exact doubles. The upper one is the largest integer plus one.
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
@@ -400,7 +400,7 @@ struct DrawRow<'r> {
 }
 
 impl DrawRow<'_> {
-    /// Draws a value. `None` if its condition is false.
+    /// Draws a value. Returns `None` if its condition is false.
     fn draw(&self, value: &DrawnValue, rng: &mut Rng) -> Result<Option<DrawnCell>, StepError> {
         for condition in &value.when {
             let (left, right) = (self.number(&condition.left), self.number(&condition.right));

@@ -152,8 +152,9 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
     error_at_with_help(Failure::Pipeline, subject, error, Some(help))
 }
 
-/// Returns a pattern that matches `path` and has the same wildcards as `pattern`, but other literal parts or another suffix.
-/// `None` if the depths of `pattern` and `path` differ by more than one level, or if `pattern` contains `**`.
+/// Returns a pattern that matches `path` and has the same wildcards as `pattern`. Its path segments without wildcards and
+/// its file extension come from `path`. `path` may also have one more directory at its start. Returns `None` if there is
+/// no such pattern, or if `pattern` contains `**`.
 fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
     let (ours, theirs): (Vec<&str>, Vec<&str>) =

@@ -73,7 +73,8 @@ pub(crate) const KIND: StepKind = StepKind {
 
 const ROLES: [KeyRole; 3] = [KeyRole::Groups, KeyRole::Stratify, KeyRole::Within];
 
-/// Placeholder for a size that a query computes when the step runs. It is part of the step's key, so it must not change.
+/// Placeholder for a size that a query computes when the step runs. The placeholder is part of the step's key. Therefore do
+/// not change it, because all keys of such steps would change, too.
 const PLACEHOLDER: SplitSize = SplitSize::Fraction(0.5);
 
 /// Returns the declared method with its parameters.
@@ -94,8 +95,8 @@ fn is_size_computed(declaration: &Declaration) -> bool {
     matches!(size, Some(Setting::Query(_)))
 }
 
-/// Checks that a split uses at most one of `groups`, `stratify` and `within`, and one generator, and that its sizes are
-/// valid.
+/// Checks a declared split. Its sizes must be valid, and at most one of `groups`, `stratify` and `within` is allowed. If the
+/// method has the keys `seed` and `after`, exactly one of them must be given.
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Some(Err(error)) = method(declaration).map(|method| method.check())
@@ -321,8 +322,8 @@ fn size_error(error: SplitError) -> StepError {
     error_at(Failure::Input, key_of(&error), error)
 }
 
-/// Converts an error of a split to an error of the step. If the error names the number of a group or class, the converted
-/// error names its value instead.
+/// Converts an error of a split to an error of the step. If the error contains the number of a group or class, the converted
+/// error contains the value of the group or class instead.
 fn key_error(
     error: SplitError,
     table: Arc<dyn Relation>,
@@ -364,7 +365,7 @@ fn key_error(
     }
 }
 
-/// Adds the location of the key `test_size`, whose query computed the size, to an error about a computed size.
+/// Adds the location of the key `test_size` to an error about a size that the query of this key computed.
 fn size_fault(error: &StepError) -> StepError {
     error_at(
         error.failure(),

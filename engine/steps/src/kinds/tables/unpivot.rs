@@ -21,7 +21,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "an unpivoted table",
-            doc: "Columns as rows, like pandas' `melt`: all rows with the first of the columns, then all rows with the second, and so on. The other columns of the table come first, then the column's name, then its value.",
+            doc: "Turns columns into rows, like pandas' `melt`: all rows with the value of the first column, then all rows with the value of the second, and so on. A row contains the other columns of the table, then the name of the unpivoted column, then its value.",
             keys: &[
                 SectionKey::required("unpivot", KeyType::Table, "The table.", "labelled"),
                 SectionKey::required(
@@ -39,7 +39,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "value",
                     KeyType::Text,
-                    "Name of the new column with their values.",
+                    "Name of the new column with the values of the unpivoted columns.",
                     "fractured",
                 ),
             ],

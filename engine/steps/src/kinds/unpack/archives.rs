@@ -45,7 +45,8 @@ pub(super) fn list_zip(
     list_in_place(context, opener, &extracted, prefix)
 }
 
-/// Lists the members of a zip archive whose bytes are not deflated themselves, so that it can be read in place.
+/// Lists the members of a zip archive that can be read in place. The archive must not itself be a deflated member of another
+/// archive.
 fn list_in_place(
     context: &Context,
     opener: &Opener,
@@ -62,8 +63,8 @@ fn list_in_place(
     Ok(references(&members, prefix, content.base(), is_layered))
 }
 
-/// Stores an object with the positions where decompression of a deflated archive can start. Returns its digest, or `None`
-/// if decompression can start only at the beginning, or if the archive is not in a bundle.
+/// Finds the positions where decompression of a deflated archive can start, and stores them as an object. Returns the digest
+/// of the object. Returns `None` if decompression can start only at the beginning, or if the archive is not in a bundle.
 fn layers(
     context: &Context,
     opener: &Opener,
@@ -100,8 +101,8 @@ fn directory(
     ZipDirectory::read(&watched, range, &budget)
 }
 
-/// Returns the members as references into their archive. `layered` states whether `base` describes the layers of a
-/// nested archive instead of being the archive itself.
+/// Returns the members as references into their archive. If `layered` is false, `base` is the digest of the file that
+/// contains the archive. Otherwise `base` is the digest of the object that describes how to decompress the archive.
 fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool) -> TreeBuilder {
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();
@@ -131,7 +132,7 @@ pub(super) fn list_tar(
     })
 }
 
-/// Lists the members of a tar archive in the bundle. `None` if the members cannot be read in place.
+/// Lists the members of a tar archive in the bundle. Returns `None` if the members cannot be read in place.
 fn list_bundled_tar(
     context: &Context,
     opener: &Opener,
@@ -185,7 +186,7 @@ fn list_bundled_tar(
 struct TarMembers {
     listed: MemberList,
     budget: ArchiveBudget,
-    /// Offset of the archive in the bundle, or in the innermost layer around it.
+    /// Offset of the archive in the bundle, or in the decompressed data that contain it.
     begin: u64,
     /// True if the content of each member is contiguous.
     are_contiguous: bool,
@@ -204,8 +205,8 @@ impl TarMembers {
         })
     }
 
-    /// Reads a gzipped archive that begins at offset `begin` of the file or layer that contains it. Returns the layer of its
-    /// compression, or `None` if decompression can start only at the beginning.
+    /// Reads a gzipped archive that begins at offset `begin` of the data that contain it. Returns the positions where
+    /// decompression can start as a [`Layer`], or `None` if it can start only at the beginning.
     fn read_gzipped(
         &mut self,
         begin: u64,
@@ -251,7 +252,8 @@ pub(super) fn list_sevenz(
     extract_members(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
-/// Lists the members of a 7z archive in the bundle without decoding them. `None` if the members cannot be read in place.
+/// Lists the members of a 7z archive in the bundle without decoding them. Returns `None` if the members cannot be read in
+/// place.
 fn list_bundled_sevenz(
     context: &Context,
     opener: &Opener,
@@ -304,7 +306,8 @@ fn list_bundled_sevenz(
     Ok(Some(listed.files(layers, true)))
 }
 
-/// Stores windows in an unlinked temporary file, because they are needed before the object that contains them is complete.
+/// A temporary file for windows: the bytes before each position where decompression can start. Decompression needs the
+/// windows before the object that contains them is complete. The file is unlinked, so it disappears when it is closed.
 struct WindowsFile {
     file: File,
     bytes: Cell<u64>,

@@ -1,10 +1,10 @@
 //! `unpack`: the members of an archive, as a tree.
 //!
 //! The members of a zip archive or an uncompressed tar archive become references into the file that contains the archive,
-//! so nothing is copied. For a 7z archive, only its directory and the parameters for decoding are read. A deflated archive,
-//! such as a zip inside a zip or a gzipped tar, is read once to record where decompression can start: see
-//! [`layered`](crate::value::layered). If an archive cannot be read in place, for example because it is compressed with
-//! another method, all its members are copied into a single object of the cache.
+//! so nothing is copied. For a 7z archive, only the list of members and the parameters for decoding are read. A deflated
+//! archive, such as a zip inside a zip or a gzipped tar, is read once to record where decompression can start (see
+//! [`layered`](crate::value::layered)). Some archives cannot be read in place, for example if another compression method
+//! is used. All their members are copied into a single object of the cache.
 //!
 //! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
 //! in the bundle. If the archive was already unpacked, the bundle contains a directory `x` instead of `x.zip`, or, for an
@@ -38,7 +38,7 @@ pub(crate) fn is_archive(segment: &str) -> bool {
     ArchiveFormat::split_path(segment).is_some()
 }
 
-/// Returns the path of a gzipped file without its suffix. `None` for other files, and for gzipped tar archives.
+/// Returns the path of a gzipped file without its suffix. Returns `None` for other files, and for gzipped tar archives.
 pub(crate) fn gzipped_file(path: &str) -> Option<&str> {
     path.strip_suffix(".gz").filter(|_| !is_archive(path))
 }
@@ -104,8 +104,8 @@ pub(crate) fn members(
     listed.map_err(|cause| undecodable_file(path, cause))
 }
 
-/// A file whose reads fail after the run is cancelled. This also stops parsers, because an archive may have millions of
-/// members.
+/// A file whose reads fail after the run is cancelled. Therefore parsers stop, which otherwise may read millions of members
+/// of an archive.
 pub(crate) struct CancellableFile<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,
@@ -134,8 +134,9 @@ fn list_gzip(
     })
 }
 
-/// Returns the members of all archives that match a path with wildcards. If no archive matches, returns the files of the
-/// directories that replace such archives. `None` if there are no such files either.
+/// Returns the members of all archives that match a path with wildcards. If no archive matches, the archives may have been
+/// unpacked: returns the files in directories whose names are those of matching archives without the suffix. Returns
+/// `None` if there are no such files either.
 fn matching_archives(
     context: &Context,
     opener: &Opener,
@@ -179,8 +180,8 @@ fn matching_archives(
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// Returns the files that replace an unpacked archive: the files of the directory `x/` for `x.zip`, or the file `x.csv` for
-/// `x.csv.zip` and `x.csv.gz`. `None` if neither exists.
+/// Returns the files that a bundle contains instead of an archive that was unpacked: the files of the directory `x/` for
+/// `x.zip`, or the file `x.csv` for `x.csv.zip` and `x.csv.gz`. Returns `None` if neither exists.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let mut inside = TreeBuilder::default();
     let plain = gzipped_file(path).unwrap_or_else(|| without_suffix(path));
@@ -210,7 +211,7 @@ struct BundledArchive<'a> {
 }
 
 impl<'a> BundledArchive<'a> {
-    /// Finds the archive with this content. `None` if the content is not in a bundle.
+    /// Finds the archive with this content. Returns `None` if the content is not in a bundle.
     pub fn find(
         context: &'a Context,
         opener: &Opener,
@@ -362,8 +363,8 @@ impl MemberList {
         });
     }
 
-    /// Returns the members as references to ranges of `base`. `layered` states whether `base` describes
-    /// the layers of a nested archive instead of being the file itself.
+    /// Returns the members as references to ranges of a file. If `layered` is false, `base` is the digest of this file.
+    /// Otherwise `base` is the digest of the object that describes how to decompress the file.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for ListedMember { path, range, crc32 } in self.members {

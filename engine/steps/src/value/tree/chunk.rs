@@ -28,8 +28,8 @@ const CHUNK_TEXT_BYTES: usize = 1 << 20;
 /// Maximum total bytes of the paths and names of a chunk, including its last file.
 const MAX_CHUNK_TEXT_BYTES: usize = CHUNK_TEXT_BYTES + 2 * MAX_TEXT_BYTES;
 
-/// Consecutive files of a tree, column by column, and the values of the previous file. Some values of the next file are
-/// encoded as differences to these.
+/// Consecutive files of a tree, stored column by column. The last fields contain values of the previous file, because some
+/// values of the next file are encoded as differences to them.
 #[derive(Default)]
 pub(super) struct Chunk {
     kinds: Vec<u8>,
@@ -199,7 +199,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Adds the next file of the chunk to a tree. `None` if the file is invalid.
+    /// Adds the next file of the chunk to a tree. Returns `None` if the file is invalid.
     pub fn take(&mut self, file: usize, tree: &mut Tree) -> Option<()> {
         let kind = FileKind::from_number(*self.kinds.get(file)?)?;
         let path = std::str::from_utf8(self.paths.take()?).ok()?;
@@ -259,7 +259,8 @@ impl Chunk {
     }
 }
 
-/// Returns the smallest possible end of a zip member's record: header, name and compressed bytes without extra fields.
+/// Returns the smallest possible end of a zip member's record, which consists of header, name and compressed bytes. Extra
+/// fields can make the record longer.
 fn min_record_end(location: &FileLocation, name: usize) -> u64 {
     location
         .offset
@@ -268,8 +269,8 @@ fn min_record_end(location: &FileLocation, name: usize) -> u64 {
         .wrapping_add(location.compressed)
 }
 
-/// Splits a name into a front and the suffix that the name shares with the path. Returns the front, and the offset of the
-/// suffix in the path.
+/// Splits `name` before the longest suffix that it shares with `path`. Returns the part of `name` before this suffix, and
+/// the offset of the suffix in `path`.
 fn split_shared_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
     let shared = shared_end(path.as_bytes(), name.as_bytes());
     let mut front = name.len() - shared;

@@ -1,17 +1,18 @@
 //! Compressed columns of numbers and strings.
 //!
 //! ```text
-//! numbers:  how many low bytes the largest number has (0 to 8), then for each of these bytes, lowest first:
-//!           this byte of all numbers, in the format `bytes`
+//! numbers:  N, the length in bytes of the largest number (0 to 8); then N parts in the format `bytes`: the lowest byte
+//!           of all numbers, then the second lowest byte of all numbers, and so on
 //! bytes:    compressed length, then the compressed data; or, if compression does not shorten the data, the uncompressed
 //!           length, then the uncompressed data
 //! ```
 //!
-//! The reader knows the number of values from earlier data, so it never decompresses more than that. Storing the low bytes
-//! of all numbers together, and then the higher bytes, helps compression: the low bytes of offsets are noise, and the high
-//! bytes are nearly constant. The compression is zstd, because its output for a version and level is the same on all
-//! processors. This is required because digests of listings are parts of keys. The output of zlib-rs depends on the
-//! processor.
+//! The reader knows the number of values from earlier data, so damaged data cannot make it decompress more values. The bytes
+//! of numbers are grouped because this helps compression: the low bytes of offsets are noise, and the high bytes are nearly
+//! constant.
+//!
+//! Digests of listings are parts of keys, so the compressed bytes must be the same on all machines. The output of zstd
+//! depends only on its version and level. The output of zlib-rs also depends on the processor, so it is not used.
 
 use std::io;
 use std::io::{Read, Write};
@@ -152,7 +153,7 @@ pub(super) struct TextColumn {
     lengths: Vec<u64>,
     /// The middles of all strings.
     between: Vec<u8>,
-    /// When the column is read: number of strings that have been taken, and the total length of their middles in bytes.
+    /// Number of strings that the reader has taken so far, and the total length of their middles in bytes.
     taken: (usize, usize),
     /// The previous string.
     before: Vec<u8>,
@@ -175,8 +176,8 @@ impl TextColumn {
         before.extend_from_slice(rest);
     }
 
-    /// Writes all strings and removes them from memory. The last string stays, because the next string is encoded relative
-    /// to it.
+    /// Writes all strings and removes them from memory. Keeps only the last string in `before`, because the next string is
+    /// encoded relative to it.
     pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         packer.numbers(out, &self.starts)?;
         packer.numbers(out, &self.ends)?;
@@ -209,7 +210,7 @@ impl TextColumn {
         input.bytes(between, &mut self.between)
     }
 
-    /// Returns the next string. `None` if its lengths are invalid.
+    /// Returns the next string. Returns `None` if its lengths are invalid.
     pub fn take(&mut self) -> Option<&[u8]> {
         let (text, from) = self.taken;
         let number = |column: &[u64]| usize::try_from(*column.get(text)?).ok();

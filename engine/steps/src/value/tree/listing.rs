@@ -38,8 +38,8 @@ use crate::value::compact::{CompactReader, write_number};
 
 const MAGIC: [u8; 12] = *b"prep tree 3\n";
 
-/// Maximum number of files for which memory is reserved before files are read, so that a listing with a wrong number of
-/// files cannot exhaust memory.
+/// Maximum number of files for which memory is reserved before the files are read. Without this limit, a damaged listing
+/// with a wrong number of files could exhaust memory.
 const MAX_RESERVED_FILES: usize = 1 << 22;
 
 /// Writes a tree of `count` files. `entries` must be sorted by path.

@@ -114,7 +114,7 @@ impl FileKind {
         self.method().is_some()
     }
 
-    /// Returns the compression method of a member. `None` if this is not a member.
+    /// Returns the compression method of a member. Returns `None` if this is not a member.
     fn method(self) -> Option<ZipMethod> {
         match self {
             FileKind::Stored | FileKind::LayeredStored => Some(ZipMethod::Stored),
@@ -208,12 +208,12 @@ struct TreeBody {
 }
 
 impl<'a> TreeFile<'a> {
-    /// Path relative to the tree.
+    /// Returns the path relative to the tree.
     pub fn path(&self) -> &'a str {
         self.tree.paths.get(self.index)
     }
 
-    /// Index in the tree.
+    /// Returns the index in the tree.
     pub fn index(&self) -> usize {
         self.index
     }
@@ -241,14 +241,14 @@ impl<'a> TreeFile<'a> {
         self.location().kind.is_layered()
     }
 
-    /// Returns the digest of the file that contains the bytes. `None` for an empty directory or a row.
+    /// Returns the digest of the file that contains the bytes. Returns `None` for an empty directory or a row.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
         let location = self.location();
         let has_base = location.kind.has_base();
         has_base.then(|| self.tree.bases.get(location.base as usize))?
     }
 
-    /// Returns the identifier of the file's bytes. `None` for an empty directory or a row.
+    /// Returns the identifier of the file's bytes. Returns `None` for an empty directory or a row.
     pub(crate) fn origin(&self) -> Option<ContentOrigin> {
         let FileLocation {
             kind, base, offset, ..
@@ -262,7 +262,7 @@ impl<'a> TreeFile<'a> {
         Some(ContentOrigin { kind, base, offset })
     }
 
-    /// Returns the content reference. `None` for an empty directory or a row.
+    /// Returns the content reference. Returns `None` for an empty directory or a row.
     pub fn content(&self) -> Option<ContentRef> {
         let location = self.location();
         let base = *self.base()?;
@@ -397,8 +397,8 @@ impl Tree {
         Ok(value(self.size(), self.save_listing(context)?))
     }
 
-    /// Stores a tree that consists of files of other trees, without building it in memory. For each number below `count`,
-    /// `file` returns a path, and the file of another tree that gets this path. The paths must be sorted and unique.
+    /// Stores a tree that consists of files of other trees, without building it in memory. `file` receives each number below
+    /// `count`, and returns a path and the file of another tree that gets this path. The paths must be sorted and unique.
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
@@ -517,7 +517,7 @@ impl BaseNumbers {
     }
 }
 
-/// Returns the name of a member as a suffix of its path. Returns `None` if the path does not end with the name.
+/// Returns the offset of the name `name` in `path` as a [`MemberName`]. Returns `None` if `path` does not end with `name`.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
@@ -581,8 +581,8 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a member of an archive. `base` is the digest of the file that contains the archive. If `layered` is true,
-    /// `base` is instead the digest of the object that describes the layers around the archive.
+    /// Adds a member of an archive. If `layered` is false, `base` is the digest of the file that contains the archive.
+    /// Otherwise `base` is the digest of the object that describes how to decompress the archive.
     pub fn push_member(
         &mut self,
         path: &str,
@@ -701,8 +701,8 @@ impl TreeBuilder {
 }
 
 impl Tree {
-    /// Numbers bases and names in the order in which the sorted files use them, so that the tree does not depend on the
-    /// order in which files were added. Also releases unused memory.
+    /// Sorts the bases and names of members by their first use in the sorted files. Therefore trees with the same files are
+    /// equal, regardless of the order in which the files were added. Also releases unused memory.
     fn renumber(&mut self) {
         let mut bases = vec![u32::MAX; self.bases.len()];
         let mut used = Vec::with_capacity(self.bases.len());

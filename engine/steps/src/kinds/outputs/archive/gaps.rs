@@ -1,9 +1,9 @@
-//! Writes the members of an archive in a different order than they have in the archive.
+//! Fills the members of a new archive in the order in which their content can be read.
 //!
 //! The members of the new archive are sorted by path, but a compressed source archive can only be read efficiently from
-//! front to back. Therefore members that come from a compressed source archive and have a known size are skipped at first,
-//! and gaps of their size are left in the new archive. Afterwards these members are read in the order of the source
-//! archive, and each is written into its gap.
+//! front to back. Therefore the new archive is first written with a gap for each member that comes from a compressed source
+//! archive and has a known size. Afterwards these members are read in the order of the source archive, and each is written
+//! into its gap.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Read, Write};
@@ -37,7 +37,8 @@ pub(super) struct GappedObject {
 /// The gaps of an archive.
 #[derive(Default)]
 pub(super) struct Gaps {
-    /// Number of bytes of the current gap that a [`Gap`] has returned and that have not reached the object yet.
+    /// Number of zeros that a [`Gap`] has returned to the archive writer, but that the writer has not passed on to the
+    /// object yet.
     announced: Cell<u64>,
     /// Start of each gap in the object.
     offsets: RefCell<Vec<u64>>,
@@ -54,8 +55,9 @@ pub(super) enum GapBytes {
     Compressed,
 }
 
-/// A reader that takes the place of a file for which a gap is left. It returns zeros and adds their number to
-/// [`Gaps::announced`], so that [`GappedObject`] reserves space for them instead of writing them.
+/// A reader that replaces the content of a file while its gap is created. It returns zeros and adds their number to
+/// [`Gaps::announced`]. Therefore [`GappedObject`] knows which bytes are zeros of a gap, and skips them instead of writing
+/// them.
 pub(super) struct Gap<'a> {
     gaps: &'a Gaps,
     left: u64,
@@ -89,7 +91,8 @@ impl Gaps {
 }
 
 impl ArchiveOutput {
-    /// Creates the destination of an archive. It supports gaps if some files of the tree come from a compressed archive.
+    /// Creates the destination of an archive. The destination supports gaps if a file of `tree` comes from a compressed
+    /// archive.
     pub(super) fn new(context: &Context, tree: &Tree) -> Result<ArchiveOutput, StepError> {
         if !tree.files().any(|file| file.is_layered()) {
             return Ok(ArchiveOutput::OrderedBatches(context.store.writer()?));

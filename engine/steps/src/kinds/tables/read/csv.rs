@@ -1,8 +1,8 @@
 //! Reads CSV files as pandas reads them.
 //!
-//! If threads are available, the bytes of a file pass through three threads in chunks. The first thread inflates them, the
-//! step's thread scans and quotes them, and the thread of the object writer writes them. No thread is more than a few
-//! chunks ahead of the next thread.
+//! If threads are available, the bytes of a file pass through three threads in chunks. The first thread inflates a chunk,
+//! the step's thread scans it and adds missing quotes, and a third thread writes it to the cache. No thread is more than
+//! a few chunks ahead of the next thread.
 
 use std::io::Read as _;
 
@@ -105,8 +105,8 @@ fn printed(
     Ok(out)
 }
 
-/// Adds the first cell with an unexpected type to an error, if the error is about the type of a column. Reads the file again
-/// to find this cell. Returns any other error unchanged.
+/// Adds an example to an error about the type of a column: the first cell that does not have the declared type. Reads the
+/// file again to find this cell. Returns any other error unchanged.
 fn with_cell(
     error: ReadError,
     opener: &Opener,
@@ -266,8 +266,8 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-/// Reads the files in the input `files`: first scans each of them, and then writes the rows of all of them with the common
-/// types of their columns.
+/// Reads all files that the input `files` names into one table. First scans the files to find the common type of each
+/// column, and then writes the rows with these types.
 fn read_files(
     context: &Context,
     inputs: &Inputs,

@@ -184,7 +184,8 @@ fn documents<'r>(
     )
 }
 
-/// Extended JSON has special forms for 64-bit integers and for doubles such as NaN. Columns contain the plain values.
+/// Converts the special forms of MongoDB Extended JSON for 64-bit integers and for doubles such as NaN to plain numbers.
+/// Returns `None` for other values.
 fn plain(member: &JsonValue) -> Option<JsonValue> {
     if let Some(digits) = member.get("$numberLong") {
         return digits.as_str()?.parse().ok().map(JsonValue::Int);
@@ -248,7 +249,8 @@ impl ReadDialect {
         }
     }
 
-    /// Returns the pandas function that infers the types of columns. `None` if the dialect does not build a table.
+    /// Returns the pandas function that infers the types of columns. Returns `None` for the dialect `python`, which leaves
+    /// the records unchanged.
     pub fn typing(self) -> Option<FrameFunction> {
         match self {
             ReadDialect::Python => None,

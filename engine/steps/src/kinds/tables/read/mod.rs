@@ -1,9 +1,11 @@
 //! `read`: one file of the bundle as a table.
 //!
-//! CSV is read as pandas reads it, and stored as canonical text, which pandas would write. While the file is scanned, its
-//! cells are copied into the cache. Usually the copy is canonical text already and becomes the stored table. Otherwise, for
-//! example if pandas would write the cell `1.50` as `1.5`, a second pass writes the canonical text. A JSON list becomes a
-//! table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are stored unchanged.
+//! CSV is read as pandas reads it, and stored as *canonical text*: the text that pandas would write. While the file is
+//! scanned, its cells are copied into the cache. Usually the copy is canonical text already and becomes the stored table.
+//! Otherwise, for example if pandas would write the cell `1.50` as `1.5`, a second pass writes the canonical text.
+//!
+//! A JSON list becomes a table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are
+//! stored unchanged.
 
 mod csv;
 mod in_place;
@@ -123,8 +125,8 @@ struct ReadFormat {
     /// Content of the hidden column `record`, if there is one.
     pub record: Option<CellContent>,
     pub read: fn(&Context, &Opener, &ContentRef, &ReadSpec) -> Result<TableValue, StepError>,
-    /// Converts a member of a record that is in a special encoding of the format to a plain value. Returns `None` for other
-    /// members.
+    /// Decodes a member of a record if the format has a special encoding for its value, such as `$numberLong` for BSON.
+    /// Returns `None` for other members. Formats without such encodings have no such function.
     pub plain: Option<fn(&prep_formats::json::JsonValue) -> Option<prep_formats::json::JsonValue>>,
 }
 
@@ -364,8 +366,8 @@ impl ReadError {
     }
 }
 
-/// Extracts the file into the cache, for formats that are stored unchanged and read in place. Returns the extracted content
-/// and its open file.
+/// Extracts the file into the cache, because queries read formats such as parquet directly from the file. Returns the
+/// extracted content and its open file.
 fn extracted(
     context: &Context,
     opener: &Opener,
@@ -429,9 +431,9 @@ impl DeclaredTypes {
     }
 }
 
-/// Compares the schema of the file with the declared columns, and changes the types of the schema to the types as which
-/// queries read the columns. A column declared `text` or `inferred` is read as text, regardless of its cells. If the file
-/// has no rows, columns get their declared types.
+/// Checks that the file has the declared columns, and that their types fit. Then changes `schema` to the types that queries
+/// see: text for columns declared `text` or `inferred`, regardless of their cells. If the file has no rows, columns get
+/// their declared types.
 fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;

@@ -4,11 +4,11 @@
 //! same column of `pandas.DataFrame(records)`, printed as by `to_csv`: integers become doubles if the column also has
 //! fractions or missing values. Members that are lists or objects must be declared `json`.
 //!
-//! With a dialect of pandas, the records themselves become rows of pandas' table: each record has the members of all
-//! records, and values have the types of their columns. The types depend on the entire file or on a chunk of it, but they
-//! rarely change a record. Therefore the records are stored unchanged while the types are inferred. If the types turn out
-//! to change a record, the stored records are discarded and the file is read a second time. The rest of the first pass then
-//! skips nested values, because only the types are still needed.
+//! With a dialect of pandas, each record becomes a row of pandas' table: it gets the members of all records, and its values
+//! get the types of their columns. The types are known only after the entire file (or a chunk of it) was read, but they
+//! rarely change a record. Therefore the first pass stores the records unchanged while it infers the types. If the types
+//! turn out to change a record, the stored records are discarded and the file is read a second time. The rest of the first
+//! pass then skips nested values, because only the types are still needed.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -97,8 +97,8 @@ impl From<JsonValue> for Record {
 /// The records of a file, one after another.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// A function that parses a file of records. The value in the `Cell` determines whether nested values of the next record
-/// are parsed.
+/// A function that parses a file of records. The caller can change the value in the `Cell` between two records: it
+/// determines whether nested values of the next record are parsed.
 type Parse = for<'r> fn(
     &Context,
     &'r ReadSpec,
@@ -162,8 +162,8 @@ pub(super) fn records(
             let none = MemberTypes::Members(Vec::new());
             let mut rows = RecordTable::new(context, read, &declared)?;
             let mut keep = |number, record| match rows.push(number, record, &none) {
-                // The record does not have a declared member or type, but it may have them after the conversion to pandas'
-                // table.
+                // The record lacks a declared member, or a member has a different type. This is not an error yet, because
+                // the conversion to a row of pandas' table may add the member or change its type.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
@@ -264,7 +264,8 @@ impl<'a> RecordTable<'a> {
     }
 }
 
-/// Converts members that are declared text as pandas' `astype(str)` does: numbers and booleans as Python prints them.
+/// Converts the members that are declared `text` to strings, as pandas' `astype(str)` does: numbers and booleans become the
+/// strings that Python prints for them.
 fn convert_texts(record: &mut RecordContent, declared: &[&Column]) -> Result<(), StepError> {
     let texts = declared.iter().filter(|one| one.kind == ColumnKind::Text);
     for column in texts {
@@ -317,7 +318,7 @@ fn write_member(
     Some(())
 }
 
-/// Returns a value as JSON on one line. All characters are ASCII, so that unpaired surrogates are preserved as escapes.
+/// Returns a value as JSON on one line, in ASCII. Unpaired surrogates, which UTF-8 cannot represent, become escapes.
 fn compact(value: &JsonValue) -> Result<String, StepError> {
     let text = value
         .to_json(&WriteOptions::default())
@@ -332,9 +333,11 @@ fn value_start(value: &JsonValue) -> String {
 
 /// The types that pandas infers.
 enum MemberTypes {
-    /// The type of each declared column, or `None` if the column is not declared `inferred`. Records are unchanged.
+    /// Dialect `python`: the type of each declared column, or `None` if the column is not declared `inferred`. Records stay
+    /// unchanged.
     Members(Vec<Option<JsonColumnType>>),
-    /// Types of all columns, for each chunk of the file. The values of records are converted to these types.
+    /// Dialects of pandas: the types of all columns, for each chunk of the file. Values of records are converted to these
+    /// types.
     Chunks(BTreeMap<u64, FrameColumns>),
 }
 
@@ -354,7 +357,7 @@ impl MemberTypes {
         }
     }
 
-    /// Returns the cell of the declared column `index`. `None` if the cell is the member itself.
+    /// Returns the cell of the declared column `index`. Returns `None` if the cell is the member itself.
     pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<JsonValue> {
         let inferred = match self {
             MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),
@@ -427,7 +430,7 @@ fn infer_members(
 ///
 /// The types usually leave the records unchanged. Therefore each record is passed to `keep` immediately, until the types of
 /// a chunk change a record or `keep` returns false. From then on, nested values are skipped, because the file has to be
-/// read again. The second part of the result is true if all records were passed to `keep` and none of them is changed.
+/// read again. The returned boolean is true if all records were passed to `keep` and the types change none of them.
 fn infer_chunks(
     file: &RecordFile<'_>,
     typing: FrameFunction,
@@ -468,8 +471,8 @@ fn infer_chunks(
         if nested.get() == NestedValues::Skip {
             return Ok(());
         }
-        // The check is slow, so it runs only after 1, 2, 4, 8 ... records. If the types of the chunk change records at this
-        // point, they nearly always also do at the end of the chunk, so it would be useless to keep more records.
+        // Check after 1, 2, 4, 8 ... records whether the types so far leave the records unchanged. If not, the types of the
+        // entire chunk almost certainly change records, too, so it is useless to keep more of them. The check is slow.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(number, record)? {
             change();
@@ -482,7 +485,7 @@ fn infer_chunks(
     Ok((chunks, nested.get() == NestedValues::Read))
 }
 
-/// A member as a plain value: the unchanged member, or a value that was converted from a special encoding of the format.
+/// The value of a member: the member itself, or a value that was decoded from a special encoding of the format.
 enum PlainMember<'m> {
     Same(&'m JsonValue),
     Other(JsonValue),

@@ -81,7 +81,7 @@ pub(super) struct Ranks {
 }
 
 impl CutColumn {
-    /// Returns the column and the value that the declaration names. `None` if its method is not `cut`.
+    /// Returns the column and the value that the declaration names. Returns `None` if its method is not `cut`.
     pub fn new(declaration: &Declaration) -> Option<CutColumn> {
         let by = declaration.has("by").then(|| declaration.text("by"));
         let from = declaration.has("from").then(|| declaration.get("from"));
@@ -195,8 +195,8 @@ impl CutColumn {
             Some(format) if from.data_type().is_string() => {
                 match read_times(from, format)? {
                     Ok(time) => time,
-                    // The text is not in the format, but it may be a time in the default format, for example a date that a
-                    // query computed.
+                    // The string does not have the declared format, but it may have the default format, for example if a
+                    // query computed a date.
                     Err(cause) => cast(from, &TIME)
                         .ok()
                         .filter(|time| !time.is_null(0))
@@ -216,8 +216,8 @@ impl CutColumn {
         Ok((value, text))
     }
 
-    /// Returns an error if a value is missing, or is the text of a date that begins with the day or the month. `before` is
-    /// the number of rows before this batch.
+    /// Returns an error if a value is missing. Also returns an error if a string is a date that begins with the day or the
+    /// month, because sorting such strings does not sort them by time. `before` is the number of rows before this batch.
     fn check_values(&self, values: &ArrayRef, before: usize) -> Result<(), StepError> {
         let column = self.by.clone();
         if values.null_count() > 0 {
@@ -265,7 +265,7 @@ fn fault_with_help(key: &'static str, error: CutError, help: String) -> StepErro
 /// The type of times.
 const TIME: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
-/// Converts values to a type, so that they can be compared. Values that cannot be converted, and NaN, become missing. -0.0
+/// Converts values to a type in which they can be compared. NaN and values that cannot be converted become missing. -0.0
 /// becomes 0.0.
 fn comparable(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StepError> {
     let values = cast(values, data_type).map_err(StepError::pipeline)?;

@@ -1,4 +1,4 @@
-//! Numbers the distinct values of a column.
+//! Assigns a number to each distinct value of a column.
 //!
 //! Groups are numbered in order of first appearance, as in pandas' `unique`, and all rows without a value form one group.
 //! Classes of a stratified split are numbered in sorted order, as scikit-learn does with `numpy.unique`: numbers are sorted
@@ -39,8 +39,8 @@ enum KeyError {
     },
 }
 
-/// Returns, for each row, the number of its value in the column. `inferred` is the type that pandas infers, for a column
-/// that queries read as text.
+/// Returns, for each row, the number that is assigned to its value in `column`. If queries read the column as text,
+/// `inferred` is the type that pandas infers for it.
 pub(super) fn codes(
     table: Arc<dyn Relation>,
     column: &str,
@@ -159,8 +159,10 @@ impl KeyNumbers {
         next
     }
 
-    /// Returns, for each value, its index in sorted order. If a value cannot be a class, the error is the number of this
-    /// value.
+    /// Returns, for each distinct value, its index in sorted order.
+    ///
+    /// # Errors
+    /// Returns the number of a value that cannot be a class, for example NaN.
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
         let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
         let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
