@@ -255,7 +255,7 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
     if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
         return Err(numbers.damaged("offsets of a BigTIFF file must have 8 bytes"));
     }
-    // Size in bytes of offsets and of the count of values. The number of directory entries has a different size.
+    // Offsets and the count of values have this size in bytes. The number of directory entries has a different size.
     let wide = if is_big { 8 } else { 4 };
     let directory = numbers.read_integer(wide)?;
     let gap = directory.checked_sub(numbers.bytes.position);

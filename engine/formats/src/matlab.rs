@@ -37,7 +37,8 @@ const MAX_NAME_BYTES: usize = 255;
 /// this limit the size would grow with the square of the file's length.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
-/// Maximum size in bytes of a file, and of an uncompressed variable, for removing variables. Both are kept in memory.
+/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable in it. The file and
+/// one variable are kept in memory.
 pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
 /// The error if variables cannot be removed from a file.

@@ -29,8 +29,8 @@ pub struct Member<'a> {
     pub is_directory: bool,
     /// Uncompressed size in bytes, 0 for a directory. `None` for gzip, which does not declare it.
     pub size: Option<u64>,
-    /// Offset of the content in the uncompressed tar archive, or in the concatenated contents of a 7z archive. `None` if
-    /// the content is not contiguous, or compressed separately.
+    /// Offset of the content in the uncompressed tar archive, or in the concatenated contents of a 7z archive. `None` for
+    /// a sparse file in a tar archive, and for zip and gzip.
     pub offset: Option<u64>,
     /// CRC-32 of the content, if the archive contains it.
     pub crc32: Option<u32>,

@@ -64,7 +64,7 @@ impl<'a> RawDocument<'a> {
         }
     }
 
-    /// Iterates over keys and values. For an array the keys are empty, because readers ignore its keys.
+    /// Iterates over keys and values. For an array, all returned keys are empty, because readers ignore the stored keys.
     ///
     /// # Errors
     /// [`BsonError::Damaged`] if the length or the final zero is wrong.
