@@ -2,7 +2,7 @@
 
 use super::ColumnType;
 
-/// A table that cannot be read or written, mostly because pandas would also reject it.
+/// An error when reading or writing a table. Most of these errors also occur in pandas.
 ///
 /// Rows are counted from 1 and exclude the header. Offsets are in bytes from the beginning of the file.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,8 @@ pub enum CsvError {
         /// Maximum number of fields.
         limit: usize,
     },
-    /// Short rows lack more fields in total than the file has bytes, so filling them would need too much memory.
+    /// The total number of fields that short rows lack exceeds the number of bytes in the file. Adding these fields would
+    /// need too much memory.
     #[error(
         "up to row {row} (byte {offset}), rows with fewer fields than the {width} columns leave out {missing} fields, \
          more than the file has bytes; the header may belong to another file"

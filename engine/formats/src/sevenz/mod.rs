@@ -1,8 +1,8 @@
 //! Reads 7z archives, sequentially or in [parts](SevenZPart), and writes them deterministically.
 //!
-//! A solid archive stores many members in one compressed block. So members are in the order of the blocks, and reading
-//! a member requires decoding the members before it. Parts begin where a compressed stream resets its dictionary. They
-//! can be decoded in parallel.
+//! A solid archive stores many members in one compressed block. So members are visited in the order of the blocks, and
+//! reading a member requires decoding the members before it in the same block. Parts can be decoded in parallel, because
+//! each part begins where a compressed stream resets its dictionary.
 //!
 //! # Headers
 //!
@@ -66,8 +66,8 @@ impl<R: Read + Seek> SevenZReader<R> {
         }
         input.rewind().map_err(damaged)?;
         let mut inner = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
-        // The library's parallel decoder keeps an unlimited number of parts in memory. See `parts` for this crate's
-        // decoder.
+        // One thread, because the library's parallel decoder keeps an unlimited number of parts in memory. The module
+        // `parts` contains our own parallel decoder.
         inner.set_thread_count(1);
         for entry in &inner.archive().files {
             path(entry)?;
