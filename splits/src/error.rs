@@ -78,8 +78,8 @@ pub enum SplitError {
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// The method cuts the table in the order of a column, but the ranks of the rows in this order were not given. Use
-    /// [`cut`](crate::cut) for this method.
+    /// The method cuts the table in the order of a column, so it needs the ranks of the rows in this order. Use
+    /// [`cut`](crate::cut) instead of [`split`](crate::split).
     #[error("the method `{method}` needs the order of the rows, and none was given")]
     RanksMissing {
         /// The method.

@@ -53,7 +53,8 @@ pub fn python_sample(
     Ok(Split { train, test })
 }
 
-/// Puts a group into the test part if it still fits into the remaining test rows, and otherwise into the train part.
+/// Puts each group into the test part if it is not larger than the number of missing test rows. Otherwise puts it into the
+/// train part.
 ///
 /// Groups are visited in the order of their codes. After a group that does not fit, later groups that are smaller may still
 /// fit. Nothing is random.

@@ -1,4 +1,5 @@
-//! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): both parts have the proportions of the classes.
+//! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): in both parts, the classes have about the same
+//! proportions as in the table.
 
 use crate::error::SplitError;
 use crate::generators::numpy_legacy::RandomState;
