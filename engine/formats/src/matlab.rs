@@ -45,10 +45,10 @@ pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum MatlabError {
     /// The file is HDF5 (version 7.3), big-endian, or not a MATLAB file.
-    #[error("it is not a little-endian MATLAB 5 file")]
+    #[error("the file is not a little-endian MATLAB 5 file")]
     OtherVersion,
     /// A declared length exceeds the file.
-    #[error("the MATLAB file is damaged or cut off; fetch it again")]
+    #[error("the MATLAB file is damaged or truncated; fetch it again")]
     Damaged,
     /// A compressed variable cannot be decompressed.
     #[error("a compressed variable of the MATLAB file is damaged; fetch it again")]

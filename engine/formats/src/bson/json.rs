@@ -217,7 +217,7 @@ fn name(key: &crate::json::JsonString) -> Result<&str, BsonError> {
     name.ok_or_else(|| {
         wrong(
             &key.to_string_lossy(),
-            "a key contains a NUL character or an unpaired surrogate",
+            "the key contains a NUL character or an unpaired surrogate",
         )
     })
 }
@@ -303,7 +303,12 @@ fn extended_element<'v>(
     depth: usize,
 ) -> Result<(), BsonError> {
     let value = extended.value;
-    let mismatch = || wrong(key, "the value of a key with `$` has the wrong type");
+    let mismatch = || {
+        wrong(
+            key,
+            "the value of a key that begins with `$` has the wrong type",
+        )
+    };
     let string = |value: &'v JsonValue| value.as_str().ok_or_else(mismatch);
     let of = |value: &'v JsonValue, name: &str| value.get(name).ok_or_else(mismatch);
     let long = |value: &'v JsonValue| match value {

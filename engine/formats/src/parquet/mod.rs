@@ -42,7 +42,7 @@ pub enum ParquetError {
         size: u64,
     },
     /// The file declares more rows than a file of its size may contain.
-    #[error("the Parquet file has {rows} rows in {}, more than {limit}", units::bytes(*.size))]
+    #[error("the Parquet file of {} declares {rows} rows, more than the limit of {limit}", units::bytes(*.size))]
     TooManyRows {
         /// Number of rows according to the footer.
         rows: u64,
@@ -52,7 +52,7 @@ pub enum ParquetError {
         limit: u64,
     },
     /// Groups of columns are nested too deeply.
-    #[error("the columns of the Parquet file are nested more than {limit} deep")]
+    #[error("the columns of the Parquet file are nested more than {limit} levels deep")]
     TooDeep {
         /// Maximum number of groups around a column.
         limit: usize,

@@ -534,7 +534,7 @@ impl RawMember {
         if found != self.name && name.is_ascii() {
             let found = Quoted(&found);
             return Ok(Err(format!(
-                "the record at byte {offset} is that of {found}"
+                "the record at byte {offset} belongs to {found}"
             )));
         }
         Ok(Ok(name_offset

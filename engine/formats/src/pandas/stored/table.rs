@@ -212,7 +212,7 @@ impl TextTable {
                 row: rows.saturating_sub(1),
                 offset: self.text().len() as u64,
                 rule: format!(
-                    "the text has {rows} lines, but the schema requires {} and a header",
+                    "the text has {rows} lines, but the schema requires a header and {} rows",
                     self.schema.rows
                 ),
             });
