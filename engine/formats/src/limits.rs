@@ -137,8 +137,8 @@ impl From<LimitExceeded> for io::Error {
 pub struct DecodingLimits {
     /// [`Limit::Nesting`]: 1 is an archive, 2 is an archive in an archive.
     pub nesting: u64,
-    /// [`Limit::Members`]. A member uses 1, plus 1 for every 128 bytes of its path. A short archive is allowed
-    /// fewer members, see [`Limit::MembersByLength`].
+    /// [`Limit::Members`]. A path that is longer than 128 bytes is treated like additional members, one for every 128
+    /// bytes. A short archive is allowed fewer members, see [`Limit::MembersByLength`].
     pub members: u64,
     /// The constant part of [`Limit::Unpacked`], in bytes.
     pub unpacked: u64,

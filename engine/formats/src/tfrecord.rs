@@ -4,9 +4,12 @@
 //! CRC-32C of the payload.
 //!
 //! The payload is a protobuf message with named lists of byte strings, floats or integers, the *features*. [`Example`]
-//! reads them without a schema compiler. The messages have these fields: Example { 1: Features }, Features { 1: map entry
-//! }, entry { 1: key, 2: Feature }, Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values }. Numbers
-//! may be packed.
+//! reads them without a schema compiler. The numbers of the fields are:
+//!
+//! - Example { 1: Features }, Features { 1: map entry }, map entry { 1: key, 2: Feature }
+//! - Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values }
+//!
+//! Numbers in a list may be packed.
 
 use std::io;
 use std::io::Read;

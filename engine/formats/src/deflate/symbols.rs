@@ -1,7 +1,7 @@
 //! Decodes the symbols of a compressed block while input and output are long enough to need no checks.
 //!
-//! The position of a symbol is known only after the previous symbol is looked up in the table. So decoding waits about
-//! seven cycles for each lookup.
+//! The position of a symbol is known only after the previous symbol has been looked up in the table. So decoding waits
+//! about seven cycles for each lookup.
 //!
 //! In images and other data that hardly compress, nearly all literals have codes of the same length. Then
 //! [`Inflater::decode_symbols`] predicts the positions of the next symbols, and looks up several of them at the same time.

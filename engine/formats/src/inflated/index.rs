@@ -165,7 +165,7 @@ impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
     }
 
     /// Returns the window of the span that begins at the uncompressed offset `start`: up to 32 KiB of bytes before it.
-    /// `window` is where they are stored.
+    /// `window` is the place where they are stored.
     fn window_before(&self, start: u64, window: SpanWindow) -> io::Result<Vec<u8>> {
         let range = InflateIndex::window(start);
         let mut bytes = vec![0; (range.end - range.start) as usize];

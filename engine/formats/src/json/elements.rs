@@ -171,7 +171,7 @@ impl<R: Read> JsonElements<R> {
         Ok(Some((key, value)))
     }
 
-    /// Enters the list or object at the current position. Returns an error if `expected` is a different kind of value.
+    /// Enters the list or object at the current position. If `expected` is given, a value of a different kind is an error.
     fn enter(&mut self, expected: Option<Kind>) -> Result<(), JsonError> {
         let kind = match (self.cursor.skip_spaces()?, expected) {
             (Some(b'['), None | Some(Kind::List)) => Kind::List,

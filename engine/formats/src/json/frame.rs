@@ -115,7 +115,7 @@ impl FrameBuilder {
     }
 
     /// Returns whether [`FrameColumns::record`] would change none of the records added so far. Then all records have the
-    /// same keys in the same order, and no column is converted.
+    /// same keys in the same order, and no value is converted.
     pub fn keeps_records(&self) -> bool {
         let keeps = |seen: &ColumnStats| {
             seen.members == self.records && seen.inference.keeps_values(self.function)
@@ -239,8 +239,9 @@ pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or
     /// NaN. A column that contains strings or other values besides numbers is unchanged.
     DataFrame,
-    /// `pandas.read_json`, which also converts some columns with strings, booleans or missing values. If Python's
-    /// `float` accepts all strings, the column becomes doubles. If all these doubles are integers, it becomes integers.
+    /// `pandas.read_json`. It also converts columns with strings or missing values, or with booleans and numbers: they
+    /// become doubles, unless they contain lists, objects, or strings that Python's `float` rejects. If all these
+    /// doubles are integers, the column becomes integers.
     ReadJson,
 }
 

@@ -104,7 +104,7 @@ pub enum CsvError {
     },
     /// The text of the second pass differs from the text of the first pass.
     #[error(
-        "the file ends after {found} rows, but had {expected} rows before; it changed while it was read"
+        "the file changed while it was read: its content differs after {found} of {expected} rows"
     )]
     Changed {
         /// Number of rows in the first pass.

@@ -46,8 +46,8 @@ struct PagesState {
     lists: Vec<ListChunk>,
     /// Number of values in lists so far.
     values: u64,
-    /// For each page whose header was read but not checked: the declared uncompressed size and number of values. The key
-    /// is the offset of the data after the header. Several columns may have read the header of their next page.
+    /// For each page whose header was read, but whose data were not: the declared uncompressed size and number of values.
+    /// The key is the offset of the data. There may be several entries, one for each column.
     headers: BTreeMap<u64, (u64, u64)>,
 }
 

@@ -66,8 +66,8 @@ impl<R: Read + Seek> SevenZReader<R> {
         }
         input.rewind().map_err(damaged)?;
         let mut inner = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
-        // One thread, because the library's parallel decoder keeps an unlimited number of parts in memory. The module
-        // `parts` contains our own parallel decoder.
+        // Several threads would keep an unlimited number of parts in memory. Instead, the module `parts` decodes parts
+        // in parallel.
         inner.set_thread_count(1);
         for entry in &inner.archive().files {
             path(entry)?;

@@ -463,7 +463,8 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(())
     });
     let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
-    // The directory may also have moved because bytes were inserted before it. Then its members are not at their offsets.
+    // The directory may also have moved because bytes were inserted before it. In this case, its members are not at their
+    // offsets, and the archive is not truncated.
     let first = members.iter().map(|member| member.offset).min();
     let is_complete = match first.map(|first| read_up_to(&base, first, 4)) {
         Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,

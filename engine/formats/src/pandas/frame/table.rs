@@ -211,10 +211,10 @@ impl<'a> ScannedFrame<'a> {
         })
     }
 
-    /// Returns the columns with the indices `columns`, which must be in ascending order.
+    /// Returns the columns with the indices `columns`, in this order.
     ///
-    /// The first call returns the cells that the scan kept. Other columns are read from the file, up to `rows` rows. The
-    /// type of a column does not depend on `rows`.
+    /// If the scan kept the cells of a column, the first call returns them. Otherwise the column is read from the file,
+    /// up to `rows` rows. The type of a column does not depend on `rows`.
     ///
     /// # Errors
     /// Same as [`read_frame`]; also [`CsvError::Changed`] if the file changed after the scan.

@@ -14,13 +14,13 @@ use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
 /// The columns may take at most one byte for each `MIN_TEXT_RATIO` bytes of the text.
 const MIN_TEXT_RATIO: u64 = 8;
-/// The limit by [`MIN_TEXT_RATIO`] applies only if the columns take more than this number of bytes. The text that is
-/// already written would otherwise be too short for a comparison.
+/// If the columns take at most this number of bytes, [`MIN_TEXT_RATIO`] is not checked, because too little of the text is
+/// written for a comparison.
 const ALWAYS_BYTES: usize = 1 << 16;
 /// The columns may take at most this number of bytes.
 const MAX_BYTES: usize = 1 << 24;
-/// Rows are treated as long if their average length is at least this number of bytes. If the columns exceed a limit, all
-/// of them are dropped; but if rows are long, only the widest columns are dropped.
+/// Rows are treated as long if their average length is at least this number of bytes. If the columns of short rows exceed
+/// a limit, all columns are dropped. If rows are long, only the widest columns are dropped.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// Some columns of a table, stored as a table with the same number of rows.

@@ -37,7 +37,7 @@ enum Bytes {
 /// The text of a table in a memory-mapped file.
 ///
 /// Implementors must guarantee that the bytes do not change. This crate cannot guarantee this, so it does not map files
-/// itself. The cache can, because its private objects do not change.
+/// itself. Its callers map private objects of the cache, which do not change.
 pub trait MappedText: Send + Sync {
     /// Returns the text.
     fn bytes(&self) -> &[u8];

@@ -1,4 +1,5 @@
-//! The versions of fastparquet and pandas that a file contains, and the bytes of the file that depend on these versions.
+//! The library versions that the footer of a file contains (fastparquet and pandas), and the bytes of the file that depend
+//! on these versions.
 //!
 //! # Rewriting
 //!
