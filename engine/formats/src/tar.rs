@@ -123,9 +123,8 @@ fn read_buffered(
             let member = raw_path;
             return Err(ArchiveError::Limit { member, cause });
         }
-        // The limit must allow reading the content of the member with its padding, and then the headers of the next
-        // member. For a sparse file, the size in the header is that of the stored content, which is shorter than the
-        // size of the file.
+        // From here on, the reader may return the content of the member with its padding, and then the headers of the
+        // next member. For a sparse file, `entry_size` is the size of the stored content, which is shorter than the file.
         let stored_bytes = entry.header().entry_size();
         let stored_bytes = stored_bytes.map_err(ArchiveError::DamagedTar)?;
         let max_bytes = stored_bytes

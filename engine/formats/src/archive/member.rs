@@ -41,7 +41,7 @@ pub struct Member<'a> {
 /// How an archive stores a member. A person can see this without opening the member, so it can be a leak.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredForm {
-    /// Modification time in seconds since an epoch that is the same for all members. In zip archives without Unix
+    /// Modification time in seconds, only for comparison with other members of the archive. In zip archives without Unix
     /// times, it is computed from MS-DOS times as if every month had 31 days.
     pub time: f64,
     /// Version, flags, method, attributes, owner and extra fields, formatted as a string for comparison.

@@ -137,8 +137,8 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
     }
 }
 
-/// Returns I/O errors from the source and from [`WindowStore`]. A damaged stream is [`io::ErrorKind::InvalidData`] or
-/// [`io::ErrorKind::UnexpectedEof`].
+/// Reading returns I/O errors from the source and from [`WindowStore`]. The error for a damaged stream is
+/// [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`].
 impl<R: Read> Read for InflateIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.filled && !self.has_ended {

@@ -312,7 +312,7 @@ pub struct MaskCode {
     pub code: String,
 }
 
-/// Returns the run-length code of the elements that are 1 or true, as `rle_encode(numpy.load(file).T.flatten() == 1)`.
+/// Returns the run-length code of the elements that are 1 or true, in the order of `numpy.load(file).T.flatten()`.
 ///
 /// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per
 /// element.

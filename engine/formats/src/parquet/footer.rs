@@ -115,7 +115,7 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
     Binary,
 ]);
 
-/// Checks that the crate may parse this footer.
+/// Checks that the crate can parse this footer without overflowing the stack or using too much memory.
 ///
 /// # Errors
 /// [`ParquetError::Damaged`] if the footer does not have the structure of the format; [`ParquetError::TooDeep`];

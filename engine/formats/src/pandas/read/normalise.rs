@@ -168,7 +168,8 @@ impl Concatenation {
                 .columns
                 .get(index)
                 .is_some_and(|own| own.nullable);
-            // pandas ignores frames without rows, whose columns are objects, when it determines the common type.
+            // The columns of a frame without rows are objects. pandas ignores such frames when it determines the common
+            // type.
             if scan.schema.rows > 0 {
                 column.kinds.add(own, nullable);
             }

@@ -16,7 +16,7 @@ pub struct CsvScan {
     /// Whether the text of each cell equals its formatted value, except for quotes.
     pub(crate) is_canonical: bool,
     /// Number of columns at the left of the file that pandas uses as an index, because the first row has more fields
-    /// than the header. They are not written.
+    /// than the header. The canonical text does not contain these columns.
     pub index_columns: usize,
     /// The types of each column.
     pub(crate) columns: Vec<ScannedColumn>,

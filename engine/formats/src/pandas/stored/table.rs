@@ -450,7 +450,8 @@ impl RowIndex {
         self.deltas.shrink_to_fit();
     }
 
-    /// Reads the entries that a lookup of the row needs, so that they are in the CPU cache. The result has no meaning.
+    /// Loads the entries that a lookup of the row needs into the CPU cache. Returns a number without meaning, so that the
+    /// compiler does not remove the reads.
     pub(crate) fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP_ROWS).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
