@@ -1,4 +1,4 @@
-//! The split in the order of a column, for example by time: the largest values are the test part. Nothing is random.
+//! Splits a table in the order of a column, for example by time: the largest values are the test part. Nothing is random.
 
 use serde::{Deserialize, Serialize};
 

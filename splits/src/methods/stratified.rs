@@ -8,7 +8,7 @@ use crate::methods::groups::Groups;
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
+/// Splits rows like `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
 ///
 /// `classes` contains one code per row. Classes are numbered in sorted order, as in `numpy.unique`.
 ///

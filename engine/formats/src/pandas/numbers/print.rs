@@ -149,7 +149,7 @@ fn parse_exponent(text: &[u8]) -> i32 {
 
 /// Decimals whose digits form an integer below this number have at most 15 digits and are always preserved.
 const SAFE_DIGITS: u64 = 10u64.pow(15);
-/// Decimals whose digits form an integer of at least this number have more than 17 digits. Python never writes so many.
+/// Decimals whose digits form an integer of at least this number have more than 17 digits. Python writes at most 17.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
 /// Mask of the stored bits of a double's mantissa.
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
