@@ -78,8 +78,8 @@ pub enum SplitError {
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// The method cuts the table in the order of a column, but the ranks of the rows in this order were not given. Use
-    /// [`cut`](crate::cut) for this method.
+    /// The method cuts the table in the order of a column, so it needs the ranks of the rows in this order. Use
+    /// [`cut`](crate::cut) instead of [`split`](crate::split).
     #[error("the method `{method}` needs the order of the rows, and none was given")]
     RanksMissing {
         /// The method.
@@ -104,7 +104,7 @@ pub enum SplitError {
         method: &'static str,
     },
     /// Keys were given in a role that the method does not support.
-    #[error("the method `{method}` does not support `{role}`; remove it")]
+    #[error("the method `{method}` does not support `{role}`; remove `{role}`")]
     KeysUnused {
         /// The method.
         method: &'static str,
@@ -121,7 +121,7 @@ pub enum SplitError {
     },
     /// The keys are not numbered 0, 1, 2, ... without gaps.
     #[error(
-        "keys must be numbered from 0 without gaps, but no row has the number {missing} (of {keys} numbers)"
+        "keys must be numbered from 0 without gaps, but no row has {missing}, one of the {keys} numbers"
     )]
     SparseKeys {
         /// Largest key number in use, plus one.
@@ -130,7 +130,9 @@ pub enum SplitError {
         missing: u32,
     },
     /// A stratified split is impossible because a class has only one row.
-    #[error("class number {class} has a single row; a stratified split needs two of each class")]
+    #[error(
+        "class number {class} has a single row; a stratified split needs two rows of each class"
+    )]
     ClassTooSmall {
         /// Code of the class.
         class: u32,

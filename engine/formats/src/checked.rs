@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-/// Passes the bytes of the inner reader through, and verifies them at its end. A truncated or modified stream is an
-/// error.
+/// Returns the bytes of the inner reader unchanged. At the end of the stream, reading fails if the number of bytes or
+/// their CRC-32 differs from the expected value.
 pub struct CheckedReader<R> {
     inner: R,
     /// Bytes still expected.

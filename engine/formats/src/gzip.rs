@@ -51,8 +51,8 @@ pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
-/// Returns the header of a gzip file of `bytes` bytes as the form of its only member. `None` if `head`, the first bytes of
-/// the file, does not contain it.
+/// Returns the stored form of the only member of a gzip file, as its header describes it. `head` contains the first bytes
+/// of the file, and `bytes` is the size of the file. Returns `None` if `head` is shorter than a header.
 pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
     let [_, _, _, flags, time @ .., level, system] = head.first_chunk::<10>()?;
     Some(StoredForm {
@@ -63,7 +63,8 @@ pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
 }
 
 impl<'w, R: Read> GzipIndexer<'w, R> {
-    /// Reads a gzip file from `input`. `windows` stores the data that is needed to start decoding in the middle.
+    /// Reads a gzip file from `input`. `windows` stores the uncompressed bytes that are needed to start decoding in the
+    /// middle, see [`crate::inflated`].
     ///
     /// # Errors
     /// I/O errors from `input` and `windows`. Returns [`io::ErrorKind::InvalidInput`] or

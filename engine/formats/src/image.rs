@@ -213,12 +213,14 @@ fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
             }
             // Markers without content.
             0x01 | 0xd0..=0xd8 => {}
-            0xd9 | 0xda => return Err(bytes.damaged("the image begins before its frame header")),
+            0xd9 | 0xda => {
+                return Err(bytes.damaged("the image data begin before the frame header"));
+            }
             _ => {
                 let length = u64::from(u16::from_be_bytes(bytes.array()?));
                 let rest = length.checked_sub(2);
                 let rest =
-                    rest.ok_or_else(|| bytes.damaged("a segment is shorter than its length"))?;
+                    rest.ok_or_else(|| bytes.damaged("the length of a segment is less than 2"))?;
                 bytes.skip(rest)?;
             }
         }
@@ -255,7 +257,7 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
     if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
         return Err(numbers.damaged("offsets of a BigTIFF file must have 8 bytes"));
     }
-    // Size in bytes of offsets and of the count of values. The number of directory entries has a different size.
+    // Offsets and the count of values have this size in bytes. The number of directory entries has a different size.
     let wide = if is_big { 8 } else { 4 };
     let directory = numbers.read_integer(wide)?;
     let gap = directory.checked_sub(numbers.bytes.position);

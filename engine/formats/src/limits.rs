@@ -32,8 +32,8 @@ pub enum Limit {
     Spooled,
     /// Pixels of an image.
     Pixels,
-    /// Cells of a table. A small file can declare many cells, because a row may be shorter than the header and a column
-    /// may be stored as a single value.
+    /// Cells of a table. A small file can result in many cells, because short rows are padded to the length of the
+    /// header, and a column of identical values may be stored as one value.
     Cells,
     /// Columns of a table. Each of them takes about a kilobyte.
     Columns,
@@ -137,8 +137,8 @@ impl From<LimitExceeded> for io::Error {
 pub struct DecodingLimits {
     /// [`Limit::Nesting`]: 1 is an archive, 2 is an archive in an archive.
     pub nesting: u64,
-    /// The part of [`Limit::Members`] that depends on memory. A member counts once, and once more for every 128 bytes of
-    /// its path. In addition, the length of the archive limits the number of its members.
+    /// [`Limit::Members`]. A path that is longer than 128 bytes is treated like additional members, one for every 128
+    /// bytes. A short archive is allowed fewer members, see [`Limit::MembersByLength`].
     pub members: u64,
     /// The constant part of [`Limit::Unpacked`], in bytes.
     pub unpacked: u64,
@@ -162,8 +162,8 @@ const MIN_UNPACKED_BYTES: u64 = 1 << 30;
 const MAX_RATIO: u64 = 100;
 /// Number of members that every archive is allowed to have, if the memory budget allows it.
 const MIN_MEMBERS: u64 = 1 << 16;
-/// Number of bytes of an archive's length for which it is allowed one additional member. An empty member in a compressed
-/// archive takes about 12 bytes.
+/// An archive is allowed one additional member for each 4 bytes of its length. Ordinary archives have fewer members,
+/// because even an empty member in a compressed archive takes about 12 bytes.
 const BYTES_PER_MEMBER: u64 = 4;
 /// Number of cells that every table is allowed to have, however short its file is.
 const MIN_CELLS: u64 = 1 << 24;
@@ -244,8 +244,8 @@ impl DecodingLimits {
         check(Limit::Record, allowed, unpacked)
     }
 
-    /// Creates the budget for all members of an archive of `archive` bytes. Archives nested in it can share this
-    /// budget. The length of the outer archive then limits the members of all of them together.
+    /// Creates the budget for all members of an archive of `archive` bytes. The archives inside this archive can share its
+    /// budget, so that the length of the outer archive limits the members of all archives together.
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {
@@ -309,7 +309,7 @@ pub struct ArchiveBudget {
 }
 
 impl ArchiveBudget {
-    /// Counts a member with the size that its header declares, in bytes; 0 for a directory.
+    /// Counts a member. `bytes` is the uncompressed size that its header declares, or 0 for a directory.
     ///
     /// # Errors
     /// [`LimitExceeded`] if there are too many members, or if all members so far unpack to too many bytes.
@@ -328,11 +328,12 @@ impl ArchiveBudget {
 
     /// Checks the size of a compressed list of members before the codec unpacks it.
     ///
-    /// The codec may allocate one record per unpacked byte. Real lists have compression ratios of 5 to 15.
+    /// This limits memory, because the codec may allocate one record per unpacked byte. Real lists have compression ratios
+    /// of 5 to 15.
     ///
     /// # Errors
-    /// [`Limit::Listing`] if the list exceeds 256 KiB plus 24 times its compressed size, or 2 bytes for each member
-    /// allowed (but at least 16 MiB).
+    /// [`Limit::Listing`] if `unpacked` exceeds one of two bounds, in bytes. The first is 256 KiB plus 24 times `packed`.
+    /// The second is twice the number of allowed members, but at least 16 MiB.
     pub fn check_header(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let by_ratio = packed.saturating_mul(24).saturating_add(1 << 18);
         let by_members = self.members.allowed.saturating_mul(2).max(16 << 20);

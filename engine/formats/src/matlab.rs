@@ -37,17 +37,18 @@ const MAX_NAME_BYTES: usize = 255;
 /// this limit the size would grow with the square of the file's length.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
-/// Maximum size in bytes of a file, and of an uncompressed variable, for removing variables. Both are kept in memory.
+/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable in it. The file and
+/// one variable are kept in memory.
 pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
 /// The error if variables cannot be removed from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum MatlabError {
     /// The file is HDF5 (version 7.3), big-endian, or not a MATLAB file.
-    #[error("it is not a little-endian MATLAB 5 file")]
+    #[error("the file is not a little-endian MATLAB 5 file")]
     OtherVersion,
     /// A declared length exceeds the file.
-    #[error("the MATLAB file is damaged or cut off; fetch it again")]
+    #[error("the MATLAB file is damaged or truncated; fetch it again")]
     Damaged,
     /// A compressed variable cannot be decompressed.
     #[error("a compressed variable of the MATLAB file is damaged; fetch it again")]
@@ -166,8 +167,8 @@ enum StrippedMatrix {
     Changed(Vec<u8>),
 }
 
-/// Removes fields from a matrix, given its content. `outer` is the path of the field that contains the matrix, empty for a
-/// variable.
+/// Removes fields from a matrix. `content` is the content of the matrix element. `outer` is the path of the field that
+/// contains the matrix, or empty if the matrix is a variable.
 fn strip_fields(
     content: &[u8],
     outer: &str,
@@ -242,7 +243,7 @@ fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(0, padded));
 }
 
-/// Parses the first element. Returns its type, its content, and the bytes that follow.
+/// Parses the element at the beginning of `bytes`. Returns its type, its content, and the bytes that follow it.
 ///
 /// # Errors
 /// [`MatlabError::Damaged`] if the element is truncated.
@@ -262,8 +263,8 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(four.try_into().ok()?))
 }
 
-/// Parses the first element. Returns its type, its content (truncated at the end of `bytes`), and the bytes that
-/// follow.
+/// Parses the element at the beginning of `bytes`. Returns its type, its content, and the bytes that follow it. If
+/// `bytes` ends inside the content, the returned content is shorter than declared.
 fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let tag = number(bytes, 0)?;
     if tag >> 16 != 0 {
@@ -281,8 +282,8 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Collects the names in a matrix, given its content. `path` is the path of the field that contains the matrix. It is empty
-/// for a variable, because the matrix itself contains the variable's name.
+/// Collects the names in a matrix. `content` is the content of the matrix element. `path` is the path of the field that
+/// contains the matrix. It must be empty for a variable, because the matrix itself contains the name of the variable.
 fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;

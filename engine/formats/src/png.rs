@@ -78,8 +78,8 @@ pub fn decoder<'a>(
             size: file.len() as u64,
         });
     };
-    // If the checksum of the header is wrong, the declared size is wrong too. Report the damage, not a size over the
-    // limit.
+    // If the checksum of the header is wrong, the declared size may be wrong, too. Then the damage is reported, not a size
+    // over the limit.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
         && crc32fast::hash(header).to_be_bytes() != sum
     {

@@ -320,7 +320,8 @@ impl Conversion {
         strip(&format!("{value:.decimals$}"))
     }
 
-    /// Appends sign and body, padded to the width. Only numbers, for which `is_number` is true, are padded with zeros.
+    /// Appends `sign` and `body`, padded to the width. The flag `0` has an effect only if `is_number` is true, because
+    /// only numbers are padded with zeros.
     fn pad(&self, sign: &str, body: &str, is_number: bool, out: &mut String) {
         let length = sign.len() + body.chars().count();
         let missing = self.width.saturating_sub(length);

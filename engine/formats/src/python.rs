@@ -56,7 +56,7 @@ pub fn python_repr(value: f64) -> String {
 
 /// Removes the spaces around a number that `float` and `int` ignore.
 ///
-/// `str.strip` removes more: `float` and `int` reject U+001C to U+001F.
+/// In contrast, `str.strip` also removes U+001C to U+001F, which `float` and `int` reject.
 pub fn trim_number(text: &str) -> &str {
     text.trim()
 }

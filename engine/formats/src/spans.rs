@@ -2,8 +2,8 @@
 //!
 //! Normally a compressed stream is decoded from its beginning. If decoding can also start at other, known positions,
 //! the stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes the stream readable
-//! like a file. The decoders of other crates only read from one position to the end, so this crate finds the positions
-//! and caches the decoded spans.
+//! like a file, and caches decoded spans. No other crate is used, because the decoders of other crates can only read from
+//! one position to the end.
 
 use std::io;
 use std::ops::Range;
@@ -18,8 +18,8 @@ pub trait Spans {
     /// Returns the number of spans.
     fn count(&self) -> usize;
 
-    /// Returns the number of the span that contains an uncompressed offset, and the range of that span. `None` after the
-    /// end.
+    /// Returns the number of the span that contains an uncompressed offset, and the range of that span. Returns `None` if
+    /// the offset is not below the length of the stream.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)>;
 
     /// Returns whether the bytes of a span are stored uncompressed.
@@ -36,8 +36,8 @@ pub trait Spans {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Decodes a span and appends all its bytes to `bytes`, which must be empty. Returns the number of additional bytes
-    /// that had to be decoded and were discarded.
+    /// Decodes a span and appends all its bytes to `bytes`, which must be empty. Returns the number of bytes before the
+    /// span that had to be decoded, too, and were discarded.
     ///
     /// # Errors
     /// I/O errors from the source; [`io::ErrorKind::InvalidData`] and [`io::ErrorKind::UnexpectedEof`] if it is
@@ -113,8 +113,8 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
-    /// Returns the number of bytes that were decoded repeatedly or discarded because of random access. A second sequential
-    /// pass over the content is not counted.
+    /// Returns the number of bytes that were decoded repeatedly or discarded because of random access. Does not include
+    /// the bytes that a second sequential pass decodes again.
     pub fn repeated_bytes(&self) -> u64 {
         self.cache.lock().repeated
     }
@@ -145,8 +145,8 @@ impl<S: Spans> SpanReader<S> {
 
     /// Decodes the span that begins at `end`, unless another thread is already decoding it.
     ///
-    /// A thread that must wait for a span calls this, because the next span is needed soon. Errors are ignored: they
-    /// occur again when the span is read.
+    /// A thread calls this function if another thread is decoding the span that it needs, because it will soon need the
+    /// next span. Errors are ignored, because they occur again when the span is read.
     fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;

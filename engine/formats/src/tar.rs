@@ -13,7 +13,7 @@ use crate::paths::{self, PathError};
 use crate::sniff::{FileType, SNIFF_BYTES};
 use prep_failure::Quoted;
 
-/// Maximum length of the headers of one member, in bytes. Headers for long names contain a path, so they may be long.
+/// Maximum length of the headers of one member, in bytes. They may be long, because they contain the path.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// Reads an archive, plain or gzipped, and visits its members in the order of the archive. Gzip is detected.
@@ -91,8 +91,8 @@ fn check_head(head: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Reads the archive and the rest of the input after it, because a checksum may be verified at the end. The rest counts
-/// towards the budget.
+/// Reads the archive, and then the rest of the input after it. The rest is read because a decoder verifies its checksum
+/// at the end of the input. The length of the rest is also limited by the budget.
 fn read_buffered(
     mut input: impl BufRead,
     budget: &ArchiveBudget,
@@ -123,9 +123,8 @@ fn read_buffered(
             let member = raw_path;
             return Err(ArchiveError::Limit { member, cause });
         }
-        // The limit must allow reading the content of the member with its padding, and then the headers of the next
-        // member. For a sparse file, the size in the header is that of the stored content, which is shorter than the
-        // size of the file.
+        // From here on, the reader may return the content of the member with its padding, and then the headers of the
+        // next member. For a sparse file, `entry_size` is the size of the stored content, which is shorter than the file.
         let stored_bytes = entry.header().entry_size();
         let stored_bytes = stored_bytes.map_err(ArchiveError::DamagedTar)?;
         let max_bytes = stored_bytes
@@ -161,7 +160,8 @@ fn read_buffered(
     }
 }
 
-/// Returns the path of an entry as in its header, and whether it is a directory. `None` for headers that are not members.
+/// Returns the path of an entry as in its header, and whether the entry is a directory. Returns `None` for headers that
+/// are not members.
 fn name_and_kind(
     entry: &tar::Entry<'_, impl Read>,
 ) -> Result<Option<(String, bool)>, ArchiveError> {

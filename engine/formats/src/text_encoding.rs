@@ -1,7 +1,7 @@
 //! Encodings of text files, and their conversion to UTF-8.
 //!
-//! In Latin-1 (ISO 8859-1), Python decodes each byte to the character with the same code. Web decoders treat the label
-//! Latin-1 as Windows-1252, so they cannot be used.
+//! Python decodes each byte of Latin-1 (ISO 8859-1) to the character with the same code. Decoders for web pages cannot be
+//! used, because they treat the label Latin-1 as Windows-1252, in which some bytes are different characters.
 
 use std::io::{self, BufRead, BufReader, Read};
 

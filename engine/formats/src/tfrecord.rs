@@ -1,14 +1,15 @@
 //! Reads TFRecord files and the `tf.train.Example` messages in them.
 //!
 //! A record consists of its length (u64, little endian), the masked CRC-32C of the length, the payload, and the masked
-//! CRC-32C of the payload. The payload is a protobuf message; [`Example`] reads its features without a schema compiler.
+//! CRC-32C of the payload.
 //!
-//! # Examples
+//! The payload is a protobuf message with named lists of byte strings, floats or integers, the *features*. [`Example`]
+//! reads them without a schema compiler. The numbers of the fields are:
 //!
-//! An [`Example`] reads a `tf.train.Example` message: named lists of byte strings, floats or integers.
+//! - Example { 1: Features }, Features { 1: map entry }, map entry { 1: key, 2: Feature }
+//! - Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values }
 //!
-//! Field numbers of the messages: Example { 1: Features }, Features { 1: map entry }, entry { 1: key, 2: Feature },
-//! Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values }. Numbers may be packed.
+//! Numbers in a list may be packed.
 
 use std::io;
 use std::io::Read;

@@ -16,7 +16,8 @@ const M: usize = 397;
 
 /// The generator: a state of 624 words, and the 624 outputs computed from them.
 ///
-/// All outputs of a round are computed at once, in loops without branches that the compiler vectorizes.
+/// After 624 outputs, the next state and all its outputs are computed at once. This is fast, because the loops have no
+/// branches, so the compiler vectorizes them.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {

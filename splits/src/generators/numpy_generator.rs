@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::error::RandomError;
 use crate::generators::pcg64::Pcg64;
 
-/// `numpy.random.default_rng(seed)`.
+/// The generator that `numpy.random.default_rng(seed)` returns.
 ///
 /// ```
 /// use prep_splits::NumpyGenerator;

@@ -11,7 +11,7 @@ use crate::generators::mt19937::Mt19937;
 /// Number of indices that [`RandomState::shuffle`] draws before it swaps.
 const BLOCK: usize = 1024;
 
-/// `numpy.random.RandomState(seed)`.
+/// The generator `numpy.random.RandomState(seed)`.
 ///
 /// ```
 /// use prep_splits::RandomState;
@@ -37,11 +37,11 @@ impl RandomState {
         numbers
     }
 
-    /// `shuffle(items)`: Fisher-Yates from the end, swapping i with a draw from 0..=i.
+    /// `shuffle(items)`: Fisher-Yates from the end. Each item i is swapped with a random one of the items 0..=i.
     ///
     /// The function first draws a block of indices, without a branch for rejected candidates. Then it swaps the items of
-    /// the block. The processor can therefore overlap the random memory accesses of the swaps. The sequence of words
-    /// drawn is the same as in NumPy.
+    /// the block. This is faster than drawing and swapping by turns, because the processor can overlap the random memory
+    /// accesses of the swaps. The sequence of words drawn is the same as in NumPy.
     ///
     /// Positions are 32-bit integers in this crate: if there are more than 2^32 items, only the first 2^32 are shuffled.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {

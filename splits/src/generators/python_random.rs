@@ -1,4 +1,5 @@
-//! Python's generator `random.Random` as in CPython 3.11. The draws of this module have not changed since Python 3.2.
+//! Python's generator `random.Random` as in CPython 3.11. For the same seed, the functions of this module have returned
+//! the same numbers since Python 3.2.
 
 use std::collections::HashSet;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::RandomError;
 use crate::generators::mt19937::Mt19937;
 
-/// `random.Random(seed)` for an integer seed.
+/// The generator `random.Random(seed)` for an integer seed.
 ///
 /// ```
 /// use prep_splits::PythonRandom;
@@ -105,9 +106,9 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, numbers are drawn from a shrinking pool if the population is small. If the population is large,
-    /// numbers that were already drawn are rejected. The limit between small and large is CPython's estimate of the
-    /// population above which a set of the drawn numbers needs less memory than a list of the population.
+    /// If the population is small, numbers are drawn from a shrinking pool, as in CPython. If the population is large,
+    /// numbers that were already drawn are rejected. CPython treats the population as large if it estimates that a set of
+    /// the drawn numbers needs less memory than a list of the population.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.

@@ -1,5 +1,5 @@
-//! The entry point: [`split`] applies a [`SplitAlgorithm`], which has the structure and the names of a pipeline's
-//! `split` section, to all rows or to the rows of each key separately.
+//! The entry point of the crate: [`split`] applies a [`SplitAlgorithm`] to all rows, or to the rows of each key separately.
+//! A [`SplitAlgorithm`] has the same structure and names as the section `split` of a pipeline.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +29,10 @@ pub enum SplitAlgorithm {
     /// scikit-learn's `train_test_split` of rows, or of groups if keys have the role `groups`. See [`shuffle_split`],
     /// [`group_split`], [`stratified_split`].
     Shuffle {
-        /// Fraction or number of test rows, or of keys for groups.
+        /// Fraction or number of test rows. If keys have the role `groups`, fraction or number of test groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<SplitSize>,
-        /// Fraction or number of train rows, or of keys for groups.
+        /// Fraction or number of train rows. If keys have the role `groups`, fraction or number of train groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         train_size: Option<SplitSize>,
         /// `random_state`.
@@ -61,8 +61,8 @@ pub enum SplitAlgorithm {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<SplitOrder>,
     },
-    /// Visits the groups in order of appearance. A group goes entirely to the test part if it still fits, and otherwise
-    /// to the train part. See [`first_fit`].
+    /// Visits the groups in order of appearance. An entire group goes to the test part if the test part does not become
+    /// too large. Otherwise it goes to the train part. See [`first_fit`].
     FirstFit {
         /// Fraction or maximum number of test rows.
         test_size: SplitSize,
@@ -72,10 +72,11 @@ pub enum SplitAlgorithm {
     },
     /// The largest values of a column are the test part. See [`cut`](crate::cut).
     Cut {
-        /// Fraction or number of test rows, or of groups. If neither size is given, a value determines the cut.
+        /// Fraction or number of test rows, or of test groups. If neither size is given, a value of the column
+        /// determines the cut, see [`CutPoint::Rank`](crate::CutPoint::Rank).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<SplitSize>,
-        /// Fraction or number of train rows, or of groups.
+        /// Fraction or number of train rows, or of train groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         train_size: Option<SplitSize>,
         /// The part that gets the rows whose value equals the value at the cut.

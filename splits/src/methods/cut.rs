@@ -1,4 +1,4 @@
-//! The split in the order of a column, for example by time: the largest values are the test part. Nothing is random.
+//! Splits a table in the order of a column, for example by time: the largest values are the test part. Nothing is random.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,8 @@ use crate::keys::{Split, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// The part that gets the rows whose value equals the value at the cut. The choice matters only if a size determines the
-/// cut.
+/// The part that gets the rows whose value equals the value at the cut. This choice matters only for [`CutPoint::Size`],
+/// because such a cut may be in the middle of rows with equal values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CutTies {
@@ -27,8 +27,8 @@ pub enum CutTies {
 pub enum CutPoint {
     /// Rows with at least this rank are the test part.
     Rank(u32),
-    /// A size in rows, or in groups if groups are kept together. At most one of the two sizes should be given, because the
-    /// other part consists of the remaining rows.
+    /// The size of a part in rows, or in groups if groups are kept together. At most one of the two sizes should be given,
+    /// because the other part consists of the remaining rows.
     Size {
         /// Fraction or number of test rows.
         test_size: Option<SplitSize>,

@@ -1,5 +1,5 @@
-//! An index from keys to rows, which all methods that work on groups use, and the random split of groups, in which all
-//! rows of a key go to the same part.
+//! Splits groups at random: all rows with the same key go to the same part. Also contains an index from keys to rows, which
+//! all methods for groups use.
 
 use super::shuffle_split::shuffle_split;
 use crate::error::SplitError;
@@ -28,8 +28,8 @@ impl Groups {
             u32::try_from(keys.len()).map_err(|_| SplitError::TooManyRows { rows: keys.len() })?;
         let largest = keys.iter().copied().max();
         let count = largest.map_or(0, |largest| u64::from(largest) + 1);
-        // If a code exceeds the number of rows, a smaller code must be missing. The search below finds the smaller code, so
-        // the larger one needs no counter.
+        // If a code exceeds the number of rows, a smaller code must be missing. The search below finds the missing code, so
+        // the larger code needs no counter.
         let listed = count.min(keys.len() as u64 + 1) as usize;
         let mut sizes = vec![0u32; listed];
         for &key in keys {

@@ -11,8 +11,8 @@ use crate::keys::{Split, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part, in the order drawn. The
-/// train part consists of the remaining rows, in table order.
+/// Draws the test part like `frame.sample(n=.. or frac=.., random_state=seed)`, in the order drawn. The train part
+/// consists of the remaining rows, in table order.
 ///
 /// # Errors
 /// An error if the fraction is outside 0..=1, or if the table has fewer rows than requested.
@@ -36,8 +36,8 @@ pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// `generator.sample(range(rows), k)`: the test part is in the order drawn. The train part consists of the remaining
-/// rows, in table order.
+/// Draws the test part like `generator.sample(range(rows), k)`, in the order drawn. The train part consists of the
+/// remaining rows, in table order.
 ///
 /// A fraction of the rows is rounded like Python's `round`: to the nearest integer, halves to even.
 ///
@@ -53,7 +53,8 @@ pub fn python_sample(
     Ok(Split { train, test })
 }
 
-/// Puts a group into the test part if it still fits into the remaining test rows, and otherwise into the train part.
+/// Puts each group into the test part if it is not larger than the number of missing test rows. Otherwise puts it into the
+/// train part.
 ///
 /// Groups are visited in the order of their codes. After a group that does not fit, later groups that are smaller may still
 /// fit. Nothing is random.

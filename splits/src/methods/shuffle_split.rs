@@ -6,7 +6,7 @@ use crate::keys::Split;
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// `train_test_split(range(rows), test_size=.., train_size=.., random_state=seed)`.
+/// Splits rows like `train_test_split(range(rows), test_size=.., train_size=.., random_state=seed)`.
 ///
 /// The first positions of a random permutation are the test part, the following positions the train part.
 ///

@@ -1,4 +1,5 @@
-//! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): both parts have the proportions of the classes.
+//! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): in both parts, the classes have about the same
+//! proportions as in the table.
 
 use crate::error::SplitError;
 use crate::generators::numpy_legacy::RandomState;
@@ -7,7 +8,7 @@ use crate::methods::groups::Groups;
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
+/// Splits rows like `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
 ///
 /// `classes` contains one code per row. Classes are numbered in sorted order, as in `numpy.unique`.
 ///

@@ -29,8 +29,8 @@ pub struct Member<'a> {
     pub is_directory: bool,
     /// Uncompressed size in bytes, 0 for a directory. `None` for gzip, which does not declare it.
     pub size: Option<u64>,
-    /// Offset of the content in the uncompressed tar archive, or in the concatenated contents of a 7z archive. `None` if
-    /// the content is not contiguous, or compressed separately.
+    /// Offset of the content in the uncompressed tar archive, or in the concatenated contents of a 7z archive. `None` for
+    /// a sparse file in a tar archive, and for zip and gzip.
     pub offset: Option<u64>,
     /// CRC-32 of the content, if the archive contains it.
     pub crc32: Option<u32>,
@@ -41,7 +41,7 @@ pub struct Member<'a> {
 /// How an archive stores a member. A person can see this without opening the member, so it can be a leak.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredForm {
-    /// Modification time in seconds since an epoch that is the same for all members. In zip archives without Unix
+    /// Modification time in seconds, only for comparison with other members of the archive. In zip archives without Unix
     /// times, it is computed from MS-DOS times as if every month had 31 days.
     pub time: f64,
     /// Version, flags, method, attributes, owner and extra fields, formatted as a string for comparison.

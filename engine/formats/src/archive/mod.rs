@@ -57,8 +57,8 @@ pub enum ArchiveFormat {
     Gzip,
 }
 
-/// Suffixes of names, the format of such archives, and whether users see these archives as directories. A suffix comes
-/// before the suffixes that it ends with: `.tar.gz` before `.gz`.
+/// Suffixes of names, the format of such archives, and whether users see these archives as directories. The first suffix
+/// that matches decides, so `.tar.gz` must come before `.gz`.
 const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
     (".zip", ArchiveFormat::Zip, true),
     (".npz", ArchiveFormat::Zip, false),
@@ -81,8 +81,8 @@ impl ArchiveFormat {
         found.map(|(_, format, _)| *format)
     }
 
-    /// Returns the format of an archive that is treated as a directory of its members, and its path without the suffix.
-    /// The suffix must be in lower case.
+    /// Splits the path of an archive into its format and the path without the suffix. Returns `None` if users do not see
+    /// such files as directories, for example `.npz`. The suffix must be in lower case.
     pub fn split_path(path: &str) -> Option<(ArchiveFormat, &str)> {
         SUFFIXES
             .into_iter()
@@ -92,9 +92,10 @@ impl ArchiveFormat {
             })
     }
 
-    /// Visits all members of the archive `archive`, in the order of the archive. Skips content that `visit` does not
-    /// read. `name` is the file name of the archive; the member of a gzip file has this name without `.gz`. `budget`
-    /// limits the number and size of the members.
+    /// Visits all members of `archive`, in the order of the archive. Skips content that `visit` does not read.
+    ///
+    /// `name` is the file name of the archive; the member of a gzip file has this name without `.gz`. `budget` limits
+    /// the number and size of the members. `forms` decides whether [`Member::stored`] is filled.
     ///
     /// In a tar archive, a path may occur repeatedly, because files can be appended. The last occurrence replaces the
     /// earlier ones, so writing all members in the order of the visits yields the correct tree.
@@ -132,7 +133,7 @@ fn buffered<R: ReadAt>(archive: ByteSection<R>) -> BufReader<ByteSection<R>> {
     BufReader::with_capacity(capacity, archive)
 }
 
-/// Visits the only member of a gzip file. `name` is the file name of the archive, and `form` its stored form.
+/// Visits the only member of a gzip file. `name` is the file name of the archive. `form` becomes [`Member::stored`].
 ///
 /// # Errors
 /// [`ArchiveError`].

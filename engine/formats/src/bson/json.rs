@@ -3,7 +3,8 @@
 //! Strings, booleans, null, finite doubles and 32-bit integers are plain JSON. Other values become an object with one key
 //! of [`EXTENDED_KEYS`]: 64-bit integers `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
 //! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. These objects keep the
-//! types of values. So a document that is converted to JSON and back has the bytes that pymongo writes after reading it.
+//! types of values. Therefore a document can be converted to JSON and back: the result has the bytes that pymongo
+//! writes after reading the document.
 //!
 //! Three kinds of values cannot be converted to JSON: 128-bit decimals, DBPointers, and documents that look like one of
 //! these objects. Other keys that begin with `$` are ordinary, for example those of references (`$ref`, `$id`).
@@ -94,8 +95,8 @@ fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
 
-/// Converts the value of an element. `depth` is the number of documents and arrays that contain the element, including
-/// the outermost document.
+/// Converts the value of an element to JSON. With `origin`, long binaries become references. `depth` is the number of
+/// documents and arrays that contain the element, including the outermost document.
 fn json(
     key: &str,
     value: BsonValue<'_>,
@@ -186,7 +187,8 @@ fn json(
 
 /// Converts Extended JSON to a document and appends it to `out`, with the same bytes as pymongo.
 ///
-/// A top-level `_id` becomes the first element. A plain integer takes 32 bits if it fits, otherwise 64.
+/// A top-level `_id` becomes the first element. A plain integer takes 32 bits if it fits, otherwise 64. `read` fetches
+/// the bytes of binaries that the JSON only refers to, see [`BinaryReference`].
 ///
 /// # Errors
 /// [`BsonError`] if `value` is not Extended JSON, cannot be written, or is nested too deeply, or if `read` fails.
@@ -215,7 +217,7 @@ fn name(key: &crate::json::JsonString) -> Result<&str, BsonError> {
     name.ok_or_else(|| {
         wrong(
             &key.to_string_lossy(),
-            "a key contains a NUL character or an unpaired surrogate",
+            "the key contains a NUL character or an unpaired surrogate",
         )
     })
 }
@@ -301,7 +303,12 @@ fn extended_element<'v>(
     depth: usize,
 ) -> Result<(), BsonError> {
     let value = extended.value;
-    let mismatch = || wrong(key, "the value of a key with `$` has the wrong type");
+    let mismatch = || {
+        wrong(
+            key,
+            "the value of a key that begins with `$` has the wrong type",
+        )
+    };
     let string = |value: &'v JsonValue| value.as_str().ok_or_else(mismatch);
     let of = |value: &'v JsonValue, name: &str| value.get(name).ok_or_else(mismatch);
     let long = |value: &'v JsonValue| match value {

@@ -64,7 +64,7 @@ impl<'a> RawDocument<'a> {
         }
     }
 
-    /// Iterates over keys and values. For an array the keys are empty, because readers ignore its keys.
+    /// Iterates over keys and values. For an array, all returned keys are empty, because readers ignore the stored keys.
     ///
     /// # Errors
     /// [`BsonError::Damaged`] if the length or the final zero is wrong.
@@ -84,7 +84,7 @@ impl<'a> RawDocument<'a> {
             self.bytes.last(),
             self.bytes.get(4..self.bytes.len().saturating_sub(1)),
         ) else {
-            return Err(damaged("it does not end with a zero"));
+            return Err(damaged("it does not end with a zero byte"));
         };
         Ok(DocumentElements {
             rest: content,
@@ -197,7 +197,7 @@ impl<'a> DocumentElements<'a> {
 
     fn until_zero(&mut self) -> Result<&'a [u8], BsonError> {
         let Some(end) = memchr::memchr(0, self.rest) else {
-            return Err(self.damaged("a key or pattern has no end"));
+            return Err(self.damaged("a key or pattern does not end with a zero byte"));
         };
         let text = self.take(end)?;
         self.take(1)?;
@@ -209,7 +209,7 @@ impl<'a> DocumentElements<'a> {
         let length = self.length()?;
         match self.take(length)? {
             [text @ .., 0] => self.utf8(text),
-            _ => Err(self.damaged("a string does not end with a zero")),
+            _ => Err(self.damaged("a string does not end with a zero byte")),
         }
     }
 
@@ -261,7 +261,7 @@ impl<'a> DocumentElements<'a> {
         let code = self.string()?;
         let scope = self.document(false)?;
         if self.position - start != length {
-            return Err(self.damaged("the length of code with scope is wrong"));
+            return Err(self.damaged("the length of a JavaScript code with scope is wrong"));
         }
         Ok(BsonValue::CodeWithScope { code, scope })
     }

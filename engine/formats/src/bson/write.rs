@@ -5,7 +5,8 @@
 
 use super::{BsonError, kind};
 
-/// Maximum depth of nested documents. MongoDB stores at most 100 levels. Reading a level takes up to a kilobyte of stack.
+/// Maximum depth of nested documents. It protects the stack, because reading a level takes up to a kilobyte of stack.
+/// MongoDB itself stores at most 100 levels.
 pub(super) const MAX_DEPTH: usize = 200;
 
 /// Range of Python's `datetime`, in milliseconds since 1970.

@@ -85,7 +85,8 @@ impl<'i> BitReader<'i> {
         self.count -= count;
     }
 
-    /// Returns the remaining bits, without bytes of which no bit is decoded, and the offset of the next byte.
+    /// Returns the remaining bits of the current byte, and the offset of the next byte. Bytes of which no bit is decoded
+    /// are returned to the input.
     pub fn finish(self) -> (BitBuffer, usize) {
         let BitReader { bits, count, .. } = self;
         let mut used = self.at;

@@ -19,11 +19,13 @@ const END_OF_BLOCK: u32 = 1 << 30 | SPECIAL | NOT_LITERAL;
 /// Bits that do not begin any code.
 const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
 
-/// An entry of a table.
+/// An entry of a table, in 32 bits:
 ///
-/// The low byte contains the length of the code and two flags. The second byte is the literal. In values, which are
-/// lengths or distances, it is the number of extra bits, and the upper half is the smallest value. In pointers to
-/// subtables, these are the number of bits of the subtable and its position.
+/// - Bits 0 to 5 contain the length of the code in bits. Bits 6 and 7 are the flags `NOT_LITERAL` and `SPECIAL`.
+/// - In a literal, bits 8 to 15 are the byte.
+/// - In a length or distance, bits 8 to 15 are the number of extra bits, and bits 16 to 31 are the smallest value.
+/// - In a pointer to a subtable, bits 8 to 15 are the number of index bits of the subtable, and bits 16 to 26 are its
+///   position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CodeEntry(u32);
 
@@ -87,8 +89,8 @@ impl CodeEntry {
     }
 }
 
-/// The table of a code. The next `ROOT` bits of the stream are the index of an entry. Subtables follow the first
-/// `1 << ROOT` entries.
+/// The table that decodes a prefix code. The next `ROOT` bits of the stream are the index of an entry. Longer codes
+/// continue in subtables, which are stored after the first `1 << ROOT` entries.
 #[derive(Debug)]
 pub(super) struct Codes<const ROOT: u32, const ENTRIES: usize>(Box<[CodeEntry; ENTRIES]>);
 
@@ -121,10 +123,10 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
     }
 
-    /// Builds the table from the lengths of the codes, and from the entries of the symbols. Returns false if the code
-    /// is invalid: if it is over-subscribed, or incomplete.
+    /// Builds the table. `symbols` contains the entry of each symbol, and `lengths` the number of bits of its code, or 0
+    /// if the symbol has no code. Returns `false` if the code is over-subscribed or incomplete.
     ///
-    /// Like zlib, accepts a code without symbols, and one with a single code of one bit.
+    /// As in zlib, two incomplete codes are accepted: one without symbols, and one with a single symbol of one bit.
     pub fn build(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
         let mut counts = [0_u16; MAX_CODE_BITS + 1];
         for length in lengths {
@@ -180,12 +182,12 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         true
     }
 
-    /// Writes the entries of a complete code with `counts` codes of each length, whose symbols are `sorted` by the
-    /// lengths of their codes.
+    /// Writes the entries of a complete code. `counts` contains the number of codes of each length. `sorted` contains
+    /// the entries of the symbols, sorted by the lengths of their codes. Returns `None` if the code is not complete.
     ///
-    /// The table contains each code with its bits reversed, because that is their order in the stream. It begins with
-    /// the shortest codes, and is doubled for each further bit. So most entries are written by copying (as in
-    /// libdeflate). Returns `None` if the counts are not those of a complete code.
+    /// The index of an entry is the code with its bits reversed, because the stream contains them in this order. The
+    /// shortest codes are written first, and the table is doubled for each further bit. So most entries are written by
+    /// copying, as in libdeflate.
     fn fill(&mut self, counts: &[u16], sorted: &[CodeEntry]) -> Option<()> {
         let root = ROOT as usize;
         let mut symbols = sorted.iter();
@@ -233,8 +235,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 }
 
 impl LengthCodes {
-    /// Builds the code for code lengths, which must be complete. If it has no symbols, every bit means length 0, as in
-    /// zlib.
+    /// Builds the table for the code in which a block stores the lengths of its other codes. Returns an error if this code
+    /// is incomplete. A code without symbols is accepted, as in zlib; every bit then means length 0.
     pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
         let is_empty = lengths.iter().all(|length| *length == 0);
         let is_valid = self.build(lengths, &CODE_LENGTHS);
@@ -250,8 +252,10 @@ impl LengthCodes {
     }
 }
 
-/// The number of bits of a subtable whose first code has `width` bits after the root. `counts` are the numbers of codes of
-/// that and of greater lengths, and `remaining` of the first ones are not in the table yet.
+/// Returns the number of index bits of a new subtable, or `None` if the code is incomplete.
+///
+/// The first code of the subtable has `width` bits after the root. `counts` contains the numbers of codes of this and of
+/// each greater length. `remaining` codes with this length are not in the table yet.
 fn subtable_width(counts: &[u16], remaining: usize, width: usize) -> Option<usize> {
     let mut used = remaining;
     let mut bits = width;

@@ -1,20 +1,22 @@
 //! Decodes the symbols of a compressed block while input and output are long enough to need no checks.
 //!
-//! A symbol begins where the previous one ends. So decoding waits for one load from the table after the other, about
-//! seven cycles each. If nearly all literals have codes of the same length, as in images and other data that hardly
-//! compress, the positions of the next symbols can be predicted. Then [`Inflater::decode_symbols`] loads the entries of
-//! [`COUNT`](Inflater::decode_symbols) symbols at the same time, and afterwards checks that all of them are literals of
-//! that length.
+//! The position of a symbol is known only after the previous symbol has been looked up in the table. So decoding waits
+//! about seven cycles for each lookup.
+//!
+//! In images and other data that hardly compress, nearly all literals have codes of the same length. Then
+//! [`Inflater::decode_symbols`] predicts the positions of the next symbols, and looks up several of them at the same time.
+//! Afterwards it checks that all of them are literals with codes of this length.
 
 use super::bits::BitReader;
 use super::codes::{CodeEntry, DistanceCodes};
 use super::{Buffers, Damaged, Inflater};
 
-/// Input bytes that are available for each iteration, which reads at most 8 bytes at 3 positions 7 bytes apart.
+/// Minimum number of input bytes that remain before each iteration of the loop. An iteration reads 8 bytes up to three
+/// times, and moves on by at most 7 bytes each time.
 const INPUT_BYTES: usize = 40;
 
-/// Output bytes that are available for each iteration: 8 literals, then a match of 258 bytes, which is copied in units
-/// of 16.
+/// Minimum number of free output bytes before each iteration of the loop. An iteration writes up to 8 literals, and then a
+/// match of up to 258 bytes in chunks of 16.
 const OUTPUT_BYTES: usize = 320;
 
 /// Number of bytes that are copied at once.
@@ -24,8 +26,8 @@ impl Inflater {
     /// Decodes symbols until the block ends, or until input or output is nearly exhausted. Returns true at the end of
     /// the block.
     ///
-    /// `BITS` is the predicted length of the codes of literals, and `COUNT` the number of literals to predict, which
-    /// together have at most 56 bits. With zero, nothing is predicted.
+    /// Each iteration predicts `COUNT` literals whose codes have `BITS` bits. `COUNT * BITS` must be at most 56. If both
+    /// are 0, nothing is predicted.
     pub(super) fn decode_symbols<const BITS: u32, const COUNT: usize>(
         &mut self,
         buffers: &mut Buffers<'_>,
@@ -148,8 +150,8 @@ fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; 
     bytes.get_mut(at..)?.first_chunk_mut()
 }
 
-/// Decodes the rest of a match after the code of its length, whose entry is `entry`. Returns length and distance, or
-/// `None` if the distance is invalid.
+/// Decodes a match. `entry` is the table entry of its length, whose code is the next in the stream. Returns length and
+/// distance, or `None` if the distance is invalid.
 #[inline(always)]
 fn decode_match(
     reader: &mut BitReader<'_>,

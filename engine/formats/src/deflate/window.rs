@@ -43,8 +43,8 @@ impl Window {
         self.len = (self.len + bytes.len()).min(WINDOW_BYTES);
     }
 
-    /// Repeats `length` bytes that are `distance` bytes before offset `at` of `out`, and may begin in the window. The
-    /// caller has checked that they are in the window or in `out`.
+    /// Copies a match to offset `at` of `out`: the `length` bytes that begin `distance` bytes before this offset. They may
+    /// begin in the window. The caller must have checked that they do not begin before it.
     pub fn copy(&self, out: &mut [u8], at: usize, length: usize, distance: usize) {
         let outside = distance.saturating_sub(at).min(length);
         if let Some(part) = out.get_mut(at..at + outside) {

@@ -79,8 +79,10 @@ impl TryFrom<UncheckedIndex> for InflateIndex {
 }
 
 impl InflateIndex {
-    /// Creates the index of a stream with `len` uncompressed bytes. Returns `None` if the spans are not in ascending
-    /// order from 0, or contain invalid values.
+    /// Creates the index of a stream with `len` uncompressed bytes.
+    ///
+    /// Returns `None` if the spans are invalid: the first span must start at 0, the others must be in ascending order,
+    /// and all must start before `len`. A stored block must not be empty, and the bit of a compressed span must be below 8.
     #[must_use]
     pub fn new(spans: Vec<InflateSpan>, len: u64) -> Option<Self> {
         let is_valid = |span: &InflateSpan| match span.source {
@@ -134,7 +136,8 @@ impl InflateIndex {
     }
 }
 
-/// Maximum length of a span in bytes: twice the maximum that [`InflateIndexer`](super::InflateIndexer) creates.
+/// Maximum number of bytes to which one span is decoded. If an index contains a longer span, reading it is an error. This
+/// is twice the maximum that [`InflateIndexer`](super::InflateIndexer) creates.
 const MAX_DECODED_BYTES: usize = 32 << 20;
 
 /// The spans of a deflate stream that has an index.
@@ -161,7 +164,8 @@ impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
         span.ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
-    /// Returns up to 32 KiB of bytes before the uncompressed offset `start`. The span that begins there may copy them.
+    /// Returns the window of the span that begins at the uncompressed offset `start`: up to 32 KiB of bytes before it.
+    /// `window` is the place where they are stored.
     fn window_before(&self, start: u64, window: SpanWindow) -> io::Result<Vec<u8>> {
         let range = InflateIndex::window(start);
         let mut bytes = vec![0; (range.end - range.start) as usize];

@@ -8,10 +8,11 @@ use super::index::{
 };
 use super::stream::{Block, Step, Stop, Stream};
 
-/// A compressed span ends at the first block after this number of uncompressed bytes, or before a stored block. Each
-/// compressed span needs a window of 32 KiB, so short spans would be expensive.
+/// Number of uncompressed bytes after which a compressed span ends, at the beginning of the next block. It ends earlier if
+/// a stored block begins. Each compressed span needs a window of 32 KiB, so short spans would be expensive.
 const SPAN_BYTES: u64 = 8 << 20;
-/// Maximum number of uncompressed bytes in a span. If a span is longer, the stream has too few blocks for an index.
+/// Maximum number of uncompressed bytes in a compressed span. If no block begins within this length, the stream gets no
+/// index.
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
 /// Maximum number of spans; a span takes about 40 bytes of memory.
 const MAX_SPANS: usize = 1 << 20;
@@ -113,10 +114,10 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
         Ok(())
     }
 
-    /// Decodes the rest of the stream and returns the result.
+    /// Decodes the rest of the stream and returns the index, the lengths and the CRC-32.
     ///
-    /// Decoding stops when more than `max_len` bytes have been decoded in total. The `len` of the result is then larger
-    /// than `max_len`.
+    /// Stops early if more than `max_len` bytes have been decoded in total. [`IndexerResult::len`] is then larger than
+    /// `max_len`.
     ///
     /// # Errors
     /// Same as [`Read::read`].
@@ -136,8 +137,8 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
     }
 }
 
-/// Returns I/O errors from the source and from [`WindowStore`]. A damaged stream is [`io::ErrorKind::InvalidData`] or
-/// [`io::ErrorKind::UnexpectedEof`].
+/// Reading returns I/O errors from the source and from [`WindowStore`]. The error for a damaged stream is
+/// [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`].
 impl<R: Read> Read for InflateIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.filled && !self.has_ended {
@@ -187,7 +188,8 @@ impl<'w> Spans<'w> {
         self.has_no_index |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
     }
 
-    /// Handles the beginning of a block at the uncompressed offset `len`; `window` contains the bytes before it.
+    /// Updates the spans at the beginning of a block. `len` is the uncompressed offset of the block, and `window` contains
+    /// the uncompressed bytes before it.
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
         self.has_no_index |= self.spans.len() > MAX_SPANS;
@@ -209,8 +211,8 @@ impl<'w> Spans<'w> {
                 self.stored_windows += window.len() as u64;
                 SpanWindow::Kept(self.windows.keep(window)?)
             }
-            // The last window was stored too recently. So the last compressed span continues, and absorbs the stored
-            // spans after it.
+            // The last window was stored too recently to store another one. So no span begins here. Instead, the last
+            // compressed span continues, and the stored spans after it become part of it.
             false => {
                 let is_stored =
                     |span: &mut InflateSpan| matches!(span.source, SpanSource::Stored { .. });
@@ -231,8 +233,8 @@ impl<'w> Spans<'w> {
         Ok(())
     }
 
-    /// Handles the end of a stored block; does nothing if the current block is not stored. The block ends at byte `end`
-    /// of the stream and at the uncompressed offset `len`.
+    /// Adds the current block to the spans if it is a stored block. The block ends at byte `end` of the stream and at the
+    /// uncompressed offset `len`.
     fn end_stored(&mut self, end: u64, len: u64) {
         let Some(start) = self.stored.take().filter(|start| *start < len) else {
             return;

@@ -92,9 +92,10 @@ impl<R: Read> Stream<R> {
         Ok(())
     }
 
-    /// Returns the position and kind of the next block, of which `left_over` bits are already consumed.
+    /// Returns the position and kind of the block that begins here. Its first `left_over` bits are the highest bits of the
+    /// last consumed byte.
     ///
-    /// A block begins with three bits: whether it is the last one, and two bits for its kind.
+    /// A block begins with three bits: one is set in the last block, and two contain the kind of the block.
     pub fn block(&mut self, left_over: u64) -> io::Result<Block> {
         if self.left.is_empty() {
             self.refill()?;
@@ -113,7 +114,7 @@ impl<R: Read> Stream<R> {
         })
     }
 
-    /// Decodes until the input buffer or the output is exhausted, or a block or the stream ends.
+    /// Decodes until the input buffer is exhausted, the output is full, a block ends, or the stream ends.
     ///
     /// # Errors
     /// I/O errors from `packed`; [`io::ErrorKind::InvalidData`] if the input is not deflate;

@@ -1,6 +1,6 @@
 //! Iterates over the elements of one list or object anywhere in a document, keeping one element in memory.
 //!
-//! All documents that may be too large for memory are read with this module, because it reads the text in chunks.
+//! The text is read in chunks, so documents that are too large for memory are read with this module.
 
 use std::collections::HashSet;
 use std::io;
@@ -11,11 +11,11 @@ use super::scan::Scan;
 use super::{JsonError, JsonErrorKind, JsonGrammar, JsonString, JsonValue, NestedValues, Position};
 use crate::limits::{DecodingLimits, Limit};
 
-/// Iterates over the items of a list, or over the keys and values of an object.
+/// Iterates over the elements of a list, or over the keys and values of an object.
 ///
-/// The list or object is found by a path in the single top-level value of the text. Memory usage is the longest
-/// element, plus the keys of the object. Everything outside the path is skipped; only its quotes and brackets are
-/// interpreted. The iterator ends after an error.
+/// The text must consist of one value. A path leads from this value to the list or object. Everything outside the path
+/// is skipped: only its quotes and brackets are interpreted. The iterator keeps one element and all keys of the
+/// iterated object in memory. It ends after an error.
 ///
 /// A key that occurs twice is an error, both in the iterated object and in the objects on the path. Python would use
 /// the last occurrence, but the iterator has already returned the first occurrence when it reads the second.
@@ -171,7 +171,7 @@ impl<R: Read> JsonElements<R> {
         Ok(Some((key, value)))
     }
 
-    /// Enters the list or object at the current position. If `expected` is given, the other kind is an error.
+    /// Enters the list or object at the current position. If `expected` is given, a value of a different kind is an error.
     fn enter(&mut self, expected: Option<Kind>) -> Result<(), JsonError> {
         let kind = match (self.cursor.skip_spaces()?, expected) {
             (Some(b'['), None | Some(Kind::List)) => Kind::List,
@@ -212,7 +212,8 @@ impl<R: Read> JsonElements<R> {
         Ok(key.as_str().is_some() && key.as_str() == self.path.get(step).map(String::as_str))
     }
 
-    /// Moves to the next element of the current list or object. Returns `false` at its end, after leaving it.
+    /// Moves to the next element of the current list or object. If there are no more elements, leaves the list or object
+    /// and returns `false`.
     fn advance(&mut self) -> Result<bool, JsonError> {
         let end = match self.entered.last() {
             Some(Kind::Object) => b'}',

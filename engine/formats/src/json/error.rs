@@ -79,7 +79,7 @@ pub enum JsonErrorKind {
     #[error("expected a list or an object")]
     ExpectedListOrObject,
     /// The path does not exist in the text.
-    #[error("element {} of the path is not found before this position", .step + 1)]
+    #[error("the list or object before this position does not contain element {} of the path", .step + 1)]
     NoSuchElement {
         /// The step of the path that does not exist, counted from 0.
         step: usize,
@@ -100,7 +100,7 @@ pub enum JsonErrorKind {
     #[error("invalid escape")]
     InvalidEscape,
     /// An integer has more digits than Python converts.
-    #[error("an integer of more than 4300 digits")]
+    #[error("an integer of more than 4300 digits, which Python rejects")]
     TooManyDigits,
     /// An integer exceeds 64 bits. ujson rejects most of these integers, but misreads some with more than 20 digits as
     /// a different number.

@@ -3,8 +3,12 @@
 use super::value::push_code_point;
 use super::{JsonErrorKind, JsonString};
 
-/// Decodes the string whose content begins at the start of `text`, after the opening quote. Returns the value, and its
-/// length including the closing quote. An error contains its offset in `text`; `None` means the opening quote.
+/// Decodes a string. `text` must begin after the opening quote. Returns the string, and its length in `text` including the
+/// closing quote.
+///
+/// # Errors
+/// The kind of the error and its offset in `text`. The offset is `None` if the closing quote is missing, because this
+/// error is reported at the opening quote.
 pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
     let mut offset = plain(text, 0);
     if text.get(offset) == Some(&b'"') {
@@ -89,8 +93,8 @@ fn plain(text: &[u8], from: usize) -> usize {
 
 /// Returns the number of bytes before the first one for which `special` is not 0.
 ///
-/// Most files consist mainly of long strings. The compiler turns arithmetic on chunks of fixed size into vector
-/// instructions, which are eight times as fast as a branch per byte.
+/// This function must be fast, because most files consist mainly of long strings. It uses arithmetic on chunks of fixed
+/// size, which the compiler turns into vector instructions. These are eight times as fast as a branch per byte.
 pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     let (chunks, _) = text.as_chunks::<32>();
     let is_special = |chunk: &[u8; 32]| chunk.iter().fold(0, |any, byte| any | special(*byte)) != 0;
@@ -165,8 +169,8 @@ impl<'a> TextCursor<'a> {
         is_next
     }
 
-    /// Skips whitespace, and a comma or the closing bracket `end` after an element. Returns `true` for the bracket,
-    /// and `None` for anything else.
+    /// Skips whitespace, and then the comma or the closing bracket `end` that follows an element. Returns `false` for a
+    /// comma, `true` for the bracket, and `None` for anything else.
     pub fn comma_or(&mut self, end: u8) -> Option<bool> {
         let ended = self.accept(end);
         (ended || self.accept(b',')).then_some(ended)

@@ -114,8 +114,8 @@ impl FrameBuilder {
         self.in_order &= count == self.columns.len();
     }
 
-    /// Returns whether the rows of the table equal the records added so far, so that [`FrameColumns::record`] changes none
-    /// of them.
+    /// Returns whether [`FrameColumns::record`] would change none of the records added so far. Then all records have the
+    /// same keys in the same order, and no value is converted.
     pub fn keeps_records(&self) -> bool {
         let keeps = |seen: &ColumnStats| {
             seen.members == self.records && seen.inference.keeps_values(self.function)
@@ -128,7 +128,8 @@ impl FrameBuilder {
         self.records.saturating_mul(self.columns.len() as u64)
     }
 
-    /// Counts a member of a record and returns the observations of its column. `guess` is its index in the record.
+    /// Counts a member of a record, and returns the observations of the column `key`. `guess` is the index of the member
+    /// in the record, which is usually also the index of the column.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
         let index = self.column_index(key, guess);
         self.in_order &= index == guess;
@@ -222,8 +223,8 @@ fn is_called_like_dates(name: &JsonString) -> bool {
         || matches!(name.as_str(), "modified" | "date" | "datetime")
 }
 
-/// Returns whether `read_json` would convert a column name to a number or a date. Most dates begin with a digit. The empty
-/// name would become a missing date.
+/// Returns whether `read_json` might convert a column name to a number or a date. A name that begins with a digit may be a
+/// date, and the empty name would become a missing date.
 fn looks_like_a_number(name: &JsonString) -> bool {
     name.as_str().is_some_and(|name| {
         name.is_empty()
@@ -236,10 +237,11 @@ fn looks_like_a_number(name: &JsonString) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or
-    /// NaN. A column that contains anything but numbers is unchanged.
+    /// NaN. A column that contains strings or other values besides numbers is unchanged.
     DataFrame,
-    /// `pandas.read_json`. In addition, a column that consists of numbers, booleans, missing values and strings that
-    /// Python's `float` accepts becomes doubles. If all doubles of a column are integers, it becomes integers.
+    /// `pandas.read_json`. It also converts columns with strings or missing values, or with booleans and numbers: they
+    /// become doubles, unless they contain lists, objects, or strings that Python's `float` rejects. If all these
+    /// doubles are integers, the column becomes integers.
     ReadJson,
 }
 
@@ -263,11 +265,12 @@ pub struct JsonInference {
     /// A number that is not an integer in the range of `int64`.
     non_integer: bool,
     text: bool,
-    /// A number that is at most [`MIN_DATE_SECONDS`]. If there is one, pandas converts no value of the column to a date.
+    /// A number that is at most [`MIN_DATE_SECONDS`]. If the column contains one, pandas converts no value to a date.
     small: bool,
 }
 
-/// The bound above which pandas interprets numbers as seconds since 1970, in columns whose name is that of a date.
+/// In a column with a name such as `date` or `created_at`, pandas converts numbers above this bound to dates. The numbers
+/// are seconds since 1970.
 const MIN_DATE_SECONDS: f64 = 31_536_000.0;
 
 impl JsonInference {
@@ -306,8 +309,8 @@ impl JsonInference {
         }
     }
 
-    /// Records whether an integer is below 0 or above the range of `int64`. After the first null the column consists of
-    /// doubles, so pandas ignores the range of later integers.
+    /// Records whether an integer is below 0 or above the range of `int64`. Ignores integers after the first null, because
+    /// pandas then converts the column to doubles, whatever the range is.
     fn bound(&mut self, negative: bool, above_int64: bool) {
         if !self.null {
             self.negative |= negative;
@@ -321,7 +324,8 @@ impl JsonInference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Returns whether the column contains strings and is not numeric. Further strings then do not change the inferred type.
+    /// Returns whether further strings cannot change the inferred type. This is the case if the column contains a string,
+    /// and a value that Python's `float` rejects.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }

@@ -50,7 +50,7 @@ impl<R: BufRead> JsonLines<R> {
         self
     }
 
-    /// Limits the length of lines and the memory of values with `limits` instead of [`DecodingLimits::default`].
+    /// Replaces [`DecodingLimits::default`] by `limits`, which limits the length of lines and the memory of values.
     pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.options.limits = *limits;
         self
@@ -127,8 +127,8 @@ impl<R: BufRead> JsonLines<R> {
     }
 }
 
-/// Strips whitespace from a line like Python's `str.strip`, as pandas does before ujson reads it. Returns the offset
-/// of the text, and the text.
+/// Strips whitespace from a line like Python's `str.strip`, as pandas does before ujson reads the line. Returns the
+/// stripped text, and its offset in the line.
 fn stripped(line: &[u8]) -> (usize, &[u8]) {
     let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
     let text = line.trim_ascii();

@@ -62,8 +62,8 @@ fn digits(text: &[u8], from: usize) -> &[u8] {
 
 /// Parses the number at the beginning of a text with ujson's rules. Returns its value and its length in bytes.
 ///
-/// ujson accepts more than Python: leading zeros, and a sign, point or exponent without digits. Integers that exceed 64
-/// bits are errors, even before a decimal point.
+/// ujson accepts more than Python: leading zeros, and a sign, point or exponent without digits. An integer that exceeds 64
+/// bits is an error, even if it is the integer part of a decimal number.
 pub(super) fn read_ujson(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let digits = |from: usize| digits(text, from);
     let is_negative = text.first() == Some(&b'-');

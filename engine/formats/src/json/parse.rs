@@ -7,8 +7,8 @@ use super::{
 };
 use crate::limits::{DecodingLimits, Limit};
 
-/// Maximum nesting of lists and objects. Python's limit depends on the depth of its call stack; with the default
-/// recursion limit of 1,000 it is slightly larger.
+/// Maximum nesting of lists and objects. It is slightly smaller than Python's limit, which is the recursion limit (1,000 by
+/// default) minus the depth of the call stack.
 pub const MAX_DEPTH: usize = 980;
 
 /// Parses a text, in UTF-8, that consists of one value.
@@ -44,7 +44,7 @@ pub enum JsonGrammar {
     ///
     /// - A number with point or exponent is (integer part + fraction x 10^-d) x 10^exponent, computed in doubles. The
     ///   result is not always the double nearest to the text.
-    /// - Numbers may lack digits and have leading zeros.
+    /// - Numbers may have leading zeros, and a sign, point or exponent without digits.
     /// - Strings may contain control characters and unpaired surrogates, some of which are dropped.
     /// - `NaN` is null.
     /// - A comma may follow the last member of an object.

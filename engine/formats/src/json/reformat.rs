@@ -1,7 +1,8 @@
-//! Reformats a JSON text without building a value. The result equals that of parsing and then formatting the text.
+//! Reformats a JSON text without building a value. The result is the same as if the text were parsed and then formatted.
 //!
-//! Most of a text is identical in all styles and is copied. For rare content (a duplicate key, many keys, invalid text)
-//! the functions return `None` or `false`, and the caller must parse and format the text instead.
+//! This is faster, because most of a text is identical in all styles and can be copied. The functions do not support rare
+//! content: duplicate keys, objects with many keys, and invalid text. Then they return `None` or `false`, and the caller
+//! must parse and format the text instead.
 
 use std::ops::Range;
 
@@ -23,9 +24,9 @@ pub enum JsonStyle {
 /// Objects with more members are not reformatted, because the parser's index finds duplicate keys faster.
 const MAX_MEMBERS: usize = 32;
 
-/// Reformats `text`, which consists of one value, and appends the result to `out`.
+/// Reformats `text`, which must consist of one value in `grammar`, and appends it to `out` in the style `printing`.
 ///
-/// Returns `false` and appends nothing if the text must be parsed instead.
+/// Returns `false` and appends nothing if the caller must parse the text instead.
 pub fn reformat(text: &[u8], grammar: JsonGrammar, printing: JsonStyle, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = match printing {
@@ -53,8 +54,8 @@ struct Member {
 }
 
 impl FormattedObject {
-    /// Formats `text`, which consists of one object. Returns `None` if it is not an object, or if the text must be
-    /// parsed instead.
+    /// Formats `text`, which must consist of one value in `grammar`. Returns `None` if the value is not an object, or if
+    /// the caller must parse the text instead.
     pub fn new(text: &[u8], grammar: JsonGrammar) -> Option<FormattedObject> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;
@@ -278,7 +279,8 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
-    /// Formats a key and its value in an object. The object's members so far are those from index `first` on.
+    /// Formats the next member of an object. In `self.members`, the previous members of this object begin at index
+    /// `first`.
     fn member<S: Style>(&mut self, first: usize, depth: usize) -> Option<()> {
         self.cursor.skip_spaces();
         if self.cursor.peek()? != b'"' {

@@ -291,8 +291,8 @@ pub struct JsonString {
     wtf8: Text,
 }
 
-/// The bytes of a string. Valid UTF-8 has a separate variant, so that it is validated only once. Most strings are keys;
-/// strings of up to 24 bytes are stored without allocation.
+/// The bytes of a string. Valid UTF-8 has a separate variant, so that it is validated only once. Most strings are short
+/// keys, and `CompactString` stores up to 24 bytes without an allocation.
 #[derive(Clone)]
 enum Text {
     Utf8(CompactString),

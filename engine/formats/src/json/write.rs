@@ -101,8 +101,8 @@ pub(super) trait Style {
     /// Whether unpaired surrogates can be printed.
     const HALVES: bool;
 
-    /// Returns a nonzero value for the first byte of each character that ends the unescaped part of a string: a
-    /// character that is escaped, a quote, a backslash, or a control character.
+    /// Returns a nonzero value for each byte that must not be copied unchanged into a string: a quote, a backslash, a
+    /// control character, or the first byte of another character that this style escapes.
     fn special(byte: u8) -> u8;
 
     fn push_float(out: &mut Vec<u8>, value: f64);

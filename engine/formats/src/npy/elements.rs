@@ -1,6 +1,6 @@
 //! Reads the elements of array files: converts them to values, copies a selection of rows, and encodes masks.
 //!
-//! The code of a mask is the run-length code of the elements that are 1 or true.
+//! A mask is an array that marks elements with 1 or true. It is encoded as the run-length code of these elements.
 
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -66,8 +66,8 @@ pub enum ElementKind {
 }
 
 impl NpyHeader {
-    /// Returns the type of the elements. `None` for types without a plain value: bytes, dates, complex numbers, floats of
-    /// 2 or 16 bytes.
+    /// Returns the type of the elements. Returns `None` for types that are not supported: bytes, dates, complex numbers,
+    /// floats of 2 or 16 bytes.
     pub fn element_kind(&self) -> Option<ElementKind> {
         let kind = self.descr.chars().nth(1)?;
         Some(match (kind, self.item_size) {
@@ -81,8 +81,8 @@ impl NpyHeader {
         })
     }
 
-    /// Converts the bytes of an element to its value. `None` for types without a plain value: bytes, dates, complex
-    /// numbers, floats of 16 bytes.
+    /// Converts the bytes of an element to its value. Returns `None` for types that are not supported: bytes, dates,
+    /// complex numbers, floats of 16 bytes.
     pub fn value(&self, element: &[u8]) -> Option<Element> {
         let bits = self.bits(element);
         Some(match self.element_kind() {
@@ -134,7 +134,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     /// empty string are missing values.
     ///
     /// # Errors
-    /// [`NpyError`] if reading fails, the array is not one-dimensional, or its elements have no plain value.
+    /// [`NpyError`] if reading fails, the array is not one-dimensional, or the type of its elements is not supported.
     pub fn elements(&self, rows: &[u64]) -> Result<ArrayRef, NpyError> {
         let header = self.header();
         let unsupported = || NpyError::UnsupportedType {
@@ -299,7 +299,8 @@ impl<R: ReadAt + Clone> NpyArray<R> {
 
 /// Maximum number of elements of a mask. Its bits then take 256 MiB.
 const MAX_ELEMENTS: u64 = 1 << 31;
-/// Maximum length of a code in bytes. If all neighbours in a mask differ, the code is five times as long as the array.
+/// Maximum length of a run-length code in bytes. A limit is necessary, because the code of a mask whose neighboring
+/// elements all differ is five times as long as the array.
 const MAX_CODE_BYTES: usize = 1 << 26;
 
 /// The run-length code of a mask, and the shape of the array.
@@ -311,7 +312,7 @@ pub struct MaskCode {
     pub code: String,
 }
 
-/// Returns the run-length code of the elements that are 1 or true, as `rle_encode(numpy.load(file).T.flatten() == 1)`.
+/// Returns the run-length code of the elements that are 1 or true, in the order of `numpy.load(file).T.flatten()`.
 ///
 /// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per
 /// element.

@@ -9,7 +9,8 @@ use crate::sniff::FileType;
 
 /// Maximum length of a header in bytes. NumPy's own limit is 10,000.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum number of rows if rows have no bytes. The length of the file does not limit their number in this case.
+/// Maximum number of rows in an array whose rows contain no bytes. The length of the file does not limit the number of
+/// such rows.
 const MAX_EMPTY_ROWS: u64 = 1 << 20;
 /// Number of characters that NumPy reserves for the first dimension, so that arrays can grow without moving the data.
 const GROWTH_DIGITS: usize = 21;

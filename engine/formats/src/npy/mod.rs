@@ -56,7 +56,7 @@ pub enum NpyError {
         descr: String,
     },
     /// The array is in Fortran order, in which the bytes of a row are not contiguous.
-    #[error("the array is in Fortran order; its rows cannot be gathered")]
+    #[error("the array is in Fortran order; single rows can be read only from arrays in C order")]
     FortranOrder,
     /// A requested row does not exist.
     #[error("row {row} was requested, but the array has {rows} rows")]
@@ -83,7 +83,9 @@ pub enum NpyError {
         needed: u64,
     },
     /// The run-length code of a mask is too long.
-    #[error("the run-length code of the mask is longer than {limit} bytes; is it a mask?")]
+    #[error(
+        "the run-length code of the mask is longer than {limit} bytes; the array is probably not a mask"
+    )]
     LongCode {
         /// Maximum length in bytes.
         limit: usize,

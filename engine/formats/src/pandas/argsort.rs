@@ -1,7 +1,8 @@
-//! NumPy's `argsort` with its default kind, which is not stable. It determines the order of pandas' `sort_values`.
+//! NumPy's `argsort` with its default algorithm, which is not stable. It determines in which order pandas' `sort_values`
+//! returns rows with equal keys.
 //!
-//! On all processors, NumPy sorts keys that are compared one by one, such as strings, with this algorithm. It sorts 64-bit
-//! numbers with it only on processors without AVX-512.
+//! NumPy sorts strings and other keys that are compared one by one with this algorithm on all processors. It sorts 64-bit
+//! numbers with this algorithm only on processors without AVX-512.
 
 /// Parts of up to this many keys are sorted with insertion sort.
 const MAX_INSERTION_SORT: usize = 16;
@@ -57,7 +58,8 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let (mut i, mut j) = (0, last - 1);
     piece.swap(middle, j);
     loop {
-        // The first key is not above the pivot and the last key is not below it, so both loops stop inside the part.
+        // The swaps above ensure that the first key is not above the pivot, and the last key is not below the pivot. So
+        // both inner loops stop inside the part.
         loop {
             i += 1;
             if !less(piece[i], pivot) {

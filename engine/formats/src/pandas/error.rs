@@ -2,7 +2,7 @@
 
 use super::ColumnType;
 
-/// A table that cannot be read or written, mostly because pandas would also reject it.
+/// An error when reading or writing a table. Most of these errors also occur in pandas.
 ///
 /// Rows are counted from 1 and exclude the header. Offsets are in bytes from the beginning of the file.
 #[derive(Debug, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum CsvError {
     /// A row has more fields than the previous rows.
     #[error(
         "row {row} (byte {offset}) has {found} fields, but the rows before it have {expected}; \
-         quote fields that contain the delimiter (also numbers with a decimal comma), or remove an extra line break"
+         quote fields that contain the delimiter (for example, numbers with a decimal comma), or remove an extra line break"
     )]
     TooManyFields {
         /// The row, counted from 1.
@@ -53,7 +53,9 @@ pub enum CsvError {
         limit: usize,
     },
     /// A row has more fields than any ordinary table has columns.
-    #[error("row {row} (byte {offset}) has more than {limit} fields; is the delimiter right?")]
+    #[error(
+        "row {row} (byte {offset}) has more than {limit} fields; the delimiter is probably wrong"
+    )]
     TooManyColumns {
         /// The row, counted from 1; 0 is the header.
         row: u64,
@@ -62,9 +64,10 @@ pub enum CsvError {
         /// Maximum number of fields.
         limit: usize,
     },
-    /// Short rows lack more fields in total than the file has bytes, so filling them would need too much memory.
+    /// The total number of fields that short rows lack exceeds the number of bytes in the file. Adding these fields would
+    /// need too much memory.
     #[error(
-        "up to row {row} (byte {offset}), rows with fewer fields than the {width} columns leave out {missing} fields, \
+        "the rows up to row {row} (byte {offset}) are too short: they lack {missing} fields of the {width} columns, \
          more than the file has bytes; the header may belong to another file"
     )]
     TooManyMissing {
@@ -101,7 +104,7 @@ pub enum CsvError {
     },
     /// The text of the second pass differs from the text of the first pass.
     #[error(
-        "the text ends after {found} rows, but {expected} were scanned; the file changed while it was read"
+        "the file changed while it was read: its content differs after {found} of {expected} rows"
     )]
     Changed {
         /// Number of rows in the first pass.

@@ -1,7 +1,7 @@
-//! Checks a footer before the parquet crate parses it.
+//! Checks a footer before the parquet crate parses it, because the crate does not limit the stack and memory that it uses.
 //!
-//! The crate builds the tree of columns by recursion, so a schema that nests 10,000 deep would overflow the stack. It
-//! also allocates a multiple of the footer's length for columns and their chunks, and copies the path of each column.
+//! The crate builds the tree of columns by recursion, so a schema with 10,000 nested levels would overflow the stack. It
+//! also copies the path of each column. For columns and their chunks, it allocates a multiple of the footer's length.
 
 use super::ParquetError;
 use super::pages::FieldKind::{
@@ -14,8 +14,8 @@ use crate::limits::{DecodingLimits, Limit};
 /// Maximum depth of groups in groups. A list in a column takes two levels.
 const MAX_DEPTH: usize = 32;
 
-/// Memory of a column, in addition to its path: its element of the schema, and its fields in the Arrow schemas with and
-/// without views.
+/// Memory of a column in bytes, without its path and name. It consists of the schema element of the column, and its fields
+/// in two Arrow schemas: one with string views, the other with ordinary strings.
 const COLUMN_BYTES: u64 = 1_000;
 /// Memory of a column in a row group.
 const CHUNK_BYTES: u64 = 700;
@@ -115,7 +115,7 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
     Binary,
 ]);
 
-/// Checks that the crate may parse this footer.
+/// Checks that the crate can parse this footer without overflowing the stack or using too much memory.
 ///
 /// # Errors
 /// [`ParquetError::Damaged`] if the footer does not have the structure of the format; [`ParquetError::TooDeep`];
@@ -176,7 +176,7 @@ impl FooterCost {
             None => return None,
         };
         self.has_root = true;
-        // The name is in memory in both Arrow schemas. A column also stores its path and the names of its groups.
+        // Both Arrow schemas contain the name. A column also stores its path, which contains the names of its groups.
         self.bytes += COLUMN_BYTES + 4 * name + 2 * path;
         if children > 0 {
             self.open.push(Group { children, path });

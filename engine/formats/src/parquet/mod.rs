@@ -1,8 +1,8 @@
 //! Reads Parquet files as Arrow batches, and writes them like pandas with the engine fastparquet.
 //!
-//! [`ParquetWriter`] writes the same content as fastparquet. [`FastparquetWriter`] writes the same bytes as a given
-//! version of fastparquet. Rows keep the order of the file. Reading needs memory for one batch, and writing for one row
-//! group.
+//! [`ParquetWriter`] writes files with the same content as fastparquet, but different bytes. [`FastparquetWriter`] writes
+//! the same bytes as a given version of fastparquet. Rows keep the order of the file. Reading needs memory for one batch,
+//! and [`ParquetWriter`] needs memory for one row group.
 
 mod fastparquet;
 mod footer;
@@ -42,7 +42,7 @@ pub enum ParquetError {
         size: u64,
     },
     /// The file declares more rows than a file of its size may contain.
-    #[error("the Parquet file has {rows} rows in {}, more than {limit}", units::bytes(*.size))]
+    #[error("the Parquet file of {} declares {rows} rows, more than the limit of {limit}", units::bytes(*.size))]
     TooManyRows {
         /// Number of rows according to the footer.
         rows: u64,
@@ -52,7 +52,7 @@ pub enum ParquetError {
         limit: u64,
     },
     /// Groups of columns are nested too deeply.
-    #[error("the columns of the Parquet file are nested more than {limit} deep")]
+    #[error("the columns of the Parquet file are nested more than {limit} levels deep")]
     TooDeep {
         /// Maximum number of groups around a column.
         limit: usize,

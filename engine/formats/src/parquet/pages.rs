@@ -1,7 +1,8 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
 //! A page header declares the uncompressed size and the number of values. The crate allocates memory for them without a
-//! limit. So [`Pages`] parses each header first. The crate then receives the bytes of this header and nothing else.
+//! limit. So [`Pages`] parses each header before the crate does, and passes only the bytes of this header to the crate.
+//! When the crate reads the page, [`Pages`] checks the declared numbers.
 //!
 //! # Thrift
 //!
@@ -9,8 +10,10 @@
 //!
 //! The parquet crate reads known fields with the type that the format defines and ignores the type in the file. If the
 //! two types differ, the crate would find a different end of the field than this module. So a difference is an error,
-//! which ensures that the crate and this module see the same numbers. In structures that it skips, the crate accepts 64
-//! levels, and reads lists of booleans without consuming bytes, whatever length they declare. Both are errors here.
+//! which ensures that the crate and this module see the same numbers.
+//!
+//! The crate also skips unknown structures, with up to 64 levels. In them, it reads lists of booleans without consuming
+//! bytes, whatever length a list declares. Both deep nesting and such lists are errors here.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,12 +46,13 @@ struct PagesState {
     lists: Vec<ListChunk>,
     /// Number of values in lists so far.
     values: u64,
-    /// The uncompressed size and the number of values that a header declares, by the offset of the page after the header.
-    /// There may be several, because each column may have read the header of its next page.
+    /// For each page whose header was read, but whose data were not: the declared uncompressed size and number of values.
+    /// The key is the offset of the data. There may be several entries, one for each column.
     headers: BTreeMap<u64, (u64, u64)>,
 }
 
-/// A part of the file that contains values of lists. One row can contain all these values, and a row is read at once.
+/// A part of the file that contains values of lists. The number of these values is limited, because one row may contain
+/// all of them, and a row is read at once.
 #[derive(Debug)]
 pub(super) struct ListChunk {
     pub range: Range<u64>,
@@ -79,8 +83,10 @@ impl Pages {
         })))
     }
 
-    /// Returns the bytes of the header at the offset `start`. Returns no bytes if the data of a page begin at `start` and the
-    /// header of this page was already read, because the crate `parquet` then reads the data instead of a header.
+    /// Reads the page header at the offset `start`, and returns its bytes.
+    ///
+    /// Returns no bytes if the data of a page begin at `start`, and the header of this page was already read. In this case,
+    /// the crate `parquet` now reads the data and not a header.
     ///
     /// # Errors
     /// If `from` fails; [`io::ErrorKind::InvalidData`] if there is no valid header.
@@ -154,8 +160,8 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
 struct PageHeader {
     /// `uncompressed_page_size`
     size: Option<u64>,
-    /// `num_values` of a data page, otherwise 0. A header may contain both versions of a data page header, of which the
-    /// crate uses one.
+    /// `num_values` of a data page, otherwise 0. If a header contains both versions of a data page header, this is the
+    /// larger number, because it is unknown which version the crate uses.
     values: u64,
 }
 
@@ -197,26 +203,26 @@ pub(super) enum FieldKind {
 /// Maximum depth of structures and lists in each other. The format has nine levels.
 const MAX_NESTING: usize = 16;
 
-/// Receives the content of a structure from [`walk`]. `path` contains the numbers of the fields from the root. An element
-/// of a list has the path of the list. The walk ends if a method returns `None`.
+/// Receives the content of a structure from [`walk`]. `path` contains the field numbers from the root to the value. An
+/// element of a list has the same path as the list. The walk ends if a method returns `None`.
 pub(super) trait Visitor {
     fn integer(&mut self, _path: &[usize], _value: i64) -> Option<()> {
         Some(())
     }
 
-    /// Returns a binary value of this number of bytes.
+    /// Receives the length of a binary value in bytes.
     fn binary(&mut self, _path: &[usize], _bytes: usize) -> Option<()> {
         Some(())
     }
 
-    /// Returns the end of a structure.
+    /// Is called at the end of a structure.
     fn end(&mut self, _path: &[usize]) -> Option<()> {
         Some(())
     }
 }
 
-/// Walks through the structure at the beginning of `bytes`, which has the fields `kinds`. Returns its length in bytes,
-/// or `None` if it is cut off, has unexpected content, or the visitor ended the walk.
+/// Walks through the structure at the beginning of `bytes`, which has the fields `kinds`. Returns its length in bytes.
+/// Returns `None` if the structure is truncated or has unexpected content, or if the visitor ended the walk.
 pub(super) fn walk(
     bytes: &[u8],
     kinds: &'static [FieldKind],

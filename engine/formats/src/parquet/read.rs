@@ -28,8 +28,8 @@ use crate::sniff::{FileType, SNIFF_BYTES};
 
 /// Number of rows that every file is allowed to have, however small it is.
 const MAX_ROWS: u64 = 1 << 24;
-/// Number of additional rows that a file is allowed to have, for each of its bytes. This is many, because a run of equal
-/// values takes a few bytes, whatever its length.
+/// Number of additional rows that a file is allowed to have, for each of its bytes. The number is large, because a run of
+/// identical values takes only a few bytes, whatever its length.
 const ROWS_PER_BYTE: u64 = 1000;
 
 /// An open file. Its footer is in memory. [`ParquetTable::batches`] reads its data.
@@ -45,7 +45,8 @@ pub struct ParquetTable<R: ReadAt + Send + Sync> {
 impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     /// Opens the file in the range `range` of `base`, for example a stored member of an archive.
     ///
-    /// Types are those of Parquet. Hints that a writer added for Arrow (dictionaries, string views) are ignored.
+    /// Columns have the types that Parquet declares. Hints that a writer added for Arrow, such as dictionaries or string
+    /// views, are ignored.
     ///
     /// # Errors
     /// [`ParquetError::NotParquet`] if the file is not Parquet or is truncated.
@@ -178,8 +179,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// Returns the maximum number of rows of a batch. The crate copies values of fixed length, including those of a
-    /// dictionary. The footer declares this length, so it may be large.
+    /// Returns the maximum number of rows of a batch, which limits the memory for values of fixed length. The footer
+    /// declares this length, so it may be large, and the crate copies each value, even from a dictionary.
     fn most_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));
@@ -271,8 +272,8 @@ impl Iterator for ParquetBatches {
     }
 }
 
-/// The last I/O error of a file. The parquet crate passes on only the message of an I/O error. The message does not
-/// show whether the disk failed or the file is damaged.
+/// Keeps the last I/O error of a file, because the parquet crate passes on only its message. The message alone does not
+/// show whether reading failed or the file is damaged.
 #[derive(Debug, Clone, Default)]
 struct LastError(Arc<Mutex<Option<io::Error>>>);
 

@@ -101,8 +101,8 @@ impl Texts {
     }
 }
 
-/// Converts the views in an array to strings. For lists, only the items of the array's own rows are converted, because a
-/// sliced array still refers to the items of other rows.
+/// Converts the views in an array to strings. A sliced array of lists still refers to the elements of other rows, so only
+/// the elements of its own rows are converted.
 fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match data_type {
         same if same == array.data_type() => Arc::clone(array),

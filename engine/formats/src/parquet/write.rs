@@ -1,8 +1,8 @@
 //! Writes files with the same content as pandas' `to_parquet` with the engine fastparquet.
 //!
-//! Columns are optional, missing floats (NaN) are nulls, values are plain (without dictionaries) and compressed with
-//! Snappy, and chunks have statistics. Only the content is the same as that of fastparquet; the module `fastparquet`
-//! also writes the same bytes.
+//! All columns are optional, and NaN is stored as null. Values are plain (without dictionaries) and compressed with Snappy,
+//! and chunks have statistics. The bytes differ from those of fastparquet. To write the same bytes, use the module
+//! `fastparquet`.
 //!
 //! # Metadata
 //!

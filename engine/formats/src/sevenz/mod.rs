@@ -1,8 +1,8 @@
 //! Reads 7z archives, sequentially or in [parts](SevenZPart), and writes them deterministically.
 //!
-//! A solid archive stores many members in one compressed block. So members are in the order of the blocks, and reading
-//! a member requires decoding the members before it. Parts begin where a compressed stream resets its dictionary. They
-//! can be decoded in parallel.
+//! A solid archive stores many members in one compressed block. So members are visited in the order of the blocks, and
+//! reading a member requires decoding the members before it in the same block. Parts can be decoded in parallel, because
+//! each part begins where a compressed stream resets its dictionary.
 //!
 //! # Headers
 //!
@@ -66,8 +66,8 @@ impl<R: Read + Seek> SevenZReader<R> {
         }
         input.rewind().map_err(damaged)?;
         let mut inner = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
-        // The library's parallel decoder keeps an unlimited number of parts in memory. See `parts` for this crate's
-        // decoder.
+        // Several threads would keep an unlimited number of parts in memory. Instead, the module `parts` decodes parts
+        // in parallel.
         inner.set_thread_count(1);
         for entry in &inner.archive().files {
             path(entry)?;
@@ -104,9 +104,10 @@ impl<R: Read + Seek> SevenZReader<R> {
         Ok(())
     }
 
-    /// Returns the parts that can be decoded separately, or `None` if a part of the content cannot be decoded
-    /// separately. [`PartSpans`] reads the parts as the concatenated contents of all members. `source` must be the same
-    /// archive.
+    /// Divides the archive into parts that can be decoded separately. Returns `None` if some of its content cannot be
+    /// divided, for example because it uses filters. `source` must be the same archive.
+    ///
+    /// [`PartSpans`] reads the concatenated contents of all members from the parts.
     ///
     /// # Errors
     /// [`ArchiveError::Damaged7z`] if `source` cannot be read.
@@ -204,7 +205,7 @@ fn path(entry: &ArchiveEntry) -> Result<Option<String>, ArchiveError> {
     }
 }
 
-/// Returns the member of an entry with this path, whose content begins at `offset` of the concatenated contents.
+/// Converts an entry to a member with this path. `offset` is the position of its content in the concatenated contents.
 fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
     let is_directory = entry.is_directory();
     Member {
@@ -217,7 +218,8 @@ fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
     }
 }
 
-/// Length of the signature header in bytes: signature, version, offset of the header. The packed streams follow it.
+/// Length of the signature header in bytes. It contains the signature, the version and the offset of the header. The
+/// compressed data follow it.
 const SIGNATURE_HEADER_BYTES: u64 = 32;
 /// Maximum length in bytes of the structure that describes the compressed header. It usually has a few dozen bytes.
 const MAX_DESCRIPTION: u64 = 1 << 16;
@@ -253,8 +255,8 @@ fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHead
         u64::from_le_bytes(bytes.unwrap_or_default())
     };
     let (offset, length) = (number(12), number(20));
-    // If the offset is missing, the codec searches the file for a header. That header would not be checked by this
-    // function, so a missing offset is an error.
+    // If the offset of the header is missing, the codec searches the file for a header. This function cannot check the
+    // header that the codec finds, so a missing offset is an error.
     if length == 0 {
         return match start.get(8..) {
             Some(rest) if rest.iter().any(|byte| *byte != 0) => Ok(None),
@@ -295,7 +297,7 @@ impl Fields<'_> {
         (self.byte()? == kind).then_some(())
     }
 
-    /// Reads an integer of one to nine bytes. The leading ones of the first byte are the number of bytes that follow.
+    /// Reads an integer of one to nine bytes. The first byte begins with a 1 bit for each of the bytes that follow.
     fn number(&mut self) -> Option<u64> {
         let first = self.byte()?;
         let count = first.leading_ones();

@@ -64,7 +64,7 @@ impl SevenZPart {
 
     /// Decodes the packed bytes of this part.
     fn reader(&self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        // A stream ends with a zero byte. A part from the middle of a stream does not, so the byte is appended.
+        // A complete stream ends with a zero byte. A part from the middle of a stream does not, so a zero is appended.
         let packed = io::BufReader::with_capacity(1 << 16, packed).chain(&[0][..]);
         Ok(match self.coder {
             Coder::Lzma2 { .. } => Box::new(Lzma2Reader::new(packed, self.window(), None)),
@@ -82,7 +82,7 @@ impl SevenZPart {
     }
 }
 
-/// Returns the parts of an archive, or `None` unless all content is compressed with LZMA2 or LZMA, without filters.
+/// Returns the parts of an archive. Returns `None` if any content uses a filter, or a method other than LZMA2 or LZMA.
 pub(super) fn parts(
     archive: &Archive,
     source: &impl ReadAt,
@@ -123,7 +123,8 @@ pub(super) fn parts(
     Ok(Some(parts))
 }
 
-/// Returns the range and the method of a block's packed stream, or `None` unless the method is LZMA2 or LZMA alone.
+/// Returns the range of a block's compressed stream, and its method. Returns `None` if the block uses a filter, or a
+/// method other than LZMA2 or LZMA.
 fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     let [coder] = archive.blocks.get(number)?.coders.as_slice() else {
         return None;
@@ -223,10 +224,9 @@ fn decoding_error(error: io::Error) -> io::Error {
     }
 }
 
-/// The content of an archive as spans. A span is a part or a section of a part.
+/// Reads the content of an archive as spans. A span is an entire part, or a section of a long part.
 ///
-/// The sections of a part are decoded in order. If a section before the current position is needed, the part is decoded
-/// from its beginning again.
+/// The sections of a part are decoded in order. To read an earlier section again, the part is decoded from its beginning.
 pub struct PartSpans<P> {
     archive: Arc<P>,
     parts: Vec<SevenZPart>,
@@ -366,8 +366,8 @@ pub(super) fn damaged(error: io::Error) -> ArchiveError {
     failed(error.into())
 }
 
-/// Returns the message of an error of the crate `sevenz_rust2`, and the I/O error inside it. The crate's error type does
-/// not return the I/O error from `source()`.
+/// Returns the message of an error of the crate `sevenz_rust2`, and the I/O error inside it. This is necessary, because
+/// `source()` of the crate's error type does not return the I/O error.
 pub(super) fn reason(error: Error) -> (String, Option<io::Error>) {
     let text = error.to_string();
     match error {

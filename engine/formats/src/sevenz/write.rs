@@ -1,8 +1,8 @@
 //! Writes 7z archives.
 //!
-//! The header of an archive without content, which has only directories and empty files, has no list of streams. The
-//! library that writes all other archives would write an empty list. 7-Zip accepts an empty list, but py7zr rejects it as
-//! corrupt. So this module writes the header of an archive without content itself.
+//! A library writes all archives except those without content, which have only directories and empty files. For such an
+//! archive, the library would write an empty list of streams. 7-Zip accepts the empty list, but py7zr rejects it as
+//! corrupt. So this module writes the header of such an archive itself, without the list.
 
 use std::io::{self, Read, Seek, Write};
 

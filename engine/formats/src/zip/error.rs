@@ -123,7 +123,7 @@ pub enum ZipError {
     },
     /// Two members share bytes of the archive, or one extends into the central directory.
     #[error(
-        "member {member} at byte {offset} overlaps the data that begins at byte {next}; such archives are made to expand without bounds", member = Quoted(.member))]
+        "member {member} at byte {offset} overlaps the data that begins at byte {next}, as in a zip bomb", member = Quoted(.member))]
     Overlap {
         /// Path of the member.
         member: String,
@@ -134,7 +134,7 @@ pub enum ZipError {
     },
     /// The member declares more bytes than its compressed data can contain.
     #[error(
-        "member {member} at byte {offset} declares {size} bytes from {compressed_size} compressed ones, over the limit of {limit}:1", member = Quoted(.member))]
+        "member {member} at byte {offset} declares {size} bytes from {compressed_size} compressed bytes, over the limit of {limit}:1", member = Quoted(.member))]
     Ratio {
         /// Path of the member.
         member: String,

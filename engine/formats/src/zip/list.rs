@@ -29,8 +29,8 @@ use crate::sniff::{FileType, SNIFF_BYTES};
 /// Maximum number of members for which memory is reserved, because the declared number may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// Maximum length in bytes of an extra field, of all extra fields, and of a comment in a form. In a hostile directory, each
-/// member may have long extra fields and a long comment.
+/// Maximum length in bytes of an extra field, of all extra fields, and of a comment in [`StoredForm::form`]. The limits are
+/// necessary, because in a hostile directory each member may have long extra fields and a long comment.
 const MAX_FORM_EXTRA_BYTES: usize = 24;
 const MAX_FORM_EXTRAS_BYTES: usize = 1024;
 const MAX_FORM_COMMENT_BYTES: usize = 1024;
@@ -67,8 +67,10 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         self.start + self.archive.end_offset()
     }
 
-    /// Returns whether the end record is that of an archive inside this one, which is truncated: its directory was
-    /// written for an archive that begins later, and this archive begins with a member of its own.
+    /// Returns whether the end record belongs to an archive inside this one. Then this archive is truncated.
+    ///
+    /// This is the case if the directory was written for an archive that begins later, but this archive begins with a
+    /// member.
     ///
     /// # Errors
     /// If the first bytes or the end record cannot be read.
@@ -273,7 +275,8 @@ fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
     }
 }
 
-/// Returns how a member is stored. Leaves out lengths and, in the extra fields, times, because they differ between members.
+/// Returns how a member is stored. Omits lengths, and times in extra fields, because they differ even between members that
+/// the same program stored.
 fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     let (mut extras, mut unix_time) = (String::from("["), None);
     for (id, content) in record.extra_fields() {
@@ -422,8 +425,8 @@ pub struct RawListing {
 /// unsafe and duplicate names, unsupported methods, and sizes that contradict each other.
 ///
 /// # Errors
-/// [`ZipError::Truncated`] or [`ZipError::NotAZip`] without an end record; [`ZipError::DamagedDirectory`] if records are
-/// damaged or missing; [`ZipError::Limit`]; [`ZipError::Io`].
+/// [`ZipError::Truncated`] or [`ZipError::NotAZip`] if the end record is missing; [`ZipError::DamagedDirectory`] if records
+/// are damaged or missing; [`ZipError::Limit`]; [`ZipError::Io`].
 pub fn read_tolerant<R: ReadAt + ?Sized>(
     base: &R,
     range: Range<u64>,
@@ -460,7 +463,8 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(())
     });
     let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
-    // If the directory only moved, for example because bytes were inserted, its members are not at their offsets.
+    // The directory may also have moved because bytes were inserted before it. In this case, its members are not at their
+    // offsets, and the archive is not truncated.
     let first = members.iter().map(|member| member.offset).min();
     let is_complete = match first.map(|first| read_up_to(&base, first, 4)) {
         Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,
@@ -531,7 +535,7 @@ impl RawMember {
         if found != self.name && name.is_ascii() {
             let found = Quoted(&found);
             return Ok(Err(format!(
-                "the record at byte {offset} is that of {found}"
+                "the record at byte {offset} belongs to {found}"
             )));
         }
         Ok(Ok(name_offset
@@ -698,9 +702,9 @@ fn by_path(entries: &ZipDirectory) -> Vec<u32> {
 
 /// Rejects a member inside a path that is a file, in one pass over the sorted paths.
 ///
-/// The paths inside `x` begin with `x/` and follow `x`. Paths such as `x-1` may be between them, because `-` sorts
-/// before `/`. So `open` contains the files that are prefixes of the current path. Each of them is a prefix of the
-/// next, so there are at most as many as the path has bytes.
+/// The paths inside `x` begin with `x/`, so they come after `x`. But other paths such as `x-1` may be in between, because
+/// `-` sorts before `/`. So the loop keeps all files whose path is a prefix of the current path, in the stack `open`. Each
+/// of these paths is a prefix of the next, so the stack is at most as long as the current path.
 fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
     let mut open: Vec<&str> = Vec::new();
     let mut first: Option<(u32, &str)> = None;
@@ -731,10 +735,11 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
     }
 }
 
-/// Sets the `limit` of each member, and rejects members that exceed it.
+/// Sets the `limit` of each member: the offset of the next member or of the central directory. Rejects members that
+/// extend beyond their limit.
 ///
-/// The length of a local header is unknown before the header is read. This function checks the fixed part of the header
-/// and the data; opening a member checks the rest.
+/// The length of a local header is unknown before the header is read. So this function only adds the fixed part of the
+/// header and the data. When a member is opened, the entire header is included in the check.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

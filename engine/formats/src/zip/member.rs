@@ -80,8 +80,8 @@ impl ZipEntry {
     }
 }
 
-/// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times that in
-/// UTF-8.
+/// Number of bits for the length of a name. They suffice, because a name has at most 65,535 bytes in an archive, and at
+/// most three times as many in UTF-8.
 const LENGTH_BITS: u32 = 20;
 
 /// The members of an archive. Each takes about 50 bytes plus the name. Use this type for archives with millions of
@@ -226,8 +226,8 @@ impl ZipEntry {
         Ok(LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
     }
 
-    /// Compares the local header, which `record` contains entirely, with the central directory. Returns the range of
-    /// the data in the base file.
+    /// Compares the local header with the central directory. `record` must contain the entire local header. Returns the
+    /// range of the data in the base file.
     pub(super) fn check_header(&self, record: &[u8]) -> Result<Range<u64>, ZipError> {
         let flags = u16_at(record, 6);
         let name_end = LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26));

@@ -1,5 +1,5 @@
-//! Recognizes truncated archives that contain archives. The last end record of such a file can be that of an archive inside
-//! it.
+//! Recognizes truncated archives that contain archives. The last end record of such a file may belong to an inner archive,
+//! so the list of members would be wrong.
 
 use std::io;
 
@@ -12,8 +12,8 @@ pub(super) const LOCAL_RECORD: &[u8] = b"PK\x03\x04";
 /// Length in bytes of an end record without its comment.
 const END_RECORD_BYTES: usize = 22;
 
-/// Returns whether the directory at `directory` was written for an archive that begins later in the section: its offset
-/// differs from the one in the end record at `end_record`.
+/// Returns whether the central directory was written for an archive that begins later in the section. In this case, its
+/// actual offset `directory` differs from the offset in the end record, which begins at `end_record`.
 ///
 /// # Errors
 /// If the end record cannot be read.
@@ -30,7 +30,8 @@ pub(super) fn is_moved<R: ReadAt + ?Sized>(
         Err(error) => return Err(error),
     }
     let declared = u32_at(&record, 16);
-    // With zip64, this record does not declare the offset, and the directory is only found at its declared offset.
+    // With zip64, a different record declares the offset. A zip64 directory has not moved, because otherwise it would not
+    // have been found.
     Ok(declared != u32::MAX && directory != u64::from(declared))
 }
 
@@ -41,8 +42,8 @@ pub(super) fn begins_with_member<R: ReadAt + ?Sized>(
     Ok(local_record(section, 0)?.is_some())
 }
 
-/// Returns whether the byte at `place` belongs to the data of a member. Follows the local records from the first one, and
-/// ends at the first record that does not state the length of its data.
+/// Returns whether the byte at `place` belongs to the data of a member. Follows the local records from the beginning of the
+/// section. Returns `false` if a record before `place` does not contain the length of its data.
 ///
 /// # Errors
 /// If a record cannot be read.

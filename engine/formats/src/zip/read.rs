@@ -11,8 +11,8 @@ use crate::deflate::{Decoded, Inflater, Stop};
 use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 use crate::read_at::{ByteSection, ReadAt};
 
-/// Maximum size in bytes of the chunks in which compressed data are read. At the end of each chunk, the decoder copies
-/// its window and is slower.
+/// Maximum size in bytes of the chunks in which compressed data are read. Large chunks are faster, because near the end of
+/// each chunk the decoder is slow, and copies its window.
 const BUFFER_BYTES: u64 = 256 * 1024;
 
 impl ZipEntry {
@@ -135,8 +135,8 @@ impl<R: ReadAt> MemberReader<'_, R> {
 }
 
 impl ZipEntry {
-    /// Compares the length of the content with the declared size. If the content is too long, `actual` may be smaller
-    /// than its real length.
+    /// Compares the length of the content with the declared size. `actual` is the number of bytes decoded so far, because
+    /// decoding stops if the content is too long.
     fn check_length(&self, actual: u64) -> Result<(), ZipError> {
         let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
         match actual.cmp(&size) {
@@ -211,8 +211,8 @@ impl<R: ReadAt> Read for MemberReader<'_, R> {
 /// Number of bytes reserved for the extra fields of a local header.
 const USUAL_EXTRA_BYTES: usize = 64;
 
-/// Maximum ratio of the lengths of uncompressed and compressed data: a length and a distance with codes of one bit each
-/// repeat 258 bytes.
+/// Maximum number of uncompressed bytes per compressed byte. Two bits can repeat 258 bytes, if the codes of the length and
+/// of the distance have one bit each.
 const MAX_RATIO: usize = 4 * 258;
 
 /// Reads entire members. One read of the base file returns both header and data. This is faster for archives with many
@@ -292,8 +292,8 @@ impl MemberInflater {
         content
             .try_reserve(size.saturating_add(1))
             .map_err(|error| corrupt(format!("the {size} bytes cannot be allocated ({error})")))?;
-        // One byte more than declared, to detect content that is too long. But no memory is used for more bytes than the
-        // data can contain.
+        // The buffer has one byte more than declared, to detect content that is too long. But it is not larger than the
+        // content can be according to `MAX_RATIO`.
         let most = self
             .record
             .len()
@@ -376,8 +376,8 @@ thread_local! {
 
 /// A reader of the content of a raw deflate stream.
 ///
-/// A decoder has 40 KB of memory. New decoders for each small member would leave holes in the heap that together take
-/// more memory than the content.
+/// A reader uses the decoder of the last stream of its thread again. A decoder takes 40 KB of memory, so a new decoder for
+/// each small member would leave holes in the heap. Together they would take more memory than the content.
 #[derive(Debug)]
 pub(super) struct DeflateReader<R> {
     input: R,

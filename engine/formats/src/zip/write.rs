@@ -125,8 +125,8 @@ impl<W: Write> ZipWriter<W> {
             .map_err(|error| failed(&path, error))
     }
 
-    /// Copies a member of another archive without decompressing it. `path` is its path in this archive. Its CRC is
-    /// copied, not verified.
+    /// Copies a member of another archive without decompressing it. `path` is the path of the copy. The CRC is copied,
+    /// but not verified.
     ///
     /// # Errors
     /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.

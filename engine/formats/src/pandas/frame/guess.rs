@@ -1,8 +1,9 @@
 //! Reads the cells of a file while the types of its columns are still being inferred.
 //!
-//! The type of a column is certain only at the end of the file. Nearly always it is the type of the first cells. So the
-//! first pass also collects values of the type that all cells so far have, and [`FrameScanner::finish`] keeps the columns
-//! whose values are those that pandas stores. All other columns have to be read in a second pass.
+//! The type of a column is certain only at the end of the file, but nearly always it is the type of the first cells. So
+//! the first pass already converts each cell to the type that all previous cells have. At the end,
+//! [`FrameScanner::finish`] keeps a column if pandas would store the same values. Only the other columns are read in a
+//! second pass.
 
 use super::table::{ColumnData, push};
 use crate::pandas::numbers::parse::{Integer, is_missing, parse_f64, parse_i64};
@@ -14,8 +15,8 @@ use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumber
 /// Doubles represent all integers below this magnitude exactly.
 const EXACT: f64 = (1_u64 << 53) as f64;
 
-/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros, which a parser may treat as
-/// digits.
+/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros. Then pandas' default parser
+/// may ignore the last digits, because it uses only 17 digits, including the zeros.
 const EXACT_BYTES: usize = 16;
 
 /// Number of rows after which the memory of the columns is compared with the limit.
@@ -67,7 +68,8 @@ impl FrameScanner {
         self.types.width()
     }
 
-    /// Returns the types of the `rows` rows of the file, and the cells of the columns that were guessed right.
+    /// Returns the types of the columns, and the cells of each column whose type was guessed correctly. `rows` is the
+    /// number of rows of the file.
     pub fn finish(mut self, rows: u64) -> (CsvScan, Vec<Option<ColumnData>>) {
         self.check_memory();
         let scan = self.types.finish(rows);
@@ -206,7 +208,8 @@ impl ColumnGuess {
                 Some(ColumnData::Int64(values))
             }
             ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
-                // pandas parses a block of integers as integers, and converts them to doubles when it joins the blocks.
+                // pandas parses a block of integers as integers, and converts them to doubles when it joins the blocks. If
+                // the column has such a block, the doubles collected here are correct only if they are exact.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);

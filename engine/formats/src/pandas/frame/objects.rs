@@ -1,11 +1,11 @@
 //! Stores the cells of a column compactly.
 //!
-//! An [`ObjectColumn`] stores cells of different types: twenty million short strings take little more memory than their
-//! bytes. All cells are concatenated in one vector. A string is stored unchanged. Any other cell begins with a byte that
-//! cannot begin a UTF-8 string. The length of a number depends on its value.
+//! An [`ObjectColumn`] stores cells of different types in one vector of bytes. A string is stored unchanged. Any other
+//! cell begins with a byte that cannot begin a UTF-8 string, and small numbers take few bytes. For example, twenty million
+//! short strings take little more memory than their bytes.
 //!
-//! [`PackedNumbers`] stores numbers of one type, block by block, in the narrowest sufficient type: twenty million small
-//! integers take twenty megabytes.
+//! [`PackedNumbers`] stores numbers of one type, block by block, in the narrowest sufficient type. For example, twenty
+//! million small integers take twenty megabytes.
 
 use std::hint::black_box;
 
@@ -72,8 +72,8 @@ pub struct ObjectColumn {
 /// Where the cells of a column end in its bytes.
 #[derive(Clone)]
 enum CellEnds {
-    /// All cells have the same length, for example identifiers with leading zeros. Then a random access to a cell
-    /// accesses one place in memory instead of two.
+    /// All cells have the same length, for example identifiers with leading zeros. Then their ends need not be stored, so
+    /// reading a cell at random causes one cache miss instead of two.
     Uniform { length: usize, count: usize },
     Listed {
         /// End offset of each cell, modulo 2^32.

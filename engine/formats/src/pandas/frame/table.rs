@@ -181,8 +181,8 @@ impl<'a> ScannedFrame<'a> {
         columns.map(|column| column.name.as_str())
     }
 
-    /// Returns the number of fields at the left of each row that are not in the frame, because the first row has more
-    /// fields than the header.
+    /// Returns the number of fields at the left of each row that are not in the frame. If the first row has more fields
+    /// than the header, pandas uses the surplus fields as an index.
     #[must_use]
     pub fn surplus_fields(&self) -> usize {
         self.scan.index_columns
@@ -211,10 +211,10 @@ impl<'a> ScannedFrame<'a> {
         })
     }
 
-    /// Returns the columns with these indices, in ascending order. Reads those that the scan did not keep, or that were
-    /// read before, from the file. Then a column has only `rows` cells, if the table has more.
+    /// Returns the columns with the indices `columns`, in this order.
     ///
-    /// The type of a column does not depend on `rows`.
+    /// If the scan kept the cells of a column, the first call returns them. Otherwise the column is read from the file,
+    /// up to `rows` rows. The type of a column does not depend on `rows`.
     ///
     /// # Errors
     /// Same as [`read_frame`]; also [`CsvError::Changed`] if the file changed after the scan.

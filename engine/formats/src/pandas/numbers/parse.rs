@@ -253,8 +253,8 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
-/// Returns whether a cell that contains an integer is negative. Recognizes only integers below 1e18 in Python's format.
-/// Returns `None` if the cell was not recognized, although it can still be an integer.
+/// Returns whether a cell is a negative integer. This fast check recognizes only integers below 1e18 in Python's format.
+/// Returns `None` for other cells, including integers in other formats.
 #[inline]
 pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     let (negative, digits) = match cell {

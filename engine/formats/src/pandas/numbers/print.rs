@@ -5,11 +5,11 @@
 //! [`is_surely_canonical`] checks whether a cell already is the decimal that Python would write for its value, without
 //! formatting the value.
 //!
-//! Most of a large table consists of decimals that pandas or Python wrote, so the answer is usually yes. Decimals of up
-//! to 15 digits are always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of them after
-//! the point, has the value `w / 10^k`, and the nearest double is `x = m * 2^e`, with integers `w` and `m`. Python formats
-//! `x` as this text if two conditions are met: no shorter decimal is in the interval that rounds to `x`, and no decimal of
-//! the same length is closer to `x`.
+//! This saves time, because most decimals in large tables were written by pandas or Python. Decimals of up to 15 digits are
+//! always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of them after the point, has the
+//! value `w / 10^k` with an integer `w`. The nearest double is `x = m * 2^e` with an integer `m`. Python formats `x` as this
+//! text if two conditions are met: no shorter decimal is in the interval that rounds to `x`, and no decimal of the same
+//! length is closer to `x`.
 //!
 //! Both conditions are checked with integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with `s =
 //! -(e + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The text and the double have up to 105 bits, but only their
@@ -45,8 +45,8 @@ pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else {
-        // The value decides whether NumPy writes an exponent, not its digits: the float32 nearest to 0.0001 is smaller than
-        // 0.0001 and becomes `1e-04`.
+        // NumPy decides by the value whether to write an exponent, not by the formatted digits. For example, the float32
+        // nearest to 0.0001 is smaller than 0.0001, so it becomes `1e-04`.
         push_digits(
             out,
             zmij::Buffer::new().format_finite(value).as_bytes(),
@@ -149,7 +149,7 @@ fn parse_exponent(text: &[u8]) -> i32 {
 
 /// Decimals whose digits form an integer below this number have at most 15 digits and are always preserved.
 const SAFE_DIGITS: u64 = 10u64.pow(15);
-/// Decimals whose digits form an integer of at least this number have more than 17 digits, which no double needs.
+/// Decimals whose digits form an integer of at least this number have more than 17 digits. Python writes at most 17.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
 /// Mask of the stored bits of a double's mantissa.
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
@@ -247,13 +247,14 @@ impl PlainDecimal {
             return false;
         }
         let ulp = *five as i64;
-        // The difference between text and double, which is less than two ulps. The bits above the lower 64 are equal in
-        // both, so they cancel out.
+        // The text and the double differ by less than two ulps, so their difference fits into 64 bits. All higher bits are
+        // identical and cancel out.
         let difference = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
         // An ulp is odd, so the difference is never exactly half an ulp.
         let step = i64::from(2 * difference > ulp) - i64::from(2 * difference < -ulp);
         let difference = difference - step * ulp;
-        // At a power of two, the interval below is half as wide as the interval above, so the check below would be wrong.
+        // If the double is a power of two, the next smaller double is nearer than the next larger one. The last check would
+        // then be wrong.
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }
@@ -263,8 +264,8 @@ impl PlainDecimal {
     }
 }
 
-/// Appends the digits of `text` to the decimal `value`. Returns `None` if a byte is not a digit. `u64` can hold 19
-/// digits.
+/// Appends the digits of `text` to the decimal `value`. Returns `None` if a byte is not a digit. The result must have at
+/// most 19 digits, so that it fits into `u64`.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (
@@ -272,8 +273,8 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
         text.split_first_chunk::<8>(),
         text.split_last_chunk::<8>(),
     ) {
-        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, digits that the first contains
-        // are masked.
+        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, the digits that are also in the
+        // first chunk are masked.
         let (more, again) = (text.len() - 8, 16 - text.len());
         let second = eight_digits(*last, u64::MAX << (8 * again))?;
         let ten = POWERS_OF_TEN.get(more)?;

@@ -168,7 +168,8 @@ impl Concatenation {
                 .columns
                 .get(index)
                 .is_some_and(|own| own.nullable);
-            // pandas ignores frames without rows, whose columns are objects, when it determines the common type.
+            // The columns of a frame without rows are objects. pandas ignores such frames when it determines the common
+            // type.
             if scan.schema.rows > 0 {
                 column.kinds.add(own, nullable);
             }
@@ -240,9 +241,10 @@ impl ColumnTypes {
         }
     }
 
-    /// Returns the common type. Numbers of different types become doubles. In a column of booleans and numbers, NumPy
-    /// converts the booleans to numbers; if there are doubles, pandas converts all values to objects. In any other
-    /// column of objects, the values of each file are unchanged.
+    /// Returns the common type of a column. If numbers have different types, all become doubles.
+    ///
+    /// If a column contains booleans and numbers, NumPy converts the booleans to numbers. If the numbers include doubles,
+    /// all values become doubles and are stored as objects. In other columns of objects, the values are unchanged.
     fn common_type(self) -> JoinedType {
         match self {
             Self { object: true, .. } => JoinedType::Object,
@@ -265,8 +267,8 @@ impl ColumnTypes {
     }
 }
 
-/// Returns the type that determines how the values of a file are formatted. `own` is their type in the file, `common`
-/// the common type.
+/// Returns the type in which the values of a file are formatted. `own` is the type of the column in this file, and
+/// `common` is its common type in all files.
 fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
     match (own, common) {
         (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,
@@ -293,7 +295,8 @@ pub struct TypeMismatch {
 
 /// Reads a file again and returns the first cell of `column` whose type does not satisfy `fits`.
 ///
-/// Returns `None` if each cell alone satisfies `fits` (only the mixture does not), or if the column does not exist.
+/// Returns `None` if the type of each single cell satisfies `fits`, although the type of the column does not. Also
+/// returns `None` if the column does not exist.
 ///
 /// # Errors
 /// Same as [`CsvScanner`](crate::pandas::CsvScanner), for the part of the file before the cell.

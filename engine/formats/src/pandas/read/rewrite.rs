@@ -16,8 +16,8 @@ use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
-/// Approximate number of bytes of copied rows that are passed on together: the size of the chunks in which files are
-/// read, minus space for one row.
+/// Approximate number of bytes after which copied rows are passed on. This is the size of the chunks in which files are
+/// read, minus some space for the last row.
 const FLUSH_BYTES: usize = (1 << 18) - (1 << 12);
 /// Number of buffers that are kept for reuse.
 const MAX_SPARE_BUFFERS: usize = 1;
@@ -137,15 +137,15 @@ impl Rewriter {
         })
     }
 
-    /// Returns the offsets of the rows of the text, including the header. `None` if there are too many rows. Call this
-    /// after [`finish`](Self::finish).
+    /// Returns the offsets of the rows of the text, including the header, or `None` if there are too many rows. Must be
+    /// called after [`finish`](Self::finish).
     pub fn take_index(&mut self) -> Option<RowIndex> {
         let end = self.sink.text.end();
         self.sink.text.index.take(end)
     }
 
-    /// Returns the requested columns of the text. `None` if they are a large part of the text. Call this after
-    /// [`finish`](Self::finish).
+    /// Returns the columns that [`with_projection`](Self::with_projection) requested, or `None` if they are a large part of
+    /// the text. Must be called after [`finish`](Self::finish).
     pub fn take_projection(&mut self) -> Option<Projection> {
         self.sink.text.projection.take()
     }

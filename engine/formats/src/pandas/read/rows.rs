@@ -1,12 +1,14 @@
 //! Splits a stream of raw bytes into rows, with pandas' rules for empty lines, rows of different length, and blocks.
 //!
-//! pandas reads a file in blocks of rows and remembers only the last row of a block. This has a strange effect, which
-//! is reproduced here: the first row of a block may be longer than the previous rows, and its surplus fields are
-//! dropped. Every other row must not be longer than the row before it. In the first block, the first row determines the
-//! number of columns. If it has `k` fields more than the header, the first `k` columns become an index.
+//! pandas reads a file in blocks of rows. This has a strange effect, which is reproduced here: the first row of a block
+//! may have more fields than the row before it, and its surplus fields are dropped. Any other row with more fields than
+//! the row before it is an error.
 //!
-//! One effect is not reproduced. If rows end with a lone CR and a row begins with a space, pandas returns to the last
-//! LF or even further. It then reads the rows in between repeatedly until the block is full.
+//! The first row of the file determines the number of columns. If it has `k` fields more than the header, the first `k`
+//! columns become an index.
+//!
+//! One mistake of pandas is not reproduced. If rows end with CR instead of LF and a row begins with a space, pandas goes
+//! back to the last LF or even further. It then reads the same rows repeatedly until the block is full.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -27,8 +29,8 @@ pub const MAX_HEADER_BYTES: usize = 1 << 22;
 /// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
 pub const MAX_COLUMNS: usize = 1 << 18;
 
-/// Maximum number of fields that short rows may lack in total, in addition to one field per byte of the file. Without a
-/// limit, a wide header and many empty rows would create a table of any size.
+/// Maximum number of fields that all short rows together may lack, in addition to one field per byte of the file. Without
+/// this limit, a small file with a wide header and many short rows would become a huge table.
 const MAX_MISSING: u64 = 1 << 26;
 
 /// A row of the file.
@@ -64,8 +66,8 @@ impl<'a> RawRow<'a> {
         Some(fields.iter().map(|field| field.raw(text)))
     }
 
-    /// Returns whether the row consists of `count` non-negative integers below 1e18 in Python's format. `false` means that
-    /// this is not known. Two short loops over the row are faster than checking each cell.
+    /// Returns `true` if the row consists of `count` non-negative integers below 1e18 in Python's format. Returns `false`
+    /// if this is not certain. Two short loops over the row are faster than checking each cell.
     pub fn is_of_integers(&self, count: usize) -> bool {
         if self.fields.len() != count || self.nul || self.quotes {
             return false;
@@ -116,7 +118,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Returns whether the row has `width` fields and equals the output of `to_csv` for their content. `to_csv` quotes a
+    /// Returns whether the row has `width` fields, and `to_csv` would write them with the same quotes. `to_csv` quotes a
     /// field only if necessary.
     #[inline]
     pub fn is_minimal(&self, width: usize) -> bool {
@@ -152,7 +154,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Appends a row that consists of the fields with the indices `fields`, and an LF, as `to_csv` formats it.
+    /// Appends a row of the fields with the indices `fields`, in the format of `to_csv`. Ends the row with LF.
     pub fn push_row(&self, fields: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
         let (start, mut count) = (out.len(), 0);
         for field in fields {
@@ -181,9 +183,10 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
-/// Returns a number of bytes at the beginning of `text` that are ASCII and not NUL. The number may be slightly too
-/// small. The compiler turns the inner loop into vector instructions, and most text needs no other check for UTF-8 and
-/// NUL.
+/// Returns the number of bytes at the beginning of `text` that are ASCII and not NUL, rounded down to a multiple of 256.
+///
+/// This is a fast check, because the compiler turns the inner loop into vector instructions. Most text needs no other
+/// check for UTF-8 and NUL.
 fn plain_length(text: &[u8]) -> usize {
     let is_plain = |chunk: &&[u8; 256]| {
         let bits = chunk
@@ -246,7 +249,8 @@ pub(crate) struct RowReader {
     delimiter: u8,
     wants_header: bool,
     carry: Vec<u8>,
-    /// Length of `carry` at which it is parsed again. It doubles, so that the time for a long row is not quadratic.
+    /// Length of `carry` at which the incomplete row in it is parsed again. The length doubles each time. Otherwise the
+    /// time for a long row would be quadratic.
     retry: usize,
     fields: Vec<Field>,
     offset: u64,
@@ -287,7 +291,8 @@ impl RowReader {
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl RowSink) -> Result<(), CsvError> {
         let mut at = 0;
         let mut carried = self.carry.len();
-        // Extends the incomplete row by a little more than it needs, then continues in the chunk without copying.
+        // Completes the row that began in an earlier chunk: copies bytes to `carry` until the row ends. The rest of the
+        // chunk is then parsed in place.
         while carried > 0 {
             if at == chunk.len() {
                 return self.check_length();
@@ -444,9 +449,10 @@ impl RowReader {
         Ok(at)
     }
 
-    /// Returns the length of the complete UTF-8 characters in `text`. If `last` is false, more text follows, so the
-    /// remaining bytes may be the beginning of a character. `plain` is the number of valid bytes before `text`, for the
-    /// error's offset.
+    /// Checks that `text` is UTF-8, and returns the length of its complete characters. If `last` is false, more text
+    /// follows, so `text` may end inside a character.
+    ///
+    /// `plain` is the number of bytes before `text` that were already checked. It is only used for the offset in an error.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),
@@ -461,8 +467,8 @@ impl RowReader {
         }
     }
 
-    /// Returns the length of the empty line at the beginning of `text`: 0 if the line is not empty, `None` if more bytes are
-    /// needed. A line of spaces and tabs is also empty.
+    /// Returns the length of the empty line at the beginning of `text`, or 0 if the first line is not empty. Returns `None`
+    /// if more bytes are needed to decide. A line that contains only spaces and tabs is treated as empty.
     fn blank_line(&self, text: &[u8], last: bool) -> Option<usize> {
         let mut end = 0;
         loop {

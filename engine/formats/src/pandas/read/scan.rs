@@ -16,7 +16,7 @@ pub struct CsvScan {
     /// Whether the text of each cell equals its formatted value, except for quotes.
     pub(crate) is_canonical: bool,
     /// Number of columns at the left of the file that pandas uses as an index, because the first row has more fields
-    /// than the header. They are not written.
+    /// than the header. The canonical text does not contain these columns.
     pub index_columns: usize,
     /// The types of each column.
     pub(crate) columns: Vec<ScannedColumn>,
@@ -159,7 +159,8 @@ impl TypeScanner {
             }
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
-                    // A string that contains a quote is not missing, so it does not affect a column of strings.
+                    // A cell that contains a quote cannot be missing. So if the column already consists of strings, the cell
+                    // does not change the result, and need not be read.
                     if !(row.surely_contains_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
                     }
@@ -240,7 +241,8 @@ impl RowSink for TypeScanner {
         }
         let parser = self.options.floats;
         for (position, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
-            // A repeated name has the requested type of the original name, unless a type is requested for its new name.
+            // If a name occurs twice, the second column gets a new name, such as `a.1`. The type that is requested for the
+            // new name takes precedence over the type that is requested for the original name.
             let repeated = self.written.get(position);
             let forced = self
                 .requested_type(&name)

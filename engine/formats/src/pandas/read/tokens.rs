@@ -220,8 +220,10 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     }
 }
 
-/// Returns the bits of a block. The compiler turns the loop into vector instructions. Then one multiplication combines
-/// eight bytes of 0 or 1 into eight bits, by shifting each bit to its position in the highest byte.
+/// Returns an integer with one bit per byte of the block, which is set if the byte ends a field.
+///
+/// The compiler turns the loop into vector instructions. Then one multiplication combines eight bytes of 0 or 1 into eight
+/// bits: it shifts each bit to its position in the highest byte.
 #[inline]
 fn marks(block: &[u8; BLOCK_BYTES], delimiter: u8) -> u64 {
     const JOIN: u64 = 0x0102_0408_1020_4080;

@@ -67,7 +67,7 @@ impl ArrayBuilder {
     /// Returns the array.
     ///
     /// # Errors
-    /// Returns the index of the first text that is not UTF-8.
+    /// Returns the index of the first string that is not UTF-8.
     pub fn finish(self) -> Result<ArrayRef, usize> {
         Ok(match self {
             Self::Int64(mut builder) => Arc::new(builder.finish()),

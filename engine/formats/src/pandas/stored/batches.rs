@@ -13,7 +13,8 @@ use crate::pandas::{Cells, ColumnType, CsvError, TextTable};
 /// Maximum number of bytes of the rows in a batch. A consumer may need several times this amount of memory.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 
-/// Rows are treated as long if their average length is at least this number of bytes. They span several cache lines.
+/// Rows are treated as long if their average length is at least this number of bytes. Long rows are prefetched, because
+/// they span several cache lines.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// The rows to read.
@@ -62,8 +63,8 @@ impl TextTable {
                 columns: all.len(),
             };
             let found = all.get(*column).ok_or(no_column)?;
-            // All fields are nullable, because an empty text is a missing cell, even if the schema declares that no cell is
-            // missing.
+            // All fields are nullable, even if the schema declares that no cell is missing. The reason is that an empty
+            // string becomes null.
             fields.push(Field::new(&found.name, arrow_type(found.kind), true));
             wanted.push((*column, position));
         }

@@ -271,8 +271,10 @@ impl Copier {
                 Some(b"\"\"") => {}
                 Some(cell) => out.extend_from_slice(cell),
                 None => {
-                    let rule =
-                        format!("the row has {} cells, but not column {column}", cells.len());
+                    let rule = format!(
+                        "the row has only {} cells, so it has no column {column}",
+                        cells.len()
+                    );
                     return Err(CsvError::NotCanonical {
                         row: row + 1,
                         offset: 0,

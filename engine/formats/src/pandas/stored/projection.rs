@@ -1,8 +1,8 @@
 //! Keeps selected columns of a table in memory while the entire table is written.
 //!
 //! Most queries compute with few and short columns, such as identifiers and labels. If the table has long rows, each
-//! cell of a short column is in a different page, which must be mapped and loaded. In a separate table, thousands of these
-//! cells take as much space as one long row.
+//! cell of a short column is in a different page of memory, so reading the column loads the entire table. In a separate
+//! table, thousands of these cells take as much space as one long row.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,13 @@ use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
 /// The columns may take at most one byte for each `MIN_TEXT_RATIO` bytes of the text.
 const MIN_TEXT_RATIO: u64 = 8;
-/// The columns may always take this number of bytes, because at the beginning the length of the text is unknown.
+/// If the columns take at most this number of bytes, [`MIN_TEXT_RATIO`] is not checked, because too little of the text is
+/// written for a comparison.
 const ALWAYS_BYTES: usize = 1 << 16;
 /// The columns may take at most this number of bytes.
 const MAX_BYTES: usize = 1 << 24;
-/// Rows are treated as long if their average length is at least this number of bytes. If the columns of long rows
-/// exceed the limits, only the widest columns are dropped.
+/// Rows are treated as long if their average length is at least this number of bytes. If the columns of short rows exceed
+/// a limit, all columns are dropped. If rows are long, only the widest columns are dropped.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// Some columns of a table, stored as a table with the same number of rows.
@@ -85,8 +86,8 @@ impl ProjectionBuilder {
         self.index.push(0)
     }
 
-    /// Adds a row. `so_far` is the number of bytes of the table written before it. The fields of the table begin at the
-    /// index `skipped`.
+    /// Adds the requested columns of a row. `skipped` is the number of fields before the first column. `so_far` is the
+    /// number of bytes of the entire table that are already written.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
         while !self.columns.is_empty() && self.exceeds_limits(row.text().len(), so_far) {
@@ -101,8 +102,8 @@ impl ProjectionBuilder {
         Ok(())
     }
 
-    /// Returns whether the columns exceed their fraction of the first `so_far` bytes of the table, or would exceed the
-    /// maximum after `more` bytes.
+    /// Returns whether the columns exceed a limit: their fraction of the `so_far` bytes of the entire table, or the maximum
+    /// if `more` bytes are added.
     fn exceeds_limits(&self, more: usize, so_far: u64) -> bool {
         let bytes = self.text.len();
         (bytes > ALWAYS_BYTES && MIN_TEXT_RATIO * bytes as u64 > so_far) || bytes + more > MAX_BYTES

@@ -22,7 +22,8 @@ const LONG_ROW_BYTES: u64 = 1 << 13;
 /// Number of rows or cells that are prefetched before the first of them is read.
 pub const PREFETCH_ROWS: usize = 32;
 
-/// Maximum number of bytes around an accessed byte that the system maps if the file is in its cache: a large page.
+/// Maximum number of bytes that one access adds to the mapped memory. If the file is in the system's cache, the system
+/// maps up to a large page around the accessed byte.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
 /// The text of a table, in memory or in a file.
@@ -35,8 +36,8 @@ enum Bytes {
 
 /// The text of a table in a memory-mapped file.
 ///
-/// The implementor guarantees that the bytes do not change. This crate does not map files. The private objects of the
-/// cache give this guarantee.
+/// Implementors must guarantee that the bytes do not change. This crate cannot guarantee this, so it does not map files
+/// itself. Its callers map private objects of the cache, which do not change.
 pub trait MappedText: Send + Sync {
     /// Returns the text.
     fn bytes(&self) -> &[u8];
@@ -89,8 +90,8 @@ impl Bytes {
 /// Number of bytes that the processor loads at once.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Maximum number of bytes of a row that are prefetched. The processor itself detects the sequential access that
-/// follows.
+/// Maximum number of bytes of a row that are prefetched. The rest of a longer row is read sequentially, so the processor
+/// prefetches it by itself.
 const MAX_PREFETCH_BYTES: usize = 8 * CACHE_LINE_BYTES;
 
 /// Starts to load bytes that are needed soon, without waiting for them.
@@ -127,8 +128,8 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Opens a table in a mapped file. After random lookups, up to `room` bytes of the file stay in memory. `index` contains
-    /// the offsets of the rows. If it is `None`, the text is read to find them.
+    /// Opens a table in a mapped file. Random lookups keep up to `room` bytes of the file in memory. `index` contains the
+    /// offsets of the rows. If `index` is `None`, the entire text is read to find the rows.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -146,8 +147,8 @@ impl TextTable {
         Self::new(bytes, schema, index)
     }
 
-    /// Opens a table in memory: the first `len` bytes of anonymous pages. If `index` does not match the text, the text
-    /// is searched for rows.
+    /// Opens a table that consists of the first `len` bytes of anonymous pages. If `index` does not match the text, the
+    /// entire text is read to find the rows.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -211,7 +212,7 @@ impl TextTable {
                 row: rows.saturating_sub(1),
                 offset: self.text().len() as u64,
                 rule: format!(
-                    "the text has {rows} lines, but the schema requires {} and a header",
+                    "the text has {rows} lines, but the schema requires a header and {} rows",
                     self.schema.rows
                 ),
             });
@@ -263,8 +264,8 @@ impl TextTable {
         })
     }
 
-    /// Prefetches rows at arbitrary positions: first their offsets, then their text. Otherwise each access would wait
-    /// for the previous one. Rows that do not exist are ignored.
+    /// Prefetches rows at arbitrary positions: first their offsets, then their text. This is faster, because the processor
+    /// waits for all rows at the same time, not for one after the other. Rows that do not exist are ignored.
     pub(crate) fn fetch(&self, rows: &[u64]) {
         let lines = || {
             rows.iter()
@@ -299,8 +300,8 @@ impl TextTable {
     }
 
     /// Records that `rows` rows with `bytes` bytes in total were looked up at random. Releases the memory of mapped
-    /// text if the rows are long, or if they may exceed the limit. Short rows otherwise stay in memory, because nearby
-    /// rows are likely to be looked up soon.
+    /// text if the rows are long, or if all lookups may have loaded more than the limit. Otherwise the text stays in
+    /// memory, because nearby rows are likely to be looked up soon.
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -339,8 +340,10 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Finds the first comma. Most cells are short, and starting a search takes longer than the search itself. So eight
-/// bytes are first checked as one integer: a comma becomes 0, and the lowest 0 is the first byte to borrow in a
+/// Finds the first comma.
+///
+/// Most cells are short, so starting a call of `memchr` takes longer than the search itself. Therefore the first eight
+/// bytes are checked as one integer. An XOR turns commas into 0, and the lowest 0 is the first byte that borrows in a
 /// subtraction.
 #[inline]
 fn comma(text: &[u8]) -> Option<usize> {
@@ -403,8 +406,8 @@ pub fn cell_content(cell: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
 /// Number of rows that share a 64-bit base offset.
 const GROUP_ROWS: usize = 16;
 
-/// Maximum number of rows whose offsets are recorded while they are written. In a larger table, the rows are searched
-/// when the table is opened.
+/// Maximum number of rows whose offsets are recorded while they are written. If a table has more rows, its text is read to
+/// find them when the table is opened.
 const MAX_RECORDED_ROWS: usize = 1 << 22;
 
 /// Offsets of rows: four bytes each, plus eight for every 16 rows.
@@ -447,7 +450,8 @@ impl RowIndex {
         self.deltas.shrink_to_fit();
     }
 
-    /// Reads the entries that a lookup of the row needs, so that they are in the CPU cache. The result has no meaning.
+    /// Loads the entries that a lookup of the row needs into the CPU cache. Returns a number without meaning, so that the
+    /// compiler does not remove the reads.
     pub(crate) fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP_ROWS).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
@@ -527,8 +531,8 @@ impl Indexer {
         }
     }
 
-    /// Adds the next chunk. In canonical text, quotes are at the edge of a field or doubled. So after an odd number of
-    /// quotes, the position is inside quotes.
+    /// Adds the next chunk. Only an LF outside quotes ends a row. A position is inside quotes if an odd number of quotes
+    /// precedes it, because quotes inside a field are doubled in canonical text.
     pub fn feed(&mut self, text: &[u8]) -> Result<(), CsvError> {
         let mut at = 0;
         while let Some(rest) = text.get(at..) {

@@ -1,9 +1,11 @@
 //! Infers the type of one column in one block of rows, cell by cell.
 //!
 //! pandas tries `int64`, `float64`, `bool` and text in this order. Each trial starts at the beginning of the block and
-//! stops at the first cell that does not fit. One pass is sufficient here, because every number that fits an earlier
-//! trial also fits the later numeric one. So the state only records properties of the previous cells. The trial of
-//! `uint64` begins if a cell exceeds `int64` and all cells before it were integers.
+//! stops at the first cell that does not fit. If a cell exceeds `int64` and all cells before it are integers, pandas
+//! tries `uint64` next.
+//!
+//! Here, one pass is sufficient, because every cell that fits an integer type also fits `float64`. The state only
+//! records properties of the previous cells.
 //!
 //! [`JoinedType::join`] determines the type of a column from the types of its blocks, as pandas does by concatenating
 //! them. [`value`] converts a cell to the value that pandas stores for it.
@@ -111,8 +113,8 @@ impl Inference {
         self.trial == Trial::Text
     }
 
-    /// Returns whether the column so far contains only integers and missing cells, with at least one integer. Another plain
-    /// integer then does not change the state.
+    /// Returns whether all cells so far are integers or missing, and at least one is an integer. Then another non-negative
+    /// integer does not change the state.
     #[inline]
     pub fn contains_only_integers(&self) -> bool {
         self.trial == Trial::Int && self.number
@@ -121,7 +123,8 @@ impl Inference {
     /// Adds a cell.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) {
-        // Fast path: most cells have the same format as the previous one, and no missing cell has this format.
+        // Fast path for a cell in the same format as the previous ones. Missing cells never have this format, so the check
+        // for missing cells can be skipped.
         match self.trial {
             Trial::Int => {
                 if let Some(negative) = plain_integer(cell) {
@@ -186,8 +189,8 @@ impl Inference {
             }
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
-                // pandas tries floats from the first cell on. The cells so far are floats, unless a cell only began
-                // like a number.
+                // pandas now tries floats from the first cell on. If a previous cell is not a float, for example `-a`, the
+                // column is text.
                 self.is_canonical = false;
                 self.number = true;
                 self.trial = if self.no_float {
@@ -290,8 +293,8 @@ impl JoinedType {
             (_, _, true, false, false) | (true, true, false, false, false) => Self::Float,
             (false, false, false, _, true) if !text => Self::Bool,
             (false, false, false, true, false) => Self::Bool,
-            // NumPy converts booleans to numbers if the column also has numbers. Only then does pandas convert all
-            // values to objects.
+            // If the blocks contain booleans and numbers, NumPy first converts the booleans to numbers. Afterwards,
+            // pandas converts all values to objects.
             (_, _, true, true, false) | (true, true, false, true, false) => Self::ObjectOfFloats,
             (_, _, false, true, false) => Self::ObjectOfIntegers,
             _ => Self::Object,
@@ -378,7 +381,7 @@ pub(crate) fn value<'a>(
     let value_in_block = match block {
         BlockType::Int => RawValue::Int(int(cell)?),
         BlockType::IntGaps => match int(cell)? {
-            // pandas represents missing cells as the smallest integer, so an actual smallest integer is lost, too.
+            // pandas marks missing cells with the smallest `int64`. So an actual cell with this value becomes missing, too.
             i64::MIN => RawValue::Missing,
             value => RawValue::Float(value as f64),
         },

@@ -254,8 +254,8 @@ impl ValueRange {
                 let Ok(bytes) = bytes.try_into() else { return };
                 let value = <$kind>::from_le_bytes(bytes);
                 let (low, high) = $range.get_or_insert((value, value));
-                // If a column contains zeros of both signs, NumPy's result depends on the processor. It is usually the
-                // last zero.
+                // If a column contains 0.0 and -0.0, the processor decides which of them NumPy returns. Usually it is
+                // the last one, so equal values are replaced here.
                 if value <= *low {
                     *low = value;
                 }

@@ -100,7 +100,7 @@ impl Validity {
 }
 
 /// Collects the values of a column in a temporary file. Values of fixed width follow each other, with zeros for missing
-/// values. A text is stored as its length and its bytes.
+/// values. A string is stored as its length and its bytes.
 pub(super) struct ColumnSpool {
     column: FastparquetColumn,
     data_type: DataType,

@@ -1,4 +1,5 @@
-//! The versions of fastparquet and pandas, and the bytes that depend on them.
+//! The library versions that the footer of a file contains (fastparquet and pandas), and the bytes of the file that depend
+//! on these versions.
 //!
 //! # Rewriting
 //!
@@ -23,7 +24,7 @@ pub struct WriterVersions {
 pub struct VersionError(String);
 
 impl WriterVersions {
-    /// Creates a pair of versions from those of fastparquet and pandas.
+    /// Creates the pair of a fastparquet version and a pandas version.
     ///
     /// # Errors
     /// [`VersionError`] if a version contains anything but numbers and dots.
@@ -49,8 +50,8 @@ impl WriterVersions {
         &self.pandas
     }
 
-    /// Returns the number of bytes for `bits` packed bits. Before version 2026.9, fastparquet wrote a byte of zeros
-    /// after a last byte that is full.
+    /// Returns the number of bytes that fastparquet writes for `bits` packed bits. Versions before 2026.9 add a byte of
+    /// zeros if the last byte is full.
     pub(super) fn packed(&self, bits: u64) -> u64 {
         let pads_full_bytes =
             numbers(&self.fastparquet).is_some_and(|version| version < vec![2026, 9]);
@@ -162,10 +163,10 @@ impl ParquetFooter {
     }
 }
 
-/// Returns the footer with `versions` in place of its versions, followed by its length and the final signature.
+/// Replaces the versions in a footer. Returns the new footer, followed by its length and the final signature.
 ///
 /// Only the versions and the type of the column labels are replaced. If the pages or the types of columns also depend on
-/// the versions, the file must be written again. Returns `None` if the footer lacks one of the replaced strings.
+/// the versions, the file must be written again instead. Returns `None` if the footer lacks one of the replaced strings.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;
