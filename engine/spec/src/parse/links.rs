@@ -186,7 +186,8 @@ fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTre
 /// Maximum number of tables that a message about a cycle names.
 const MAX_CHAIN: usize = 20;
 
-/// Reports cycles. The search is depth-first: a reference to a table that is on the current path closes a cycle.
+/// Reports cycles of tables that read each other. The search is depth-first: a reference to a table that is on the
+/// current path closes a cycle.
 fn report_cycles(
     context: &mut ParseState,
     edges: &BTreeMap<usize, Vec<(usize, Span)>>,

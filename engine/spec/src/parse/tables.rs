@@ -1,4 +1,5 @@
-//! Parses `tables`. Each table is a query, or one of the vocabulary's kinds. Records the tables and lists that queries read.
+//! Parses `tables`. Each table is a query, or a mapping of a kind in the vocabulary. Also records which tables and
+//! lists the queries read.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};

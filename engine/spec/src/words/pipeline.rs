@@ -3,8 +3,8 @@
 use super::{KeyType, Section, SectionKey, Word};
 use crate::text::diagnostic::Spanned;
 
-/// Maximum number of corrections of a pipeline. Each combination is checked, so each further correction doubles the
-/// work.
+/// Maximum number of corrections of a pipeline. Each combination of corrections is checked, so each further correction
+/// doubles the number of checks.
 pub const MAX_CORRECTIONS: usize = 5;
 
 /// The whole file.
