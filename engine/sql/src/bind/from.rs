@@ -308,7 +308,8 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
-    /// Merges the two columns of each name in USING into one. `width` is the number of tables on the left side.
+    /// Merges the two columns of each name in USING into one. The first `width` tables are the left side of the join.
+    /// `is_exchanged` is true for RIGHT JOIN, which is a left join with exchanged sides.
     fn merge(
         &mut self,
         mut plan: Relational,
@@ -326,8 +327,8 @@ impl Binder<'_> {
                 let named = columns.find(|column| column.name == name.text && !column.is_merged);
                 if let (Some(column), Some(slot)) = (named, found.get_mut(side)) {
                     *slot = Some(column.id);
-                    // The name then refers to the column of the side that keeps all its rows. In a full join, it refers
-                    // to neither side.
+                    // Without a table, the name then refers to the column of the side that keeps all its rows. In a
+                    // full join, it refers to neither of the two columns.
                     column.is_merged = usize::from(!is_exchanged) == side || kind == JoinKind::Full;
                 }
             }

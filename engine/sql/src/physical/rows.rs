@@ -33,7 +33,7 @@ impl Concat {
 impl Operator for Concat {
     const NAME: &'static str = "Concat";
     // The rows of each input keep their order, and all rows of an input precede those of the next. DataFusion's flags
-    // cannot express this, but `proof` knows it.
+    // cannot express this order, but `proof` has a rule for this operator.
     const KEEPS_ORDER: &'static [bool] = &[];
 
     fn start(&self, node: &Node<Concat>, context: &Arc<TaskContext>) -> Result<Batches> {
@@ -126,8 +126,8 @@ impl Operator for Rows {
 pub(crate) struct FirstRows {
     skip: usize,
     fetch: usize,
-    /// Whether all rows of the input are read, including those after the last row that is passed on. Then an error in one of
-    /// the later rows is reported whatever the batch size is.
+    /// Whether the operator also reads the rows after the last row that it passes on. If so, an error in one of these
+    /// rows is always reported. Otherwise it would depend on the batch size whether the error is found.
     reads_all: bool,
 }
 

@@ -29,7 +29,8 @@ pub(super) fn exact(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     Some(Arc::new(AggregateUDF::from(Exact { plain, statistic })))
 }
 
-/// Computes the exact aggregate if the result is an integer or a double, and otherwise calls the original aggregate.
+/// An aggregate that computes with exact sums if the result is an integer or a double. Otherwise it calls the original
+/// aggregate `plain`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Exact {
     plain: Arc<AggregateUDF>,
