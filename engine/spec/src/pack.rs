@@ -100,7 +100,7 @@ pub fn check_pack_name(name: &str) -> Result<(), String> {
             Err("it is the name of the pack of the built-in competitions".to_owned())
         }
         () if variant_of_directory(name).is_some() => {
-            Err("the data directory uses it for a variant".to_owned())
+            Err("the data directory of a variant has this name".to_owned())
         }
         () if sets.into_iter().any(|set| set == name) => Err("it is the name of a set".to_owned()),
         () => Ok(()),

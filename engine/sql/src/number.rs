@@ -172,8 +172,8 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // The missing column is added to one table only, because an unqualified name would be ambiguous if several tables had
-        // the column. If the next attempt to bind still reports it as missing, it is added to the next table.
+        // The missing column is added to one table only. If several tables had the column, an unqualified name would be
+        // ambiguous. If the next attempt to bind still reports the column as missing, it is added to the next table.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };

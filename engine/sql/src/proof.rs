@@ -132,7 +132,7 @@ fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     if Node::<FirstRows>::downcast(plan).is_some() {
         return match first.is_ordered {
             true => kept(plan, first),
-            false => unproven(plan, "it takes the first rows of rows without an order"),
+            false => unproven(plan, "it takes the first rows of an input without an order"),
         };
     }
     if Node::<Numbered>::downcast(plan).is_some() {

@@ -99,7 +99,7 @@ fn help(kind: &str, text: &str) -> String {
     });
     match starts_query {
         true => format!("write `{kind}: {form}`, or give the query a different name"),
-        false => format!("write `{kind}: {form}`; several columns are `labelled.(a, b)`"),
+        false => format!("write `{kind}: {form}`; write several columns as `labelled.(a, b)`"),
     }
 }
 

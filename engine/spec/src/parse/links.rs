@@ -161,7 +161,7 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
             };
             if not_drawn.contains(name.as_str()) {
                 let message = format!(
-                    "the table `{name}` is not drawn from a generator, so it cannot be continued"
+                    "the table `{name}` is not drawn from a generator, so `after` cannot name it"
                 );
                 let fault = Diagnostic::error("not-drawn", setting.span, message);
                 found.push(fault.help("name a table whose kind has the key `after`"));

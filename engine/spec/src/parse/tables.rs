@@ -113,7 +113,9 @@ impl ParseState {
                 let message = format!("`{}` is also the name of a list", name.value);
                 let found = Diagnostic::error("duplicate-table", name.span, message);
                 let found = found.label(list, "the list");
-                self.report(found.help("queries can read lists as tables, so rename one of them"));
+                self.report(
+                    found.help("queries can read lists as tables, so rename the list or the table"),
+                );
             }
             own.push(name);
         }

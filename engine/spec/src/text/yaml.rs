@@ -176,11 +176,11 @@ const YAML_HELP: [(&str, &str); 7] = [
     ("tab", "indent with spaces instead of tabs"),
     (
         "unexpected character",
-        "put the text in quotes, because no text without quotes begins with this character",
+        "put the value in quotes, because a value without quotes cannot begin with this character",
     ),
     (
         "cannot start any token",
-        "put the text in quotes, because no text without quotes begins with this character",
+        "put the value in quotes, because a value without quotes cannot begin with this character",
     ),
     (
         "simple key",

@@ -129,7 +129,10 @@ impl<'q> Exprs<'_, 'q, '_> {
         let mut aliases = aliases.filter(|(alias, _)| table.is_none() && alias.text == name.text);
         if let Some((_, expr)) = aliases.next() {
             if aliases.any(|(_, other)| other != expr) {
-                let message = format!("several columns of the select list are `{}`", name.text);
+                let message = format!(
+                    "several columns of the select list have the name `{}`",
+                    name.text
+                );
                 let help = "give each of them a name of its own, or write its position";
                 return Err(rejected(name.at, message, Some(help)));
             }

@@ -123,7 +123,7 @@ impl Binder<'_> {
                     .as_ref()
                     .is_some_and(|alias| alias.columns.len() > lists.len())
                 {
-                    return Err(refused(*at, "there are more names than lists"));
+                    return Err(refused(*at, "unnest() has more column names than lists"));
                 }
                 let plan = plan.unnested(pairs)?;
                 let name = alias.as_ref().map(|alias| &alias.name.text);
@@ -434,7 +434,10 @@ fn check_names(names: &[Name], columns: usize) -> Result<(), QueryError> {
     match names.first() {
         Some(first) if names.len() != columns => Err(refused(
             first.at,
-            format!("there are {} names for {columns} columns", names.len()),
+            format!(
+                "there are {} column names for {columns} columns",
+                names.len()
+            ),
         )),
         _ => Ok(()),
     }

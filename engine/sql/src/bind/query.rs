@@ -132,7 +132,7 @@ impl Binder<'_> {
     ) -> Result<Vec<DataType>, QueryError> {
         if types.len() != columns.len() {
             let message = format!(
-                "the SELECTs of a set operation have {} and {} columns",
+                "the SELECTs of a set operation have {} and {} columns, but need the same number",
                 types.len(),
                 columns.len()
             );

@@ -95,7 +95,10 @@ impl<'q> Exprs<'_, 'q, '_> {
     ) -> Result<Expr, QueryError> {
         let (plan, columns) = self.subquery(query)?;
         let [column] = columns.as_slice() else {
-            return Err(refused(at, "a subquery in an expression has one column"));
+            return Err(refused(
+                at,
+                "a subquery in an expression must return exactly one column",
+            ));
         };
         let data_type = self.binder.catalog.get(column.id).data_type.clone();
         let mut result = ScalarResult {
@@ -158,7 +161,7 @@ impl<'q> Exprs<'_, 'q, '_> {
     ) -> Result<(Expr, Relational, ColumnId), QueryError> {
         let (plan, columns) = self.subquery(query)?;
         let [column] = columns.as_slice() else {
-            let message = "the subquery of IN has one column";
+            let message = "the subquery of IN must return exactly one column";
             return Err(refused(source.at, message));
         };
         let found = self.binder.reference(column.id, source.at);

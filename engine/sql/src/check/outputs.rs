@@ -61,8 +61,10 @@ impl CheckedQueries<'_> {
 
 fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
     let message = match name == column {
-        true => format!("`public/{path}` contains `{column}`, which the answers contain"),
-        false => format!("the column `{name}` of `public/{path}` is `{column}` of the answers"),
+        true => format!("`public/{path}` contains the column `{column}` of the answers"),
+        false => format!(
+            "the column `{name}` of `public/{path}` contains the column `{column}` of the answers"
+        ),
     };
     let help = format!(
         "leave it out, for example with `* EXCLUDE ({name})`; or state the reason: `accepted: {{ {PUBLISHED}: REASON }}`"

@@ -20,7 +20,7 @@ impl Concat {
     /// Concatenates inputs whose columns have the same types and names.
     pub(crate) fn plan(inputs: Vec<Plan>) -> Result<Plan> {
         let Some(first) = inputs.first() else {
-            return internal_err!("a union has at least one branch");
+            return internal_err!("a union must have at least one branch");
         };
         let schema = first.schema();
         let fields = schema.fields().iter();

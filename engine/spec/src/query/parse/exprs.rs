@@ -389,7 +389,7 @@ impl Parser<'_> {
         let second = self.maybe(".", Self::name)?;
         if self.is(".") || second.is_some() && self.is("(") {
             let help = match self.is("(") {
-                true => "a function's name has no dots",
+                true => "the name of a function cannot contain dots",
                 false => "a column has at most the name of a table before it: `t.a`",
             };
             return Err(Fault::unsupported(self.at(), ".", help));

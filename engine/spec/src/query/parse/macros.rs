@@ -156,12 +156,12 @@ impl Parser<'_> {
         if let Some(twice) = texts.iter().find(|text| !seen.insert(text.as_str())) {
             let message = format!("`{twice}` appears twice");
             return Err(Fault::new("bad-macro", at, message)
-                .help("each text creates a column, so write it only once"));
+                .help("each string creates a column, so write each string only once"));
         }
         if texts.len() > MAX_COLUMNS {
             let message = format!("`{name}` creates more than {MAX_COLUMNS} columns");
             return Err(Fault::new("query-too-long", at, message)
-                .help("use one row for each text instead: join with the list, `FROM list`"));
+                .help("use one row for each string instead: join with the list, `FROM list`"));
         }
         items.extend(texts.into_iter().map(|text| {
             let expr = match name {

@@ -174,7 +174,8 @@ fn check_size(tree: &QueryTree) -> Parsed<()> {
             help,
         )
     } else if parts > MAX_PARTS {
-        let message = format!("the query has more than {MAX_PARTS} joins and parts");
+        let message =
+            format!("the query has more than {MAX_PARTS} joins, parts of WITH and set operations");
         (message, "divide it into several tables")
     } else if count > MAX_READS {
         let message = format!(

@@ -424,7 +424,7 @@ impl Parser<'_> {
             return Err(Fault::unsupported(
                 at,
                 ".",
-                "the name of a table has no dots",
+                "the name of a table cannot contain dots",
             ));
         }
         if self.is("(") {
