@@ -72,7 +72,7 @@ impl<'a> CheckedQueries<'a> {
 }
 
 /// Checks the queries of a pipeline like [`check`], but allows columns that are not declared if a query reads a file,
-/// because the file may contain them. If it does not, the query fails when it runs with
+/// because the file may contain them. If the file lacks such a column, the query fails when it runs with
 /// [`RowForm::Checked`](crate::RowForm::Checked).
 pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let mut checker = PipelineChecker::new(session, &reading.pipeline);

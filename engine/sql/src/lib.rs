@@ -11,8 +11,9 @@
 //! * Every table has the hidden column `_row` with the numbers of its rows. Each operator of the relational plan states
 //!   the order of its rows. Where an operator loses the order, the plan contains a sort. A query whose row order is not
 //!   determined is an error when the pipeline is loaded. Without this check, it would be a wrong checksum later.
-//! * Queries only copy most columns. Such a column is not read. Instead, DataFusion processes the *origins* of its cells,
-//!   which are the numbers of the stored rows. Later, the writer copies the bytes of the cells from these rows.
+//! * A query only copies most of its columns, and does not compute with them. These columns are not read. Instead,
+//!   DataFusion processes the *origins* of their cells, which are the numbers of the stored rows. Later, the writer copies
+//!   the bytes of the cells from these rows.
 //! * All other columns are read as typed values.
 //!
 //! ```text

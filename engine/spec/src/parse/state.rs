@@ -146,7 +146,8 @@ impl ParseState {
     }
 
     /// Returns the entries of a mapping. An entry whose key occurred before is left out and reported with the error
-    /// code `code`. Messages call a key `what`, and a mapping `expected`.
+    /// code `code`. In messages, `expected` describes the mapping (`corrections by name`), and `what` a key (`the
+    /// correction`).
     pub fn entries<'n>(
         &mut self,
         node: &'n YamlNode,

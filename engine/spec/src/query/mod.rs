@@ -137,8 +137,8 @@ impl Query {
     }
 }
 
-/// Returns the byte offset of a line and column in `text`. If the line is too short or does not exist, returns the end
-/// of the line or of the text, without trailing whitespace.
+/// Returns the byte offset of a line and column in `text`. If the line is too short, returns the end of the line. If
+/// there is no such line, returns the end of the text. Both ends are before trailing whitespace.
 pub(crate) fn offset(text: &str, at: Position) -> usize {
     let mut start = 0;
     for (row, line) in text.split_inclusive('\n').zip(1..) {

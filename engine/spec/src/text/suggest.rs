@@ -52,8 +52,8 @@ pub fn construct(function: &str) -> Option<String> {
 /// their lengths, and longer words are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
-/// Returns the candidate that `word` probably means. If pandas, scikit-learn or a SQL dialect uses `word` for one of
-/// the candidates, returns that candidate. Otherwise returns the first of the candidates with the fewest edits from
+/// Returns the candidate that `word` probably means. If `word` is the name of a candidate in pandas, scikit-learn or a
+/// SQL dialect, returns that candidate. Otherwise returns the first of the candidates with the fewest edits from
 /// `word`.
 ///
 /// The number of edits must be at most a third of the longer word's characters, rounded up, and less than the number of

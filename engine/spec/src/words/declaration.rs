@@ -207,8 +207,8 @@ impl Declaration {
         }
     }
 
-    /// Returns whether the table is drawn from a random generator. Another table can only continue with the state of
-    /// that generator if it is.
+    /// Returns whether the table is drawn from a random generator. Only in this case, another table can continue with
+    /// the state of that generator.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
         keys.any(|key| matches!(key.value, KeyType::Drawn))

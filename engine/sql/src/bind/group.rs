@@ -1,4 +1,4 @@
-//! GROUP BY and aggregates. After grouping, expressions such as the select list can use only the keys of GROUP BY and
+//! GROUP BY and aggregates. After grouping, the select list and other expressions can use only the keys of GROUP BY and
 //! the results of aggregates.
 
 use std::collections::BTreeSet;

@@ -70,8 +70,8 @@ enum Growth {
     /// value, batches have few rows.
     Counted(SizeOf),
     /// Each row has an upper bound, which may be much larger than the actual size. If the bounds of all rows together
-    /// exceed the limit, the function is called for a few rows at a time. Only a single row whose bound exceeds the
-    /// limit is an error.
+    /// exceed the limit, the function is called for a few rows at a time. If the bound of a single row exceeds the
+    /// limit, the call is an error.
     AtMost(SizeOf),
 }
 

@@ -307,8 +307,8 @@ impl Lowering<'_> {
         }
         let mut constants = input.constants;
         for (id, expr) in computed {
-            // A column that only refers to a constant stays a constant. As a column of the rows, an error in the
-            // constant's computation would be reported even if no row needed the value.
+            // A column that only refers to a constant stays a constant. If it became a column of the rows, an error in
+            // the constant's computation would be reported even if no row needed the value.
             let constant = expr.as_column().and_then(|column| constants.get(&column));
             if let Some(constant) = constant.cloned() {
                 constants.insert(*id, constant);

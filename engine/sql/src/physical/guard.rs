@@ -59,9 +59,10 @@ impl Guard {
         Guard { copies, rows }.above(input)
     }
 
-    /// Creates the plan of a guard. The plan states no order, no equal columns and no constant columns of its rows,
-    /// because DataFusion infers some of these properties wrongly. For example, it treats a constant of the outer side
-    /// of a join as a constant of the joined rows. It would then neither sort by this column nor compare all groups.
+    /// Creates the plan of a guard. The plan does not pass on the order, the equal columns and the constant columns
+    /// that the input states, because DataFusion infers some of them wrongly. For example, it treats a constant of the
+    /// outer side of a join as a constant of the joined rows. It would then neither sort by this column nor compare all
+    /// groups.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)

@@ -316,7 +316,7 @@ impl Parser<'_> {
     }
 
     /// Returns whether an operand begins after the next `ahead` tokens. After the word `case`, an operand means that
-    /// the word is the keyword CASE. Without an operand, it is the name of a column.
+    /// the word is the keyword CASE. Without an operand, `case` is the name of a column.
     fn is_operand(&self, ahead: usize) -> bool {
         let is_any = |words: &str, ahead| words.split(' ').any(|word| self.is_ahead(ahead, word));
         match self.token(ahead).map(|token| token.kind) {

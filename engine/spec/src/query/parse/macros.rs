@@ -92,8 +92,8 @@ impl Parser<'_> {
         macros.find(|(name, _)| self.is_ahead(0, name) && self.is_ahead(1, "("))
     }
 
-    /// Parses a call of `columns`, if one begins here, and otherwise returns `None`. Returns the column with the
-    /// current name of the list.
+    /// Parses a call of `columns`, if one begins here, and otherwise returns `None`. An item with such a call is parsed
+    /// once for each name of the list, and the call returns the column with the current name.
     ///
     /// # Errors
     /// If another macro is called here, where it is not expanded.
