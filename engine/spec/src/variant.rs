@@ -40,7 +40,7 @@ impl Corrections {
     /// Parses the name of a variant. The order of corrections does not matter.
     ///
     /// # Errors
-    /// If there is no such variant, returns a message.
+    /// Returns a message if no variant can have this name.
     pub fn parse(variant: &str) -> Result<Corrections, String> {
         if variant == BASE_VARIANT {
             return Ok(Corrections::None);

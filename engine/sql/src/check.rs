@@ -216,9 +216,9 @@ impl<'a> PipelineChecker<'a> {
         Some(columns.into())
     }
 
-    /// Returns the columns of a table whose query has an error, so that later queries can be checked. If an undetermined
-    /// row order is the query's only error, the columns are known. Otherwise only their names are known, from the select
-    /// list.
+    /// Returns the columns of a table whose query has an error, so that later queries can be checked. If an
+    /// undetermined row order is the only error, all properties of the columns are known. Otherwise, the select list
+    /// may determine their names, but not their types.
     fn columns_despite_error(&mut self, table: &Table, query: &Query) -> Option<Columns> {
         let before = self.diagnostics.len();
         let columns = self.query(query, RowDemand::AnyOrder);

@@ -1,6 +1,6 @@
 //! Parses `checks`: queries with names, and the named checks `unique`, `disjoint` and `each`.
 //!
-//! Named checks are translated to queries here, so no other module knows them.
+//! Named checks are translated to queries in this module, so other modules only handle queries.
 
 use super::state::ParseState;
 use crate::model::{Check, Spanned};

@@ -110,8 +110,8 @@ pub fn unused_defaults(context: &ParseState, unused: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports sources that nothing reads. Unlike other unused declarations, this is an error, because a run would download
-/// the source.
+/// Reports sources that nothing reads. Unlike other unused declarations, an unused source is an error, because a run
+/// would download it.
 pub fn unused_sources(context: &ParseState, sources: &[SourceSpec], unused: &mut Vec<Diagnostic>) {
     for source in sources {
         let name = &source.name;

@@ -152,7 +152,7 @@ impl ParseState {
         }
         let message = format!("`{text}` is not {what}");
         let length = text.chars().count();
-        let help = format!("{what} has {count} hex digits; this has {length} characters");
+        let help = format!("{what} has {count} hex digits; this value has {length} characters");
         self.report(Diagnostic::error(code, node.span, message).help(help));
         None
     }

@@ -1,4 +1,5 @@
-//! Paths and file patterns in a pipeline. Paths must be relative, separated by `/`, and inside their directory.
+//! Paths and file patterns in a pipeline. A path must be relative, use `/` as the separator, and not leave its
+//! directory.
 
 mod pattern;
 

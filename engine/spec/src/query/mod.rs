@@ -189,7 +189,7 @@ impl QueryTree {
     pub fn serialized(&self) -> String {
         #[allow(
             clippy::expect_used,
-            reason = "the tree contains no maps and no numbers that are not finite"
+            reason = "the tree contains no maps, and only finite numbers"
         )]
         let serialized = serde_json::to_string(self).expect("a tree can be serialized");
         serialized

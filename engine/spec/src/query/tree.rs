@@ -207,8 +207,8 @@ pub enum Source {
         #[serde(skip)]
         at: Position,
     },
-    /// `unnest(list, ...)`: a row for each element of the lists. As the right side of a CROSS JOIN, the lists may use the
-    /// columns of the left side.
+    /// `unnest(list, ...)`: a row for each element of the lists. If `unnest` is the right side of a CROSS JOIN, the
+    /// lists may use the columns of the left side.
     Unnest {
         /// The lists.
         lists: Vec<Expr>,

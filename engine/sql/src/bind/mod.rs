@@ -9,7 +9,7 @@
 //! constant   expressions without columns
 //! ```
 //!
-//! All errors of a query except for errors of values are found here, with their positions.
+//! All errors of a query are found here, with their positions, except for values that cannot be computed.
 
 mod call;
 mod constant;

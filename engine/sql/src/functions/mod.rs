@@ -98,8 +98,8 @@ pub(crate) const NON_DETERMINISTIC: &[&str] = &[
     "uuidv7",
 ];
 
-/// Aggregates whose result depends on the order of the rows. `ORDER BY` in the parentheses of other aggregates has no
-/// effect.
+/// Aggregates whose result depends on the order of the rows. In other aggregates, `ORDER BY` in the parentheses would
+/// have no effect, so it is an error.
 const ORDER_SENSITIVE: &[&str] = &[
     "array_agg",
     "first_value",

@@ -1,4 +1,4 @@
-//! Guards: operators between all other operators that check for cancellation, account for memory, and remove empty
+//! Guards are operators between all other operators. They check for cancellation, account for memory, and remove empty
 //! batches.
 
 use std::sync::Arc;

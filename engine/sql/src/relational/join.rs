@@ -225,4 +225,4 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
     }
 }
 
-const UNKNOWN: &str = "the order of a side of a join is unknown";
+const UNKNOWN: &str = "the order of one side of a join is unknown";

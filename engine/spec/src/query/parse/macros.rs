@@ -127,7 +127,7 @@ impl Parser<'_> {
         if **names != texts {
             let message = "an expression cannot have `columns` of two lists";
             return Err(Fault::new("bad-macro", at, message)
-                .help("use the same list, or write the columns of one of them"));
+                .help("use the same list, or write the columns of one list by name"));
         }
         let text = names.get(repetition.index).cloned().unwrap_or_default();
         self.repetition = Some(repetition);
