@@ -1,19 +1,19 @@
-//! The pipeline language: parses a text into a checked [`Pipeline`].
+//! The pipeline language: parses the YAML file of a pipeline, including its SQL queries, into a checked [`Pipeline`].
 //!
-//! A pipeline is a YAML file that contains SQL. [`load`] parses it, resolves all names, and checks all rules that need
-//! no data. It reports all errors of a file at once, each with its position and, if possible, a suggestion. [`read`]
-//! does the same but returns a [`ParsedFile`], to which other checks can add errors (queries that cannot be planned,
-//! unknown metrics) before it becomes a pipeline. The modules process a text in this order:
+//! [`load`] parses the file, resolves all names, and checks all rules that need no data. It reports all errors of the
+//! file at once, each with its position and, if possible, a suggestion. [`read`] does the same, but returns a
+//! [`ParsedFile`]. Callers can add the errors of their own checks to it, for example of unknown metrics.
 //!
-//! - `text`: the YAML parser, which returns a tree of nodes with positions, and diagnostics with positions;
-//! - `load`: applies the differences of a variant to the tree;
-//! - `parse`: converts nodes into the [`model`], using the vocabulary in [`words`] and the kinds that the caller
-//!   passes, and checks the dependencies between tables;
-//! - `pack`: the file of a pack, and the ids of competitions;
+//! The modules:
+//!
+//! - `text`: parses YAML into a tree of nodes with positions, and prints errors with positions;
+//! - `load`: merges the corrections of a variant into this tree;
+//! - `parse`: converts the nodes into the [`model`], and checks the dependencies between tables;
+//! - [`words`]: the vocabulary, which describes the keys of the language;
+//! - [`query`]: parses SQL into a syntax tree, expands macros, and finds the tables that a query reads;
 //! - `paths`: checks paths and file patterns;
-//! - [`query`]: parses SQL into a tree, expands its macros, and finds the tables that it reads.
-//!
-//! [`schema`] and [`mod@reference`] generate a JSON Schema and a reference page from the vocabulary.
+//! - `pack`: parses the file of a pack, and the ids of competitions;
+//! - [`schema`] and [`mod@reference`]: generate a JSON Schema and a reference page from the vocabulary.
 //!
 //! # Example
 //!

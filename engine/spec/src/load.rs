@@ -11,8 +11,8 @@ use crate::text::yaml::{Kind, MappingEntry, Scalar, Style, YamlNode};
 use crate::variant::{Corrections, FIXED_VARIANT, is_correction_name, variant_name};
 use crate::words::{MAX_CORRECTIONS, Vocabulary};
 
-/// Loads a pipeline in one variant. `vocabulary` contains the kinds that the pipeline may use, `id` is the
-/// competition's id, and messages refer to the file as `file_name`.
+/// Loads one variant of a pipeline. `vocabulary` contains the kinds of tables and outputs that the pipeline may use,
+/// `id` is the competition's id, and messages refer to the file as `file_name`.
 ///
 /// # Errors
 /// Same as for [`ParsedFile::finish`]. If the text is not YAML, the only error is the first syntax error.
@@ -26,7 +26,8 @@ pub fn load(
     read(vocabulary, id, file_name, text).finish(variant)
 }
 
-/// Parses a pipeline in all its variants: without corrections, with all corrections, and with each other combination.
+/// Parses a pipeline in all its variants: without corrections, with all corrections, and with each other combination of
+/// corrections.
 pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> ParsedFile {
     let source = Arc::new(SourceFile::new(file_name, text));
     match yaml::parse(&source) {
@@ -51,7 +52,8 @@ pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(corrections.into_iter().map(|one| one.key).collect())
 }
 
-/// Returns the variants that a file defines: `v1`, `fixed` if there are corrections, and then each other combination.
+/// Returns the names of the variants that a file defines: `v1`, `fixed` if there are corrections, and then each other
+/// combination of corrections.
 ///
 /// # Errors
 /// If the text is not YAML, returns the first syntax error.
@@ -94,8 +96,8 @@ fn all_variants(
     let mut findings = Vec::new();
     let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
     for set in combinations(corrections.len()) {
-        // The base variant is resolved from the entire file, the others from the file without `variants`. So the keys of
-        // `variants` are checked only once.
+        // Only the base variant is parsed with the section `variants`. So errors in the keys of this section are
+        // reported once.
         let mut node = match (set, &base) {
             (0, _) | (_, None) => root.clone(),
             (_, Some(base)) => base.clone(),
@@ -146,8 +148,9 @@ fn always_unused(
     counts.into_keys().collect()
 }
 
-/// Returns the tree without `variants`, and the corrections with valid names whose values are mappings. If the file has
-/// no corrections, returns `None` and an empty list.
+/// Splits the YAML tree of a file into the tree without the key `variants`, and the corrections. Leaves out a
+/// correction whose name is invalid or whose value is not a mapping. If the file has no corrections, returns `None` and
+/// an empty list.
 fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     let Kind::Mapping(entries) = &root.kind else {
         return (None, Vec::new());
@@ -200,9 +203,11 @@ impl ParsedFile {
         self.findings.extend(findings);
     }
 
-    /// Returns the pipeline in a variant, with the warnings about all variants. Corrections that the pipeline does not
-    /// have are ignored, because all competitions use the same names of variants. So the result may be the same as for
-    /// the base variant. [`Variant::differs`](crate::model::Variant::differs) is false in that case.
+    /// Returns the pipeline in a variant, with the warnings about all variants.
+    ///
+    /// All competitions use the same names of variants, so `variant` may name corrections that this pipeline does not
+    /// have. Such corrections are ignored. If no correction remains, the result is the same as for the base variant,
+    /// and [`Variant::differs`](crate::model::Variant::differs) is false.
     ///
     /// # Errors
     /// If there is an error in any variant, or the variant is unknown.
@@ -263,8 +268,8 @@ pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     }
 }
 
-/// Returns a pipeline that has the same tables, no outputs, and the query `name` as its only check. Positions in the
-/// query refer to the text `query`, which is also the `source` of the returned pipeline.
+/// Returns a copy of `pipeline` without outputs, whose only check is the given query. `name` is the name of the check.
+/// Positions in the query refer to the text `query`, which is also the `source` of the returned pipeline.
 ///
 /// # Errors
 /// If the query is not valid, or reads a table that does not exist.

@@ -1,7 +1,7 @@
 //! The content of a pipeline, after parsing and before planning.
 //!
-//! Every part that a diagnostic may refer to has its [`Span`] in the YAML text. The types describe the language, not
-//! how a step is executed.
+//! Each part that a diagnostic may refer to contains a [`Span`], the position of this part in the YAML text. The types
+//! describe the language, not how a step is executed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

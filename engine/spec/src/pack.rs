@@ -1,8 +1,9 @@
 //! The file `pack.yaml` of a pack, and the ids of competitions.
 //!
-//! A pack is a directory of competitions: `pack.yaml`, and a directory `ID` with a `pipeline.yaml` for each. The id of a
-//! competition of a pack is `PACK/ID`, which is also its path below the data directory. So a name must be safe as the
-//! name of a directory, and only [`CompetitionId`] and [`check_pack_name`] decide which names are safe.
+//! A pack is a directory that contains `pack.yaml` and, for each competition, a directory `ID` with a `pipeline.yaml`.
+//! The id of such a competition is `PACK/ID`, which is also its path below the data directory. Therefore both names
+//! must be safe as names of directories. [`CompetitionId`] and [`check_pack_name`] are the only code that decides which
+//! names are safe.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -99,7 +100,7 @@ pub fn check_pack_name(name: &str) -> Result<(), String> {
             Err("it is the name of the pack of the built-in competitions".to_owned())
         }
         () if variant_of_directory(name).is_some() => {
-            Err("the data directory uses it for a variant".to_owned())
+            Err("the data directory of a variant has this name".to_owned())
         }
         () if sets.into_iter().any(|set| set == name) => Err("it is the name of a set".to_owned()),
         () => Ok(()),
@@ -374,7 +375,8 @@ fn sets_of(
 }
 
 impl ParseState {
-    /// Returns the text of a key, if the key exists. Reports a text that `check` does not accept, and returns it, too.
+    /// Returns the string that is the value of a key, if the key exists. If `check` rejects the string, reports the
+    /// reason, but still returns the string.
     fn checked(
         &mut self,
         fields: Option<&Fields<'_>>,

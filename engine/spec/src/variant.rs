@@ -40,7 +40,7 @@ impl Corrections {
     /// Parses the name of a variant. The order of corrections does not matter.
     ///
     /// # Errors
-    /// If there is no such variant, returns a message.
+    /// Returns a message if no variant can have this name.
     pub fn parse(variant: &str) -> Result<Corrections, String> {
         if variant == BASE_VARIANT {
             return Ok(Corrections::None);
@@ -94,14 +94,14 @@ impl std::fmt::Display for Corrections {
     }
 }
 
-/// Returns the name of the directory for the data of a variant. Colons and commas have special meanings in mounts and
-/// paths, so the directory of `fixed:30,63` is `fixed-30-63`.
+/// Returns the name of the directory that contains the data of a variant. Colons and commas have special meanings in
+/// mounts and paths, so the directory of `fixed:30,63` is `fixed-30-63`.
 pub fn variant_directory(variant: &str) -> String {
     variant.replace([':', ','], "-")
 }
 
-/// Returns the variant whose data are in the directory with this name. `None` for `v1`, and for names that do not
-/// belong to a variant.
+/// Returns the variant whose data are in the directory with this name. Returns `None` if no variant has such a
+/// directory. The data of `v1` have no directory of their own.
 pub fn variant_of_directory(name: &str) -> Option<String> {
     if name == FIXED_VARIANT {
         return Some(name.to_owned());
@@ -126,7 +126,8 @@ fn sort_key(name: &str) -> (bool, usize, String) {
     (is_word, length, name.to_owned())
 }
 
-/// Returns the name of the variant with those corrections of a pipeline (`names`) for which `is_chosen` returns true.
+/// Returns the name of the variant that contains the corrections for which `is_chosen` returns true. `names` are all
+/// corrections of a pipeline.
 pub(crate) fn variant_name(names: &[String], is_chosen: impl Fn(&str) -> bool) -> String {
     let chosen = names.iter().filter(|name| is_chosen(name));
     let chosen: Vec<String> = chosen.cloned().collect();

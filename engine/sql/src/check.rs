@@ -1,4 +1,5 @@
-//! Checks all queries of a pipeline when it is loaded: names, row order, and types, as far as they are declared.
+//! Checks all queries of a pipeline when it is loaded: names, the order of rows, and the types of columns whose type is
+//! declared.
 
 mod outputs;
 
@@ -25,8 +26,8 @@ pub(crate) const UNDECLARED: &str = "*";
 /// Follows the list of existing columns in the help for a column that does not exist.
 const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `columns`";
 
-/// The type of a column whose cells are the entries of an array. A query can only pass such cells on to an output that is
-/// an array.
+/// The type of a column whose cells are the entries of an array. A query cannot compute with such cells, but only copy
+/// them to an output that is an array.
 const ENTRIES: DataType = DataType::Binary;
 
 /// Columns of a table, as far as they are known before the table exists.
@@ -49,9 +50,9 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 
 /// A pipeline whose queries were planned with the declared columns.
 ///
-/// If a table has an error, a query over this table is only checked for errors that cannot be consequences of the table's
-/// error. If the names of the table's columns are known, these errors are unknown columns and an undetermined order of the
-/// rows. If the names are not known, the query is not checked.
+/// If a table has an error, a query that reads the table is only checked for errors that are not consequences of it:
+/// unknown columns, and an undetermined order of rows. If even the names of the table's columns are unknown, the query
+/// is not checked at all.
 pub struct CheckedQueries<'a>(PipelineChecker<'a>);
 
 impl<'a> CheckedQueries<'a> {
@@ -70,9 +71,9 @@ impl<'a> CheckedQueries<'a> {
     }
 }
 
-/// Checks the queries of a pipeline, like [`check`]. A column that is not declared is not an error if the query reads a
-/// file, because the file may contain it. When the query runs with [`RowForm::Checked`](crate::RowForm::Checked), it
-/// finds the column or reports that it is missing.
+/// Checks the queries of a pipeline like [`check`], but allows columns that are not declared if a query reads a file,
+/// because the file may contain them. If the file lacks such a column, the query fails when it runs with
+/// [`RowForm::Checked`](crate::RowForm::Checked).
 pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let mut checker = PipelineChecker::new(session, &reading.pipeline);
     checker.allows_undeclared = true;
@@ -80,8 +81,8 @@ pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnosti
     checker.diagnostics
 }
 
-/// Returns the columns of a query with the types that they have in queries. Undeclared columns of files are left out,
-/// because they are unknown before the files are read.
+/// Returns the columns of a query, each with the name of its type in the pipeline language. Leaves out undeclared
+/// columns of files, because they are unknown before the files are read.
 pub fn known_columns(
     session: &Session,
     reading: &Reading,
@@ -113,7 +114,8 @@ pub fn type_name(data_type: &DataType) -> &'static str {
 struct PipelineChecker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,
-    /// Columns of the tables checked so far. `None` for a table with an error; queries that use this table are not checked.
+    /// Columns of the tables that were checked so far. `None` for a table with an error. Queries that use such a table
+    /// are not checked.
     known: BTreeMap<String, Option<Columns>>,
     /// Tables that have an error, and of which only the names of the columns are known.
     doubtful: BTreeSet<String>,
@@ -214,9 +216,9 @@ impl<'a> PipelineChecker<'a> {
         Some(columns.into())
     }
 
-    /// Returns the columns of a table whose query has an error, so that later queries can be checked. If an undetermined
-    /// row order is the query's only error, the columns are known. Otherwise only their names are known, from the select
-    /// list.
+    /// Returns the columns of a table whose query has an error, so that later queries can be checked. If an
+    /// undetermined row order is the only error, all properties of the columns are known. Otherwise, the select list
+    /// may determine their names, but not their types.
     fn columns_despite_error(&mut self, table: &Table, query: &Query) -> Option<Columns> {
         let before = self.diagnostics.len();
         let columns = self.query(query, RowDemand::AnyOrder);
@@ -398,7 +400,8 @@ impl<'a> PipelineChecker<'a> {
         unnamed.is_empty()
     }
 
-    /// Plans a query whose result consists of values. Returns its columns, or `None` after reporting an error.
+    /// Plans a query whose result must consist of values, not of entries of an array. Returns its columns, or `None`
+    /// after reporting an error.
     fn query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let columns = self.plan_query(query, rows)?;
         let Some(column) = columns.iter().find(|column| column.data_type == ENTRIES) else {
@@ -594,7 +597,8 @@ impl DeclaredTable {
     fn new(columns: &Columns) -> DeclaredTable {
         let columns = columns.iter().map(|column| RelationColumn {
             data_type: match &column.data_type {
-                // As text, the column passes the type checks, and `plan_query` reports queries that compute with it.
+                // Columns of array entries are declared as text, so that they pass the type checks. `plan_query`
+                // reports a query that computes with them.
                 &ENTRIES => DataType::Utf8,
                 other => other.clone(),
             },

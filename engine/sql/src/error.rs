@@ -56,8 +56,8 @@ pub enum QueryError {
     },
 }
 
-/// A lack of memory in an operator below. A guard converts [`DataFusionError::ResourcesExhausted`] to this error, because
-/// otherwise a join above would treat it as a lack of its own memory, and read its input again.
+/// A lack of memory in an operator further down in the plan. A guard converts [`DataFusionError::ResourcesExhausted`] to
+/// this error. Otherwise a join above would treat it as a lack of its own memory, and read its input again.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct MemoryError(pub String);
@@ -160,8 +160,8 @@ impl QueryError {
         }
     }
 
-    /// Returns the class of the error. If a relation's own error is the cause, that error may have a more precise
-    /// class.
+    /// Returns the class of the error. If a relation could not be read, the relation's own error may have a more
+    /// precise class.
     pub fn failure(&self) -> Failure {
         match self {
             QueryError::Run { failure, .. } => *failure,
@@ -195,8 +195,9 @@ impl QueryError {
         }
     }
 
-    /// Returns one action that the author of the query can take. For a column that does not exist, lists the columns of
-    /// `tables`, and `undeclared` follows the list if none has a similar name.
+    /// Returns one action that the author of the query can take. If a column does not exist, the help lists the columns
+    /// of `tables`, and suggests the one with the most similar name. Without a similar name, `undeclared` follows the
+    /// list.
     pub fn help_with(&self, tables: &[(String, Vec<String>)], undeclared: &str) -> Option<String> {
         let Some(missing) = self.missing_column() else {
             return self.help().map(str::to_owned);
@@ -251,8 +252,8 @@ pub(crate) fn place(at: Position) -> Option<(u64, u64)> {
     (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
-/// Returns an error and its causes, outermost first. If several operators wait for the same result and it fails, they
-/// share the error in an `Arc`.
+/// Returns an error and its causes, outermost first. Operators that wait for the same result share its error in an
+/// `Arc`, which this function unwraps.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
         Some(shared) => shared.as_ref(),
@@ -260,8 +261,8 @@ fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static
     })
 }
 
-/// Returns whether an error concerns a value that could not be computed, and not an unreadable table, the system or a
-/// cancellation.
+/// Returns whether an error is about a value that could not be computed. Other errors are about an unreadable table,
+/// the system or a cancellation.
 pub(crate) fn is_of_value(error: &DataFusionError) -> bool {
     let (failure, _) = classify(error, None);
     matches!(failure, Failure::Input | Failure::Pipeline)
@@ -394,7 +395,7 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     }
 }
 
-/// Returns the reason in an error message of the crate `regex`. The message must consist of the pattern, a mark below the
+/// Returns the reason in an error message of the crate `regex`. Such a message contains the pattern, a mark below the
 /// wrong place, and the reason in the last line.
 pub(crate) fn regex_fault(message: &str) -> &str {
     let mut lines = message.lines().rev();

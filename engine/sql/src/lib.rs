@@ -8,12 +8,13 @@
 //!                        with its order              proven to be in order
 //! ```
 //!
-//! * Every table has the hidden column `_row`. Each operator of the relational plan states the order of its rows, and a
-//!   sort is part of the plan where an operator loses it. A query whose row order is not determined is an error when the
-//!   pipeline is loaded, not a wrong checksum later.
-//! * Most columns of a pipeline are only copied. A column that a query passes on without computing with it is read as its
-//!   *origins*, the numbers of the stored rows. DataFusion then joins and filters integers, and the writer copies the
-//!   bytes of the cells. All other columns are read as typed values.
+//! * Every table has the hidden column `_row` with the numbers of its rows. Each operator of the relational plan states
+//!   the order of its rows. Where an operator loses the order, the plan contains a sort. A query whose row order is not
+//!   determined is an error when the pipeline is loaded. Without this check, it would be a wrong checksum later.
+//! * A query only copies most of its columns, and does not compute with them. These columns are not read. Instead,
+//!   DataFusion processes the *origins* of their cells, which are the numbers of the stored rows. Later, the writer copies
+//!   the bytes of the cells from these rows.
+//! * All other columns are read as typed values.
 //!
 //! ```text
 //! check        all queries of a pipeline, when it is loaded

@@ -129,12 +129,12 @@ fn place(error: &QueryError) -> String {
 /// Types that are tried for columns whose type is unknown.
 const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataType::Utf8];
 
-/// Checks a query whose result is one number, before the columns of its tables are known. A name that is not a column of
-/// a subquery is treated as a column of one of the tables. If the caller knows all columns of the tables, the name must
-/// be one of `known`.
+/// Checks a query whose result is one number, before the columns of its tables are known. A name that is not a column
+/// of a subquery is treated as a column of one of the tables. If `known` is given, it contains all columns of the
+/// tables, so the name must be one of them.
 ///
 /// # Errors
-/// If the query is invalid, whatever the types of the columns are.
+/// If the query is invalid for all types that the columns may have.
 pub fn check_number(
     query: &Query,
     tables: &[&str],
@@ -148,9 +148,9 @@ pub fn check_number(
     }
 }
 
-/// Plans a query over tables whose columns are not known: if the binder misses a column, a column with this name and the
-/// type `kind` is added to a table, and the query is planned again. If `known` is given, only columns with these names are
-/// added.
+/// Plans a query over tables whose columns are not known. If the binder reports a missing column, adds a column with
+/// this name and the type `kind` to a table, and plans the query again. If `known` is given, adds only columns with
+/// these names.
 fn plan_with_unknown(
     query: &Query,
     tables: &[&str],
@@ -172,8 +172,8 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // The missing column is added to one table only, because an unqualified name would be ambiguous if several tables had
-        // the column. If the next attempt to bind still reports it as missing, it is added to the next table.
+        // The missing column is added to one table only. If several tables had the column, an unqualified name would be
+        // ambiguous. If the next attempt to bind still reports the column as missing, it is added to the next table.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };
@@ -203,8 +203,8 @@ fn check_type(data_type: &DataType) -> Result<(), NumberError> {
     }
 }
 
-/// Runs a query, and returns the only number of its only row. Runs in its own thread, so that the caller may be inside a
-/// `tokio` runtime. Nothing is written to files: a query that needs more memory than its limits allow fails.
+/// Runs a query, and returns the number that is its result. Runs in its own thread, so that the caller may be inside a
+/// `tokio` runtime. Writes no temporary files, so a query that needs more memory than `limits` allow fails.
 ///
 /// # Errors
 /// If the query fails, or if its result is not one finite number.

@@ -1,8 +1,9 @@
 //! Proves that the rows of the plan that is executed arrive in a determined order.
 //!
-//! The proof knows nothing of how the plan was built. It walks the operators from the sources upward and derives in which
-//! columns different rows differ, and whether the rows arrive in an order that does not depend on memory, batches or
-//! timing. An operator that is not listed here is an error, so a new operator cannot reorder rows unnoticed.
+//! The proof does not depend on how the plan was built. It walks the operators from the sources upward. For each
+//! operator, it derives which sets of columns differ between any two rows, and whether the rows arrive in a determined
+//! order: one that does not depend on memory, batches or timing. An operator without a rule in this module is an error,
+//! so a new operator cannot reorder rows unnoticed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -131,7 +132,7 @@ fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     if Node::<FirstRows>::downcast(plan).is_some() {
         return match first.is_ordered {
             true => kept(plan, first),
-            false => unproven(plan, "it takes the first rows of rows without an order"),
+            false => unproven(plan, "it takes the first rows of an input without an order"),
         };
     }
     if Node::<Numbered>::downcast(plan).is_some() {
@@ -185,7 +186,8 @@ fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     join_facts(plan, &inputs)
 }
 
-/// Returns the facts of an operator that keeps the order of its first input. The operator itself must state that it does.
+/// Returns the facts of an operator that keeps the order of its first input. Returns an error if the operator does not
+/// state that it keeps this order.
 fn kept(plan: &dyn ExecutionPlan, first: Facts) -> Result<Facts> {
     match plan.maintains_input_order().first() {
         Some(true) => Ok(first),
@@ -249,7 +251,8 @@ fn depends_on_order(window: &dyn WindowExpr) -> bool {
             .downcast_ref::<SlidingAggregateWindowExpr>()
             .map(SlidingAggregateWindowExpr::get_aggregate_expr),
     };
-    // Functions that are not aggregates process rows one by one, so the order of rows with equal keys matters.
+    // The order of rows with equal keys matters to functions that are not aggregates, because they process rows one by
+    // one.
     counts_rows || aggregate.is_none_or(|call| is_order_sensitive(call.fun().name()))
 }
 
@@ -325,9 +328,9 @@ fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<us
     pairs.take(MAX_SETS).collect()
 }
 
-/// Returns sets of columns in which different rows of a full join differ. An unmatched row of one input has missing
-/// values in all columns of the other input. It can equal an unmatched row of the other input only if its own columns are
-/// missing, too. Therefore each returned set contains a column that is never missing in its input.
+/// Returns sets of columns in which different rows of a full join differ. A row without a match has missing values in
+/// all columns of the other input. So two rows without a match, one of each input, can only be equal if their own
+/// columns are missing, too. To exclude this, each returned set contains a column that is never missing in its input.
 fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
     let inputs = plan.children().into_iter();
     let fields =

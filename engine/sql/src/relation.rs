@@ -38,7 +38,7 @@ pub struct RelationBatch {
 
 /// An ordered table that can be scanned in row order.
 ///
-/// Implementations read lazily, only the requested columns, batch by batch, so that memory does not grow with the
+/// Implementations must read lazily: batch by batch, and only the requested columns. So memory does not grow with the
 /// table.
 pub trait Relation: Debug + Send + Sync {
     /// Returns the columns, without `_row`.
@@ -47,8 +47,8 @@ pub trait Relation: Debug + Send + Sync {
     /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// Returns whether a writer can copy the cells of `column` from their origins. If not, queries read the column as
-    /// values.
+    /// Returns whether a writer can copy the cells of `column`, given their [`origins`](Relation::origins). Otherwise
+    /// queries read the column as values.
     fn has_cells(&self, column: usize) -> bool;
 
     /// Returns the values of `columns` (positions in [`Relation::columns`]) for all rows, in order, in batches of about
@@ -69,7 +69,7 @@ pub trait Relation: Debug + Send + Sync {
         self.scan(columns, batch)
     }
 
-    /// Returns the origins of the `len` rows that begin with row `first`. The origin of a row is the number of the stored
-    /// row from which a writer copies the cells.
+    /// Returns the origins of the `len` rows that begin with row `first`. The origin of a row is the number of the row
+    /// in the stored table, from which a writer can copy the row's cells.
     fn origins(&self, first: u64, len: usize) -> Vec<u64>;
 }

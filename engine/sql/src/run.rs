@@ -1,8 +1,8 @@
 //! Runs queries and returns their rows in batches.
 //!
 //! A query runs within [`QueryLimits`]. A join keeps its smaller side in memory if the estimated size of that side is
-//! small enough, and sorts both sides otherwise. The estimate may be too low. If memory runs out before the first batch
-//! was returned, the query starts again and sorts the sides of all joins.
+//! small enough. Otherwise it sorts both sides. Because the estimate may be too low, the memory may not suffice. If
+//! this happens before the first batch was returned, the query starts again and sorts the sides of all joins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,8 +32,8 @@ const MERGE_BYTES: usize = 10 << 20;
 /// The origin of a result column's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSource {
-    /// Cells of a table, unchanged. The column in a batch contains origins (`UInt64`), with null for a row without an
-    /// origin.
+    /// Unchanged cells of a table. In a batch, the column contains the origins of the cells (`UInt64`), which are the
+    /// numbers of the stored rows. It contains null for a row without an origin.
     Cells {
         /// Name of the table.
         table: String,
@@ -82,8 +82,8 @@ struct QueryExecution {
 /// The form in which a caller needs the rows of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
-    /// In the query's order. Instead of the value of a cell that the query copies unchanged, the row contains the origin of
-    /// the cell, which is the number of its stored row.
+    /// In the query's order. A cell that the query copies unchanged is represented by its origin, the number of its
+    /// stored row. Other cells contain values.
     Cells,
     /// In the query's order, as values.
     Values,
@@ -287,8 +287,8 @@ impl PreparedQuery {
                 continue;
             };
             let located = QueryError::run(failure, Some(&traced.pool));
-            // If the traced run fails for another reason, for example a lack of memory for the positions of rows, the row
-            // is unknown.
+            // The traced run may fail for another reason, for example because the positions of rows need memory. Then
+            // the row is unknown, and the original error is returned.
             return match located.failure() == error.failure() {
                 true => located,
                 false => error,
@@ -323,7 +323,7 @@ impl QueryRows {
     }
 
     /// Returns true if each row of the result comes from one row of a single table that is scanned once. In that case,
-    /// all origins of a row are equal and none is missing.
+    /// no origin is missing, and all cells of a row have the same origin.
     pub fn has_single_origin(&self) -> bool {
         self.query.bound.has_single_origin()
     }

@@ -40,7 +40,8 @@ impl Session {
         }
     }
 
-    /// Makes joins sort both sides, as they do if the memory does not suffice. No result depends on it; tests verify that.
+    /// Makes joins sort both sides, as they do if the memory does not suffice. Tests use this setting to verify that no
+    /// result depends on it.
     #[must_use]
     pub fn with_sorted_joins(self) -> Session {
         Session {
@@ -49,7 +50,8 @@ impl Session {
         }
     }
 
-    /// Sets the maximum number of rows in a batch. No result depends on it; tests verify that with small batches.
+    /// Sets the maximum number of rows in a batch. Tests use small batches to verify that no result depends on this
+    /// number.
     #[must_use]
     pub fn with_batch_rows(self, rows: usize) -> Session {
         Session {

@@ -1,9 +1,9 @@
 //! Turns columns into rows, like pandas' `melt`.
 //!
-//! The result consists of all rows of the table with the value of the first of these columns, then all rows with the
-//! value of the second, and so on. A text file can only be read row by row, so one pass for each column would read the
-//! entire file each time, and take time quadratic in the number of columns. Instead, a pass keeps the values of as many
-//! columns in memory as fit. If not even one column fits, its rows are returned while they are read.
+//! The result first contains all rows of the table with the value of the first of these columns, then all rows with the
+//! value of the second, and so on. A text file can only be read row by row. So one pass over the file for each column
+//! would take time quadratic in the number of columns. Instead, a pass keeps the values of as many columns in memory as
+//! fit. If not even one column fits, its rows are returned while they are read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -31,7 +31,8 @@ pub struct Unpivot {
 }
 
 impl Unpivot {
-    /// Turns the columns `values` of a table into rows. `name` and `value` are the last columns of the result.
+    /// Turns the columns `values` of a table into rows. The last two columns of the result are `name`, which contains
+    /// the name of the original column, and `value`.
     ///
     /// # Errors
     /// If the table lacks a column, or if the values have no common type.
@@ -127,8 +128,8 @@ impl Unpivot {
         passes.flatten()
     }
 
-    /// Returns the rows of the result for one of the columns that become rows: the element `index` of `self.values`,
-    /// which is the column `at` of the batch.
+    /// Returns the rows of the result for one of the columns that become rows. `index` is the index of the column in
+    /// `self.values`, and `at` is its index in `batch`.
     fn batch(
         &self,
         batch: &RelationBatch,
@@ -156,9 +157,9 @@ struct Pass {
 }
 
 impl Pass {
-    /// Reads rows that consist of `others` columns that are kept and `width` columns that become rows. Halves `width`
-    /// whenever the rows exceed `max_bytes`. As long as `width` is above 1, the pass reads all rows. If it becomes 1, the
-    /// remaining rows are read later.
+    /// Reads rows of which the first `others` columns are kept and the next `width` columns become rows. Halves `width`
+    /// whenever the rows that were read exceed `max_bytes`. If `width` becomes 1, stops reading, and the remaining rows
+    /// are read later.
     fn read(
         mut rest: Batches<RelationBatch>,
         others: usize,

@@ -1,6 +1,6 @@
 //! Parses `checks`: queries with names, and the named checks `unique`, `disjoint` and `each`.
 //!
-//! Named checks are translated to queries here, so no other module knows them.
+//! Named checks are translated to queries in this module, so other modules only handle queries.
 
 use super::state::ParseState;
 use crate::model::{Check, Spanned};
@@ -99,7 +99,7 @@ fn help(kind: &str, text: &str) -> String {
     });
     match starts_query {
         true => format!("write `{kind}: {form}`, or give the query a different name"),
-        false => format!("write `{kind}: {form}`; several columns are `labelled.(a, b)`"),
+        false => format!("write `{kind}: {form}`; write several columns as `labelled.(a, b)`"),
     }
 }
 

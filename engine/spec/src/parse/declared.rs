@@ -75,8 +75,8 @@ impl ParseState {
         complete.then_some(declaration)
     }
 
-    /// Parses `node`, the value of a key, and adds it to `settings`. Returns `false` if the value is invalid, or if the
-    /// key is required and `node` is `None`.
+    /// Parses `node`, the value of a key, and adds the value to `settings`. Returns `false` if the value is invalid, or
+    /// if `node` is `None` although the key is required.
     pub fn add_setting(
         &mut self,
         key: &'static SectionKey,
@@ -121,8 +121,8 @@ impl ParseState {
         self.run_check(&declaration, true).then_some(declaration)
     }
 
-    /// Runs the check that the kind defines. Returns `false` if the check has findings. `complete` must be false if the
-    /// declaration has other errors.
+    /// Runs the check that the kind defines, and reports its findings. Returns `false` if there are findings.
+    /// `complete` must be false if the declaration has other errors.
     fn run_check(&mut self, declaration: &Declaration, complete: bool) -> bool {
         let Some(check) = declaration.form.check else {
             return true;

@@ -12,8 +12,9 @@ use crate::words::Section;
 use crate::words::declaration::{Comparison, Item, Operand, Operator};
 
 impl ParseState {
-    /// Parses a list of mappings. The first key of each mapping is a name that the author chooses. Its value selects
-    /// the section that defines the other keys.
+    /// Parses a list of mappings such as `{ u: uniform }` or `{ place: integers, low: 1 }`. The first key (`u`,
+    /// `place`) is a name that the author chooses. Its value (`uniform`, `integers`) selects the section that defines
+    /// the other keys.
     pub fn items(
         &mut self,
         node: &YamlNode,

@@ -110,8 +110,8 @@ pub fn unused_defaults(context: &ParseState, unused: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports sources that nothing reads. Unlike other unused declarations, this is an error, because a run would download
-/// the source.
+/// Reports sources that nothing reads. Unlike other unused declarations, an unused source is an error, because a run
+/// would download it.
 pub fn unused_sources(context: &ParseState, sources: &[SourceSpec], unused: &mut Vec<Diagnostic>) {
     for source in sources {
         let name = &source.name;
@@ -161,7 +161,7 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
             };
             if not_drawn.contains(name.as_str()) {
                 let message = format!(
-                    "the table `{name}` is not drawn from a generator, so it cannot be continued"
+                    "the table `{name}` is not drawn from a generator, so `after` cannot name it"
                 );
                 let fault = Diagnostic::error("not-drawn", setting.span, message);
                 found.push(fault.help("name a table whose kind has the key `after`"));
@@ -186,7 +186,8 @@ fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTre
 /// Maximum number of tables that a message about a cycle names.
 const MAX_CHAIN: usize = 20;
 
-/// Reports cycles. The search is depth-first: a reference to a table that is on the current path closes a cycle.
+/// Reports cycles of tables that read each other. The search is depth-first: a reference to a table that is on the
+/// current path closes a cycle.
 fn report_cycles(
     context: &mut ParseState,
     edges: &BTreeMap<usize, Vec<(usize, Span)>>,

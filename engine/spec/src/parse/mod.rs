@@ -1,6 +1,6 @@
-//! Converts nodes into the model.
+//! Converts the YAML nodes of a pipeline into the [`model`](crate::model).
 //!
-//! A pipeline is resolved once per variant. Parsing continues after an error, so that all errors are reported at once.
+//! This happens once for each variant. Parsing continues after an error, so that all errors are reported at once.
 
 mod checks;
 mod declared;
@@ -152,7 +152,7 @@ impl ParseState {
         }
         let message = format!("`{text}` is not {what}");
         let length = text.chars().count();
-        let help = format!("{what} has {count} hex digits; this has {length} characters");
+        let help = format!("{what} has {count} hex digits; this value has {length} characters");
         self.report(Diagnostic::error(code, node.span, message).help(help));
         None
     }
@@ -170,8 +170,8 @@ impl ParseState {
         lists
     }
 
-    /// Checks that the names of corrections are valid and that their values are mappings. Their content is resolved
-    /// separately.
+    /// Checks that the names of corrections are valid and that their values are mappings. The content of a correction
+    /// is parsed later, after it has been merged into the pipeline.
     fn variants(&mut self, node: &YamlNode) {
         let Some(fields) = self.fields(node, &words::VARIANTS) else {
             return;

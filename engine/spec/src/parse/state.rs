@@ -1,7 +1,7 @@
 //! The state of the parser, and functions that parse single values.
 //!
-//! Each of these functions takes a node, reports its errors, and returns the valid part. So one mistake does not hide
-//! the next.
+//! Each of these functions takes a YAML node, reports the errors in it, and returns the part that is valid. So all
+//! errors of a file are reported at once.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,15 +36,15 @@ pub struct ParseState {
     pub defaults: BTreeMap<&'static str, KindDefaults>,
     /// Tables with errors. Errors that are consequences of these errors are not reported.
     pub unread: BTreeSet<String>,
-    /// Keys that were suggested in place of unknown keys, with the position of their mapping. They are not also
-    /// reported as missing.
+    /// Keys that were suggested instead of an unknown key, each with the position of the mapping. A suggested key is
+    /// not reported as missing, because the author probably meant it.
     suggested: BTreeSet<(usize, &'static str)>,
     /// The number of names that may still be compared with mistyped ones.
     comparisons_left: Cell<usize>,
 }
 
-/// Maximum number of names of the file that are compared with mistyped ones. Otherwise, the time for suggestions would
-/// be quadratic in the number of names.
+/// Maximum number of names that are compared with mistyped names to find suggestions. Without a limit, the time would
+/// be quadratic in the number of names in the file.
 const MAX_COMPARISONS: usize = 50_000;
 
 /// The section `lists`.
@@ -109,16 +109,16 @@ impl ParseState {
         }
     }
 
-    /// Same as [`nearest`], for candidates that the author of the file chose. Returns `None` if too many names were
-    /// compared before.
+    /// Same as [`nearest`], for candidates that are names in the file. Because their number is not limited, returns
+    /// `None` after `MAX_COMPARISONS` comparisons.
     pub fn near<'a>(
         &self,
         word: &str,
         candidates: impl Iterator<Item = &'a str>,
     ) -> Option<&'a str> {
         let left = self.comparisons_left.get();
-        // Takes at most one candidate more than may be compared, which suffices to notice that there are too many. The
-        // budget is then used up, and later calls return `None`.
+        // One candidate more than `left` suffices to notice that there are too many. In that case the budget is used
+        // up, and later calls return `None`, too.
         let candidates: Vec<&str> = candidates.take(left + 1).collect();
         let is_affordable = candidates.len() <= left;
         self.comparisons_left
@@ -145,7 +145,9 @@ impl ParseState {
         reads.mentions.push((reads.reader.clone(), table));
     }
 
-    /// Returns the entries of a mapping. An entry whose key occurred before is reported with `code` and left out.
+    /// Returns the entries of a mapping. An entry whose key occurred before is left out and reported with the error
+    /// code `code`. In messages, `expected` describes the mapping (`corrections by name`), and `what` a key (`the
+    /// correction`).
     pub fn entries<'n>(
         &mut self,
         node: &'n YamlNode,

@@ -1,4 +1,5 @@
-//! Parses `tables`. Each table is a query, or one of the vocabulary's kinds. Records the tables and lists that queries read.
+//! Parses `tables`. Each table is a query, or a mapping of a kind in the vocabulary. Also records which tables and
+//! lists the queries read.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -112,7 +113,9 @@ impl ParseState {
                 let message = format!("`{}` is also the name of a list", name.value);
                 let found = Diagnostic::error("duplicate-table", name.span, message);
                 let found = found.label(list, "the list");
-                self.report(found.help("queries can read lists as tables, so rename one of them"));
+                self.report(
+                    found.help("queries can read lists as tables, so rename the list or the table"),
+                );
             }
             own.push(name);
         }

@@ -1,4 +1,5 @@
-//! Paths and file patterns in a pipeline. Paths must be relative, separated by `/`, and inside their directory.
+//! Paths and file patterns in a pipeline. A path must be relative, use `/` as the separator, and not leave its
+//! directory.
 
 mod pattern;
 
@@ -46,7 +47,8 @@ pub fn fault(path: &str) -> Option<PathFault> {
     None
 }
 
-/// Splits `NAME:path` into the name of a source and the path in it. A path in the bundle has no source name.
+/// Splits `NAME:path` into the name of a source and the path in this source. A path in the bundle has no such name, so
+/// the first element is then `None`.
 ///
 /// The name of a source must be valid as the name of a table, and have at least two characters.
 pub fn split_source(path: &str) -> (Option<&str>, &str) {
@@ -59,8 +61,8 @@ pub fn split_source(path: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Returns whether a text is valid as the name of a table, a list, a source or a column of a pattern. It consists of
-/// lower-case letters, digits and `_`, and does not begin with a digit.
+/// Returns whether a string is valid as the name of a table, a list, a source or a column of a file pattern. Such a
+/// name consists of lower-case letters, digits and `_`, and does not begin with a digit.
 pub fn is_name(text: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins_with_digit = text.starts_with(|c: char| c.is_ascii_digit());

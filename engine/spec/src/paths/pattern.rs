@@ -21,7 +21,8 @@ pub struct FilePattern {
     pub names: Vec<String>,
     /// The globs before, between and after the names. There is one more glob than there are names.
     pieces: Vec<String>,
-    /// Length in bytes of the source's name with its colon, and of the leading directories without wildcards.
+    /// Length in bytes of the constant start of the pattern: the source's name with its colon, and the leading
+    /// directories without wildcards.
     fixed: usize,
 }
 
@@ -50,8 +51,9 @@ impl FilePattern {
     /// Parses a pattern. `text` may begin with the name of a source, as in `labels:train/{case}/*.png`.
     ///
     /// # Errors
-    /// If a name is not valid, occurs twice, equals the name of a fixed column, or has an ambiguous end; if the pattern is
-    /// too long or its braces are nested too deeply.
+    /// - If the name of a column is not valid, occurs twice, or equals the name of a fixed column.
+    /// - If it is not clear where the part that a column matches ends, as in `{case}*`.
+    /// - If the pattern is too long, or its braces are nested too deeply.
     pub fn parse(text: &str) -> Result<FilePattern, PatternFault> {
         let (_, inner) = split_source(text);
         if inner.len() > MAX_BYTES {

@@ -1,7 +1,7 @@
 //! Names of functions.
 
-/// Other names of functions, each before the name under which the engine knows the function. In addition, `list_` at the
-/// start of a name is another spelling of `array_`.
+/// Pairs of an alias and the function's own name: `array_cat` is an alias of `array_concat`. In addition, a name that
+/// begins with `list_` is an alias of the name that begins with `array_`.
 const ALIASES: &str = "array_cat array_concat, array_contains array_has, array_empty empty, array_extract array_element, \
     array_indexof array_position, array_join array_to_string, array_push_back array_append, array_push_front array_prepend, \
     array_zip arrays_zip, arrays_overlap array_has_any, char_length character_length, ifnull nvl, instr strpos, \

@@ -1,10 +1,10 @@
 //! SQL in a pipeline: parses a SELECT into a [`QueryTree`].
 //!
-//! Queries are parsed here, before the engine processes them. So errors are reported with line and column in the
-//! pipeline file, and step keys depend only on the tree, not on layout and comments.
+//! The query engine receives the tree, not the text. Step keys depend only on the tree, so a change of layout or comments
+//! does not change them. Errors are reported with line and column in the pipeline file.
 //!
 //! ```text
-//! text ─► token ─► parse ─► tree ─► walk: its tables, its columns without names, ...
+//! text ─► token ─► parse ─► tree ─► walk: the tables that the query reads, ...
 //!                                └► print: readable SQL
 //! ```
 
@@ -77,8 +77,8 @@ impl Query {
         })
     }
 
-    /// Returns the syntax tree. The text is parsed on first use. In a run without pending steps, the trees of all
-    /// pipelines would otherwise use more memory than everything else.
+    /// Returns the syntax tree. The text is parsed on first use. Otherwise, a run without pending steps would use most
+    /// of its memory for the trees of all pipelines.
     pub fn tree(&self) -> &QueryTree {
         self.tree.get_or_init(|| {
             let parsed = read(&self.text, &self.lists, self.purpose);
@@ -101,8 +101,8 @@ impl Query {
             .collect()
     }
 
-    /// Returns the names of the columns of the result, as far as the select list alone determines them. Returns `None` if it
-    /// has a wildcard or a computed column without a name.
+    /// Returns the column names of the result if the select list determines all of them. Returns `None` if the select
+    /// list contains a wildcard or a computed column without a name.
     pub fn selected_names(&self) -> Option<Vec<String>> {
         self.tree().selected_names()
     }
@@ -137,7 +137,8 @@ impl Query {
     }
 }
 
-/// Returns the byte offset of a line and column. If there is no such position, returns the end of the trimmed text.
+/// Returns the byte offset of a line and column in `text`. If the line is too short, returns the end of the line. If
+/// there is no such line, returns the end of the text. Both ends are before trailing whitespace.
 pub(crate) fn offset(text: &str, at: Position) -> usize {
     let mut start = 0;
     for (row, line) in text.split_inclusive('\n').zip(1..) {
@@ -151,8 +152,8 @@ pub(crate) fn offset(text: &str, at: Position) -> usize {
     text.trim_end().len()
 }
 
-/// Parses a query and expands its macros. For [`QueryUse::Files`], also adds the column `path` if the query selects only
-/// `file`.
+/// Parses a query and expands its macros. If `purpose` is [`QueryUse::Files`] and the query selects only `file`, also
+/// adds the column `path`.
 pub(crate) fn read(
     text: &str,
     lists: &BTreeMap<String, Vec<String>>,
@@ -177,8 +178,8 @@ pub(crate) fn read(
 }
 
 impl QueryTree {
-    /// Returns the part of step keys that identifies the query: its text for people, and the hash of the tree's
-    /// serialization. Two queries are equal if and only if their serializations are equal.
+    /// Returns the part of step keys that identifies the query: readable SQL, and the hash of the tree's serialization.
+    /// Two queries are equal if and only if their serializations are equal.
     pub fn key(&self) -> String {
         let tree = blake3::hash(self.serialized().as_bytes());
         format!("{self} -- {}", tree.to_hex())
@@ -188,7 +189,7 @@ impl QueryTree {
     pub fn serialized(&self) -> String {
         #[allow(
             clippy::expect_used,
-            reason = "the tree contains no maps and no numbers that are not finite"
+            reason = "the tree contains no maps, and only finite numbers"
         )]
         let serialized = serde_json::to_string(self).expect("a tree can be serialized");
         serialized

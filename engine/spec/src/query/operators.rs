@@ -21,7 +21,7 @@ pub(super) mod power {
     pub const PRIMARY: u8 = 60;
 }
 
-/// Each operator with its binding power and its symbol. Further symbols of an operator follow the one that is printed.
+/// Each operator with its binding power and its symbol. If an operator has several symbols, the first one is printed.
 const OPERATORS: [(Operator, u8, &str); 32] = [
     (Operator::Or, power::OR, "OR"),
     (Operator::And, power::AND, "AND"),
@@ -58,7 +58,7 @@ const OPERATORS: [(Operator, u8, &str); 32] = [
 ];
 
 impl Operator {
-    /// Returns the operator that is written with a symbol between or after its operands. The symbol must be in upper
+    /// Returns the operator that is written with `symbol` between or after its operands. `symbol` must be in upper
     /// case.
     pub(super) fn from_symbol(symbol: &str) -> Option<Operator> {
         let mut all = OPERATORS.iter();

@@ -358,8 +358,8 @@ impl Display for FrameBound {
     }
 }
 
-/// A list with a text before it, commas between its elements, and a text after it. Prints nothing if there are no
-/// elements.
+/// Prints a list: the first string, the elements with commas between them, and the second string. Prints nothing if
+/// there are no elements.
 struct List<'e, T>(&'static str, &'e [T], &'static str);
 
 impl<T: Display> Display for List<'_, T> {

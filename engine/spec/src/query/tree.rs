@@ -1,23 +1,20 @@
 //! The syntax tree of a query: the supported subset of SQL, and nothing else.
 //!
-//! The tree is the identity of a query. Two queries are equal if and only if their trees are equal, and two trees are equal
-//! if and only if their serializations ([`QueryTree::serialized`]) are equal. Layout, comments, redundant parentheses and
-//! the spelling of keywords are not part of the tree. Positions are, but they are ignored by comparisons and
-//! serialization.
+//! Two queries are equal if and only if their trees are equal, and two trees are equal if and only if their serializations
+//! ([`QueryTree::serialized`]) are equal. Layout, comments, redundant parentheses and the spelling of keywords are not
+//! part of the tree. The tree contains positions, but comparisons and the serialization ignore them.
 //!
-//! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
+//! Each query has exactly one tree. Therefore code that builds trees must ensure these properties:
 //!
-//! - The query in a [`Body::Query`] has clauses of its own, and so has a query whose body is a [`Body::Query`]. Otherwise
-//!   its parentheses would be redundant.
+//! - No parentheses are redundant: the query in a [`Body::Query`] has a clause of its own (WITH, ORDER BY, LIMIT or
+//!   OFFSET), and so has a query whose body is a [`Body::Query`].
 //! - A branch of a UNION is not a UNION of the same kind.
 //! - A minus sign before a number is part of the number, but -0.0 is [`Operator::Negate`] of 0.0.
 //! - The name of a function is not an alias.
 //!
 //! The parser replaces expressions that other nodes can represent: `a BETWEEN b AND c` becomes `a >= b AND a <= c`,
-//! `a NOT IN (b)` becomes `NOT a IN (b)`, and `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`.
-//!
-//! Macros (`one_hot`, `columns`, ...) and names of lists are expanded before the tree is complete, so the tree contains
-//! the strings of the lists. Each kind of node states what it means, so that no consumer needs to know how it was written.
+//! `a NOT IN (b)` becomes `NOT a IN (b)`, and `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`. It also expands macros
+//! such as `one_hot`, and replaces the name of a list by the strings of the list.
 
 use serde::Serialize;
 
@@ -210,8 +207,8 @@ pub enum Source {
         #[serde(skip)]
         at: Position,
     },
-    /// `unnest(list, ...)`: a row for each element of the lists. As the right side of a CROSS JOIN, the lists may use the
-    /// columns of the left side.
+    /// `unnest(list, ...)`: a row for each element of the lists. If `unnest` is the right side of a CROSS JOIN, the
+    /// lists may use the columns of the left side.
     Unnest {
         /// The lists.
         lists: Vec<Expr>,

@@ -1,4 +1,5 @@
-//! Visits the nodes of a syntax tree, and answers questions about the tree that one visit of all nodes can answer.
+//! Visits the nodes of a syntax tree. Also computes properties of a tree that need only one visit of each node, for
+//! example the tables that a query reads.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -143,8 +144,8 @@ impl Body {
         }
     }
 
-    /// Adds the column `path` to every SELECT of the result that selects only `file`: `SELECT p.file` becomes `SELECT
-    /// p.file, p.name AS path`.
+    /// Adds the column `path` to each SELECT that selects only `file`, including each branch of a set operation.
+    /// `SELECT p.file` becomes `SELECT p.file, p.name AS path`.
     pub(super) fn add_path(&mut self) {
         match self {
             Body::Select(select) => {
@@ -186,8 +187,8 @@ impl Source {
 }
 
 impl QueryTree {
-    /// Returns the computed columns of the result that have no name. The column names of a set operation are those of its
-    /// first SELECT.
+    /// Returns the computed columns of the result that have no name. In a set operation, these are columns of the first
+    /// SELECT, which determines the names of the result.
     pub fn unnamed(&self) -> Vec<&Expr> {
         let select = self.body.first_select();
         let items = select.iter().flat_map(|select| &select.items);
@@ -232,8 +233,8 @@ impl QueryTree {
         names.collect()
     }
 
-    /// Returns the names of the columns with which the query computes, as opposed to those that it only selects. Returns
-    /// `None` if the query compares or combines entire rows.
+    /// Returns the names of the columns with which the query computes. Leaves out columns that the query only selects.
+    /// Returns `None` if the query compares or combines entire rows, as DISTINCT and UNION do.
     pub fn computed_columns<'t>(&'t self) -> Option<BTreeSet<&'t str>> {
         let (mut names, mut selected) = (BTreeSet::new(), HashSet::new());
         let mut visit = |node: Node<'t>| {
@@ -275,8 +276,8 @@ impl QueryTree {
         reads
     }
 
-    /// Returns the SELECT if its clauses process each row of a single table independently of other rows. Does not check
-    /// the expressions of the SELECT.
+    /// Returns the query's SELECT if its clauses process each row of a single table independently of other rows. Does
+    /// not check the expressions in the SELECT.
     fn row_by_row(&self) -> Option<&Select> {
         let Body::Select(select) = &self.body else {
             return None;
@@ -335,8 +336,8 @@ impl QueryTree {
 /// The tables that a query reads, and its size.
 #[derive(Default)]
 pub(super) struct Reads<'t> {
-    /// Every mention of a table that the query does not define itself, in the order of the text. A name that WITH defines
-    /// hides a table with that name in the query itself and in later definitions.
+    /// Every mention of a table that the query does not define itself, in the order of the text. If WITH defines a
+    /// name, the query itself and later parts of WITH use that part, not a table with this name.
     pub tables: Vec<&'t Name>,
     /// Number of tables that are read, if each use of a part of WITH is counted.
     pub count: usize,

@@ -1,8 +1,8 @@
 //! Maps positions in a scalar's text to positions in the file.
 //!
 //! The text of a scalar differs from the source: indentation is removed, lines are folded, and escapes are resolved. In
-//! every style of YAML, the characters other than whitespace keep their order. So a single pass through both texts finds
-//! each of these characters. Whitespace is found exactly within a line, and approximately elsewhere.
+//! every style of YAML, the characters other than whitespace keep their order. So a single pass through both texts
+//! finds each of these characters. The position of whitespace is exact within a line, and approximate elsewhere.
 
 use std::iter::Peekable;
 use std::str::CharIndices;

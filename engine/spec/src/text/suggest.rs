@@ -16,7 +16,7 @@ static SYNONYMS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
 static CONSTRUCTS: LazyLock<HashMap<&str, &str>> =
     LazyLock::new(|| entries(include_str!("constructs.txt")).collect());
 
-/// Returns the pairs of a foreign word and its replacement in a text of lines `foreign, foreign = replacement`.
+/// Parses lines of the form `foreign, foreign = replacement`. Returns each foreign word with its replacement.
 fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -48,14 +48,16 @@ pub fn construct(function: &str) -> Option<String> {
     })
 }
 
-/// Maximum length of a word in bytes. The time to compare two words is proportional to the product of their lengths, and
-/// longer words are not typing errors.
+/// Maximum length in bytes of words that are compared. The time to compare two words is proportional to the product of
+/// their lengths, and longer words are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
-/// Returns the candidate that is a synonym of `word` in pandas or scikit-learn. Otherwise returns the candidate with the
-/// fewest edits from `word`, if it may be a typing error. The number of edits must be at most a third of the longer
-/// word's characters, and less than the number of characters of the shorter word. The first of equally similar candidates
-/// is returned. A word of more than 200 bytes is similar to no other word.
+/// Returns the candidate that `word` probably means. If `word` is the name of a candidate in pandas, scikit-learn or a
+/// SQL dialect, returns that candidate. Otherwise returns the first of the candidates with the fewest edits from
+/// `word`.
+///
+/// The number of edits must be at most a third of the longer word's characters, rounded up, and less than the number of
+/// the shorter word's characters. Words of more than 200 bytes are not compared.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;
@@ -86,8 +88,9 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// Maximum number of names that a message lists. Further names are only counted.
 const MAX_LISTED_NAMES: usize = 20;
 
-/// Returns the help for an unknown name: the most similar known name, if any, and a list of the known names. `owner`
-/// denotes the object that has these names.
+/// Returns the help for an unknown name, for example "did you mean `tons`? it has id, tons". It consists of the most
+/// similar known name, if there is one, and a list of the known names. `owner` is the subject before the list, here
+/// `it`.
 pub fn alternatives<'a>(
     word: &str,
     owner: &str,

@@ -84,7 +84,7 @@ enum OpenCollection {
 /// Parses the single document of a file. An empty file is parsed as an empty mapping.
 ///
 /// # Errors
-/// If the text is not YAML, or uses a part of YAML that the language does not support. Returns the first such position.
+/// Returns the first error if the text is not YAML, or if it uses a part of YAML that the language does not support.
 pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     let text = source.text.as_str();
     let offsets = Offsets::new(text);
@@ -176,11 +176,11 @@ const YAML_HELP: [(&str, &str); 7] = [
     ("tab", "indent with spaces instead of tabs"),
     (
         "unexpected character",
-        "put the text in quotes, because no text without quotes begins with this character",
+        "put the value in quotes, because a value without quotes cannot begin with this character",
     ),
     (
         "cannot start any token",
-        "put the text in quotes, because no text without quotes begins with this character",
+        "put the value in quotes, because a value without quotes cannot begin with this character",
     ),
     (
         "simple key",

@@ -28,7 +28,8 @@ pub struct Declaration {
 /// An entry of `public`, of `private`, or of an archive.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// The relative path. It ends with `/` if the output is a directory. `./` is the directory of the section itself.
+    /// The relative path. It ends with `/` if the output is a directory. `./` is the directory that contains the
+    /// outputs of the section.
     pub path: Spanned<String>,
     /// The content.
     pub declaration: Declaration,
@@ -206,8 +207,8 @@ impl Declaration {
         }
     }
 
-    /// Returns whether the table is drawn from a random generator, so that another table can continue with the state of
-    /// that generator.
+    /// Returns whether the table is drawn from a random generator. Only in this case, another table can continue with
+    /// the state of that generator.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
         keys.any(|key| matches!(key.value, KeyType::Drawn))

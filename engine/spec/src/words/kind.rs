@@ -5,11 +5,10 @@ use super::pipeline::ColumnKind;
 use super::{Section, SectionKey};
 use crate::text::diagnostic::Diagnostic;
 
-/// A kind of table or output, with all properties that are known before it runs.
+/// A kind of table or output, with all properties that are known before a run.
 ///
-/// The parser, the schema, the reference, the checks of queries, the step graph and the selection of the bundle's
-/// members are derived from it. The types of its keys determine the inputs of a step: a table, a path in the bundle, a
-/// query.
+/// The parser, the schema, the reference, the checks of queries and the step graph are derived from these properties.
+/// For example, the types of a kind's keys determine the inputs of its steps: tables, queries, or paths in the bundle.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name, documentation and keys. The first key identifies the kind.
@@ -63,8 +62,8 @@ impl KindSpec {
 pub enum Produces {
     /// A table with these columns.
     Table(fn(&Declaration) -> Vec<ProducedColumn>),
-    /// A table with a row for each row of the table that this key names and each of the columns in `columns`. `name` and
-    /// `value` are its last columns.
+    /// A table like the result of pandas' `melt`. For each row of the table that this key names, it has one row for
+    /// each of the columns in `columns`. Its last columns are `name` and `value`.
     Unpivoted(&'static str),
     /// A table with the same columns as the table that this key names.
     Same(&'static str),
@@ -96,8 +95,8 @@ pub struct ProducedColumn {
 pub enum CellContent {
     /// Values of this type.
     Values(ColumnKind),
-    /// JSON documents whose longer binaries remain in the input file. A step that writes such documents also reads that
-    /// file.
+    /// JSON documents. Long binary values in a document remain in the input file, and the document refers to them. So a
+    /// step that writes such documents also reads the input file.
     Documents,
     /// Entries of an array. They can only be passed on to an output that is an array.
     Entries,

@@ -1,10 +1,9 @@
-//! The vocabulary: how sections, their keys and the types of values are described, and the sections and keys of the
-//! pipeline language.
+//! The vocabulary of the pipeline language: the types that describe sections, keys and values, and the descriptions of
+//! all sections and keys.
 //!
-//! The parser reads the known and required keys from these tables, and the JSON Schema and the reference are generated
-//! from them. So the three cannot contradict each other. The kinds of tables and outputs are defined where each kind is
-//! implemented. They are passed in as a [`Vocabulary`] of [`KindSpec`]s. Rules and metrics describe their parameters with
-//! the same types, in `prep-grade`.
+//! The parser, the JSON Schema and the reference use the same descriptions, so they cannot contradict each other. Kinds
+//! of tables and outputs are defined where each kind is implemented. Callers pass them in as a [`Vocabulary`] of
+//! [`KindSpec`]s. `prep-grade` uses the same types to describe the parameters of rules and metrics.
 
 pub(crate) mod declaration;
 mod kind;

@@ -3,8 +3,8 @@
 use super::{KeyType, Section, SectionKey, Word};
 use crate::text::diagnostic::Spanned;
 
-/// Maximum number of corrections of a pipeline. Each combination is checked, so each further correction doubles the
-/// work.
+/// Maximum number of corrections of a pipeline. Each combination of corrections is checked, so each further correction
+/// doubles the number of checks.
 pub const MAX_CORRECTIONS: usize = 5;
 
 /// The whole file.
@@ -116,7 +116,7 @@ pub static BUNDLE: Section = Section {
 /// An entry of `sources`.
 pub static SOURCE: Section = Section {
     name: "the source",
-    doc: "A file at a URL (`url`), or a directory (`folder`). A source with a file has one path, the name of the file: `labels:labels.zip`. A member of the file is `labels:labels.zip/test.csv`.",
+    doc: "A file at a URL (`url`), or a directory (`folder`). The only path in a source with `url` is the name of the file: `labels:labels.zip`. A member of the file is `labels:labels.zip/test.csv`.",
     keys: &[
         SectionKey::optional(
             "url",

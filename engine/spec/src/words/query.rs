@@ -25,13 +25,13 @@ pub struct Query {
     pub span: Span,
     /// Position for messages: `taxi.yaml:12:5`.
     pub place: String,
-    /// The part of step keys that identifies the query: its text for people, and the hash of its syntax tree. It is the
-    /// same for queries that differ only in layout and comments.
+    /// The part of step keys that identifies the query: readable SQL, and the hash of the syntax tree. It is the same
+    /// for queries that differ only in layout and comments.
     pub key: String,
     /// Tables that the query reads, without those that it defines itself in `WITH`.
     pub tables: BTreeSet<String>,
-    /// The YAML style of the text, which is needed to find positions of the text in the file. `None` if the text is not
-    /// in the file.
+    /// The YAML style of the text, which is needed to convert a position in the text to a position in the file. `None`
+    /// if the text is not in the file.
     pub(crate) style: Option<Style>,
     /// The part of the pipeline that uses the query.
     pub(crate) purpose: QueryUse,

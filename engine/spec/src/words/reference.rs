@@ -102,12 +102,14 @@ fn form(text: &mut String, form: &KindSpec, printed: &mut Vec<&'static [Word]>) 
         let endings: Vec<String> = endings.iter().map(|end| format!("`{end}`")).collect();
         let _ = write!(
             text,
-            "\nA query alone has this kind if the path ends in {}.\n",
+            "\nAn output that is written as a query alone has this kind if its path ends in {}.\n",
             endings.join(", ")
         );
     }
     if matches!(form.makes, Produces::Folder) {
-        text.push_str("\nA query alone has this kind if the path ends in `/`.\n");
+        text.push_str(
+            "\nAn output that is written as a query alone has this kind if its path ends in `/`.\n",
+        );
     }
     for key in form.section.keys {
         if let KeyType::Items(sections) = key.value {

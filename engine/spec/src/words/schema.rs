@@ -10,8 +10,8 @@ use super::{
     SectionKey, VARIANTS, Vocabulary, Word,
 };
 
-/// Returns the schema. `grade` is an object schema for the keys of `grade` other than `answers` and `sample`. Its
-/// `properties`, `required` and `$defs` are merged into the result.
+/// Returns the schema. `grade` must be an object schema for the keys of the section `grade` other than `answers` and
+/// `sample`. Its `properties`, `required` and `$defs` become part of the returned schema.
 pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     let mut definitions = Map::new();
     definitions.insert("query".to_owned(), json!({
@@ -95,7 +95,8 @@ fn key_schema(key: &SectionKey) -> Json {
     schema
 }
 
-/// Returns the schema of a value of this type. It may refer to `$defs` of [`schema`], and to `#/$defs/metric`.
+/// Returns the schema of a value of this type. The schema may refer to definitions in `$defs` of [`schema`], including
+/// the definition `metric` that the caller of [`schema`] provides.
 pub fn value(of: &KeyType) -> Json {
     match of {
         // A text may look like a number or a boolean.

@@ -186,7 +186,8 @@ impl<'q> Exprs<'_, 'q, '_> {
             let help = "compute it in a subquery, or write the condition in HAVING";
             return Err(rejected(at, message, Some(help)));
         }
-        // Aggregates are computed from the rows before they are grouped, so their arguments contain no other aggregates.
+        // The arguments of an aggregate are evaluated before the rows are grouped. So they cannot contain aggregates,
+        // window functions or `unnest`.
         let outside = (
             self.found.aggregates.take(),
             self.found.windows.take(),
@@ -295,8 +296,8 @@ impl<'q> Exprs<'_, 'q, '_> {
         let Some(window) = &call.over else {
             return Err(refused(at, format!("{name}() needs OVER (...)")));
         };
-        // All window functions of a SELECT are computed from the same rows, so their parts contain no other window
-        // functions.
+        // All window functions of a SELECT are computed from the same rows. So neither the arguments nor the OVER
+        // clause of a window function can contain another one.
         let Some(windows) = self.found.windows.take() else {
             let message = format!("{name}() OVER (...) cannot be used here");
             let help = "compute it in a subquery, or write the condition in QUALIFY";
@@ -339,7 +340,8 @@ impl<'q> Exprs<'_, 'q, '_> {
             filter,
             partition_by,
             order_by,
-            // Functions that are not aggregates process rows one by one, so the order of rows with equal keys matters.
+            // The order of rows with equal keys matters to functions that are not aggregates, because they process rows
+            // one by one.
             depends_on_ties: counts_rows || !is_aggregate || is_order_sensitive(name),
             frame,
         };
@@ -442,8 +444,8 @@ fn field(arg: &Expr) -> FieldRef {
     Arc::new(Field::new("argument", arg.data_type.clone(), true))
 }
 
-/// Returns a call of a scalar function. The result is converted to the type in which queries compute, for example from
-/// other integers to 64-bit integers.
+/// Returns a call of a scalar function. The result is converted to the type with which queries compute. For example, a
+/// 32-bit integer becomes a 64-bit integer.
 pub(super) fn scalar_call(
     function: Arc<ScalarUDF>,
     args: Vec<Expr>,

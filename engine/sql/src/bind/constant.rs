@@ -16,11 +16,12 @@ use crate::functions::{compiled, is_operator_name};
 use crate::lower::physical_constant;
 use crate::relational::{Expr, ExprKind};
 
-/// Returns the value of an expression whose parts are literals, as a literal. Other expressions do not change.
+/// Computes an expression whose operands are literals, and returns the value as a literal. Returns other expressions
+/// unchanged.
 ///
 /// # Errors
-/// If arithmetic or a cast of constants fails. If a call of any other function fails, it is evaluated again when the
-/// query runs, and only if its value is needed.
+/// If an operator or a cast fails. If another function fails, the expression is returned unchanged. The query then
+/// calls the function again, but only if it needs the value.
 pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
     let children = expr.children();
     let is_constant = children.iter().all(|child| child.as_literal().is_some());

@@ -30,7 +30,8 @@ pub(super) struct Exprs<'b, 'q, 't> {
     pub found: Found,
 }
 
-/// The parts of expressions that become operators of their own. An expression uses the result of a part like a column.
+/// The parts of expressions that become operators of the plan, for example subqueries and aggregates. The operator
+/// writes the result of the part into a column, and the expression refers to that column.
 #[derive(Default)]
 pub(super) struct Found {
     pub subqueries: Vec<Pending>,
@@ -40,7 +41,8 @@ pub(super) struct Found {
     pub aggregates: Option<Vec<PendingAggregate>>,
     /// `None` where the clause accepts no window functions.
     pub windows: Option<Vec<PendingWindow>>,
-    /// For each `unnest`, the column with the elements, and the list. `None` where the clause accepts no `unnest`.
+    /// For each `unnest`, the column for the elements, and the expression of the list. `None` where the clause accepts
+    /// no `unnest`.
     pub unnested: Option<Vec<(ColumnId, Expr)>>,
 }
 
@@ -127,7 +129,10 @@ impl<'q> Exprs<'_, 'q, '_> {
         let mut aliases = aliases.filter(|(alias, _)| table.is_none() && alias.text == name.text);
         if let Some((_, expr)) = aliases.next() {
             if aliases.any(|(_, other)| other != expr) {
-                let message = format!("several columns of the select list are `{}`", name.text);
+                let message = format!(
+                    "several columns of the select list have the name `{}`",
+                    name.text
+                );
                 let help = "give each of them a name of its own, or write its position";
                 return Err(rejected(name.at, message, Some(help)));
             }
@@ -378,8 +383,8 @@ fn require_integers(symbol: &str, operands: [(&Expr, &tree::Expr); 2]) -> Result
     Ok(())
 }
 
-/// Returns the operator of plans, and the class of its operands. The class is `None` for a comparison, whose operands
-/// only need a common type.
+/// Returns the operator that plans use for `op`, and the type class that the operands must have. The class is `None`
+/// for a comparison, because its operands only need a common type.
 fn plan_operator(op: Operator) -> (Option<TypeClass>, PlanOperator) {
     match op {
         Operator::Or => (Some(TypeClass::Boolean), PlanOperator::Or),

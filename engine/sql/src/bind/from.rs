@@ -123,7 +123,7 @@ impl Binder<'_> {
                     .as_ref()
                     .is_some_and(|alias| alias.columns.len() > lists.len())
                 {
-                    return Err(refused(*at, "there are more names than lists"));
+                    return Err(refused(*at, "unnest() has more column names than lists"));
                 }
                 let plan = plan.unnested(pairs)?;
                 let name = alias.as_ref().map(|alias| &alias.name.text);
@@ -308,7 +308,8 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
-    /// Merges the two columns of each name in USING into one. `width` is the number of tables on the left side.
+    /// Merges the two columns of each name in USING into one. The first `width` tables are the left side of the join.
+    /// `is_exchanged` is true for RIGHT JOIN, which is a left join with exchanged sides.
     fn merge(
         &mut self,
         mut plan: Relational,
@@ -326,8 +327,8 @@ impl Binder<'_> {
                 let named = columns.find(|column| column.name == name.text && !column.is_merged);
                 if let (Some(column), Some(slot)) = (named, found.get_mut(side)) {
                     *slot = Some(column.id);
-                    // The name then refers to the column of the side that keeps all its rows. In a full join, it refers
-                    // to neither side.
+                    // Without a table, the name then refers to the column of the side that keeps all its rows. In a
+                    // full join, it refers to neither of the two columns.
                     column.is_merged = usize::from(!is_exchanged) == side || kind == JoinKind::Full;
                 }
             }
@@ -433,7 +434,10 @@ fn check_names(names: &[Name], columns: usize) -> Result<(), QueryError> {
     match names.first() {
         Some(first) if names.len() != columns => Err(refused(
             first.at,
-            format!("there are {} names for {columns} columns", names.len()),
+            format!(
+                "there are {} column names for {columns} columns",
+                names.len()
+            ),
         )),
         _ => Ok(()),
     }

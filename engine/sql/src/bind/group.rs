@@ -1,4 +1,5 @@
-//! GROUP BY and aggregates: the rows become groups, and expressions above see the keys and the results of aggregates.
+//! GROUP BY and aggregates. After grouping, the select list and other expressions can use only the keys of GROUP BY and
+//! the results of aggregates.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,10 +21,10 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Replaces the expressions of GROUP BY in an expression by their columns.
+    /// Replaces each expression of GROUP BY that occurs in `expr` by the column with its value.
     ///
     /// # Errors
-    /// If the expression uses a column of the rows below GROUP BY outside of the keys.
+    /// If `expr` uses a column of the ungrouped rows outside of the expressions of GROUP BY.
     pub(super) fn rewrite(&self, expr: Expr, binder: &Binder<'_>) -> Result<Expr, QueryError> {
         expr.replace(&mut |part: &Expr| {
             if let Some((_, id)) = self.keys.iter().find(|(key, _)| key == part) {
@@ -101,8 +102,8 @@ impl Binder<'_> {
                 filter: one.filter,
                 order_by,
             };
-            // An aggregate compares its argument with the keys of its ORDER BY, which are columns. So the argument
-            // becomes a column, too.
+            // `ordered_call` checks whether the keys of ORDER BY determine the argument. The keys are columns, so the
+            // argument must be a column, too.
             if !call.order_by.is_empty() {
                 for arg in &mut call.args {
                     if arg.as_literal().is_none() {
@@ -122,9 +123,10 @@ impl Binder<'_> {
         Ok((plan, calls))
     }
 
-    /// Computes DISTINCT aggregates in two steps, if all have the same argument: groups by the keys and the argument,
-    /// then aggregates these groups without DISTINCT. Unlike a DISTINCT aggregate, an operator that groups can write its
-    /// values to temporary files.
+    /// Computes DISTINCT aggregates in two steps: groups by the keys and the argument, then aggregates these groups
+    /// without DISTINCT. Returns `None` unless all aggregates have the same argument, and neither FILTER nor ORDER BY.
+    ///
+    /// Grouping can write values to temporary files. A DISTINCT aggregate keeps its values in memory.
     fn distinct_calls(
         &mut self,
         plan: &Relational,
@@ -189,7 +191,8 @@ impl Binder<'_> {
 /// Aggregates for which the operator sorts its rows. It sorts once for all aggregates.
 const SORTED_BY_OPERATOR: [&str; 2] = ["string_agg", "nth_value"];
 
-/// Returns an error if `call` is one of [`SORTED_BY_OPERATOR`], and another one in `calls` needs a different order.
+/// Returns an error if `call` is one of [`SORTED_BY_OPERATOR`] and needs a different order than another such aggregate
+/// in `calls`.
 fn check_sorting(
     calls: &[(ColumnId, AggregateCall)],
     call: &AggregateCall,

@@ -9,7 +9,7 @@
 //! constant   expressions without columns
 //! ```
 //!
-//! All errors of a query except for errors of values are found here, with their positions.
+//! All errors of a query are found here, with their positions, except for values that cannot be computed.
 
 mod call;
 mod constant;
@@ -65,8 +65,8 @@ pub(crate) struct Catalog(Vec<ColumnInfo>);
 pub(crate) struct ColumnInfo {
     pub name: String,
     pub data_type: DataType,
-    /// The table from which the column is read, and the column's position in the table. The column with the position of
-    /// each row follows the last column of the table.
+    /// The table from which the column is read, and the column's position in the table. The hidden column `_row` has
+    /// the position after the last column of the table.
     pub source: Option<(String, usize)>,
     /// Whether equal doubles of the column have equal bits.
     pub is_canonical: bool,

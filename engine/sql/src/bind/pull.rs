@@ -1,9 +1,8 @@
 //! Moves conditions that use columns of the outer query out of a subquery.
 //!
-//! A subquery is computed once for all rows of the outer query, and then joined. Without the conditions that are moved
-//! out, the subquery has more rows than it would have for any single row of the outer query. If an expression could fail
-//! for these additional rows, the rows that match no row of the outer query are removed before the expression is
-//! evaluated ([`Binder::restricted`]).
+//! A subquery is computed once for all rows of the outer query, and then joined. Without the moved conditions, it
+//! computes additional rows, which match no row of the outer query. An expression of the subquery could fail for an
+//! additional row. In this case, [`Binder::restricted`] removes these rows before the expression is evaluated.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,7 +32,8 @@ pub(super) struct Around<'r> {
     pub at: Position,
 }
 
-/// A subquery without references to the outer query, and the parts with such references that were moved out of it.
+/// A subquery without references to the outer query, and the conditions and columns that were moved out of it because
+/// they contain such references.
 pub(super) struct Pulled {
     pub plan: Relational,
     /// Pairs of a column of the subquery and an expression of the outer query, which must be equal.
@@ -73,8 +73,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Moves conditions that use columns of the outer query out of a plan of the subquery. `can_fail` states whether an
-    /// operator above can fail because of a value.
+    /// Moves conditions that use columns of the outer query out of `plan`, which is a part of a subquery. `can_fail`
+    /// states whether an operator above `plan` in the subquery can fail because of a value.
     fn pull(
         &mut self,
         plan: Relational,
@@ -194,7 +194,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Applies conditions to a subquery, except for those that use columns of the outer query, which are moved out.
+    /// Applies the conditions that use only columns of the subquery. Moves the other conditions out of the subquery.
+    /// `fails_above` states whether an operator above can fail because of a value.
     fn pull_conditions(
         &mut self,
         mut pulled: Pulled,
@@ -229,9 +230,9 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
-    /// Keeps only the rows of a subquery that fulfil the conditions for at least one row of the outer query, as far as the
-    /// conditions can be evaluated here. The other rows occur in no result of the subquery, so an expression above must
-    /// not fail because of their values.
+    /// Removes the rows of a subquery that fulfil the conditions for no row of the outer query. Such a row does not
+    /// occur in the result of the subquery, so an expression above must not fail because of its values. Ignores
+    /// conditions that cannot be evaluated here.
     fn restricted(
         &mut self,
         subquery: Relational,
@@ -256,8 +257,8 @@ impl Binder<'_> {
     }
 }
 
-/// Maximum number of operators of an outer query whose rows are computed a second time to restrict the rows of a
-/// subquery. Without a limit, the plan of nested queries could double at each level.
+/// Maximum number of operators of an outer query that are executed a second time to restrict the rows of a subquery.
+/// Without a limit, each level of nested queries could double the plan.
 const MAX_BASE_NODES: usize = 100;
 
 /// Returns whether a plan has at most `nodes` operators.
@@ -270,8 +271,8 @@ fn is_small(plan: &Relational, nodes: &mut usize) -> bool {
     inputs.all(|input| is_small(input, nodes))
 }
 
-/// Returns the sides of an equality between columns of a subquery (`own`) and other columns. The side of the subquery
-/// comes first.
+/// Returns the two sides of an equality if one side uses only columns of a subquery (`own`), and the other side uses
+/// none of them. The side of the subquery comes first.
 fn sides(condition: &Expr, own: &BTreeSet<ColumnId>) -> Option<(Expr, Expr)> {
     let ExprKind::Binary(Operator::Eq, left, right) = &condition.kind else {
         return None;

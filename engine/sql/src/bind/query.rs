@@ -121,8 +121,8 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Returns the types to which the columns of two branches are converted. `tables` are the names of the branches'
-    /// tables, for messages.
+    /// Returns the common types of the columns of two branches of a set operation. `types` are the types of the columns
+    /// `first`. `tables` are the names of the branches' tables, for messages.
     fn common_types(
         &self,
         types: &[DataType],
@@ -132,7 +132,7 @@ impl Binder<'_> {
     ) -> Result<Vec<DataType>, QueryError> {
         if types.len() != columns.len() {
             let message = format!(
-                "the SELECTs of a set operation have {} and {} columns",
+                "the SELECTs of a set operation have {} and {} columns, but need the same number",
                 types.len(),
                 columns.len()
             );
@@ -165,8 +165,8 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Converts `columns` of a plan to `types`, and applies `convert` to each. Returns the plan and the converted
-    /// columns.
+    /// Converts `columns` of a plan to `types`, and applies `convert` to the converted expressions. Returns the plan
+    /// and its new columns.
     fn with_types(
         &mut self,
         mut plan: Relational,
@@ -222,8 +222,8 @@ impl Binder<'_> {
         (plan.aggregated(keys, Vec::new()), outputs)
     }
 
-    /// Returns the distinct rows of the left side that have (INTERSECT) or do not have (EXCEPT) an equal row on the right
-    /// side.
+    /// Returns the distinct rows of the left side that have an equal row on the right side (INTERSECT), or that have no
+    /// such row (EXCEPT).
     fn matched(
         &mut self,
         ((left, left_columns), (right, right_columns)): (Bound, Bound),
@@ -242,7 +242,7 @@ impl Binder<'_> {
             nulls_equal: true,
             ..JoinSpec::new(kind)
         };
-        // Rows are looked up before equal rows are removed, because fewer rows then have to be kept in memory.
+        // The join precedes the removal of equal rows. So the removal has to keep fewer rows in memory.
         let plan = left.joined(right, spec, &mut self.positions())?;
         let columns = left_columns.into_iter().zip(left_ids);
         let columns = columns.map(|(column, id)| OutputColumn { id, ..column });

@@ -10,7 +10,8 @@ use crate::QueryError;
 use crate::error::place;
 use crate::relational::ColumnId;
 
-/// The parts of WITH (common table expressions) that a query can use. If several have the same name, the latest is found.
+/// The parts of WITH (common table expressions) that a query can use. If several have the same name, a lookup finds the
+/// latest.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts<'q>(Option<Rc<DefinedPart<'q>>>);
 
@@ -49,7 +50,7 @@ pub(super) struct ScopeColumn {
     pub id: ColumnId,
     /// Whether `*` leaves the column out.
     pub is_hidden: bool,
-    /// Whether the column is merged with a column of an earlier table by USING, so that only `table.column` finds it.
+    /// Whether USING merged the column with a column of another table, so that only `table.column` refers to it.
     pub is_merged: bool,
 }
 

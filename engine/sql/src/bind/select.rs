@@ -214,8 +214,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Rewrites an expression so that it uses the columns that exist after grouping. If `groups` is `None`, the query does
-    /// not group, and the expression stays unchanged.
+    /// Rewrites an expression so that it uses the columns that exist after grouping. If `groups` is `None`, the query
+    /// has no groups, and the expression stays unchanged.
     fn above(&self, groups: Option<&Groups>, expr: Expr) -> Result<Expr, QueryError> {
         match groups {
             Some(groups) => groups.rewrite(expr, self),
@@ -369,7 +369,8 @@ impl Binder<'_> {
             };
             prepared.push((spec, (window.id, call)));
         }
-        // An aggregate of all rows of a partition does not depend on their order, so it needs no sort of its own.
+        // If an aggregate is computed from all rows of a partition, their order does not matter. So it can use the sort
+        // of another window function.
         let is_of_partition = |spec: &WindowSpec, call: &WindowCall| {
             let (start, end) = (&call.frame.start_bound, &call.frame.end_bound);
             !spec.depends_on_ties && start.is_unbounded() && end.is_unbounded()

@@ -1,13 +1,15 @@
 //! Converts subqueries in expressions to joins (decorrelation).
 //!
-//! A subquery is resolved on its own. An expression refers to its result as columns, and when all expressions of a clause
-//! are resolved, [`Binder::attach`] joins the subqueries. A subquery that refers to columns of the outer query is
-//! *correlated*: `pull` moves the conditions that use such columns out of the subquery, and the equalities among these
-//! conditions become keys of the join. Each join keeps the rows of the outer query and their order:
+//! When all expressions of a clause are resolved, [`Binder::attach`] joins their subqueries to the rows of the outer query.
+//! The result of a subquery is then a column, to which the expression refers. Each join keeps the rows of the outer query
+//! and their order.
+//!
+//! A subquery that refers to columns of the outer query is *correlated*. `pull` moves the conditions with such columns out
+//! of the subquery, and the equalities among these conditions become keys of the join.
 //!
 //! | expression | join |
 //! |---|---|
-//! | `(SELECT ...)` | left join with one row for each key, or with one row |
+//! | `(SELECT ...)` | left join with one row for each key; without keys, with one row |
 //! | `EXISTS (...)`, `x IN (...)` | left join with the distinct keys, and the test whether there is a match |
 //! | `EXISTS (...)`, `x IN (...)` as a condition of WHERE | semi join or anti join |
 
@@ -58,8 +60,8 @@ struct ScalarResult {
     /// The columns with the value of a row and with the number of rows.
     first: ColumnId,
     count: ColumnId,
-    /// The column with the value, if the subquery cannot return several rows, for example because it aggregates all its
-    /// rows.
+    /// The column with the value. `None` if the subquery may return several rows. A subquery that aggregates all its
+    /// rows, for example, returns only one row.
     single: Option<ColumnId>,
     /// The value if there are no rows to aggregate, for a subquery that aggregates all its rows.
     empty: Option<Expr>,
@@ -93,7 +95,10 @@ impl<'q> Exprs<'_, 'q, '_> {
     ) -> Result<Expr, QueryError> {
         let (plan, columns) = self.subquery(query)?;
         let [column] = columns.as_slice() else {
-            return Err(refused(at, "a subquery in an expression has one column"));
+            return Err(refused(
+                at,
+                "a subquery in an expression must return exactly one column",
+            ));
         };
         let data_type = self.binder.catalog.get(column.id).data_type.clone();
         let mut result = ScalarResult {
@@ -147,8 +152,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         Ok(self.binder.reference(result, at))
     }
 
-    /// Resolves the subquery of `value IN (...)`, and converts the value and the column in which it is looked up to one
-    /// type.
+    /// Resolves the subquery of `value IN (...)`. Converts `value` and the column of the subquery to a common type.
     pub(super) fn looked_up(
         &mut self,
         value: Expr,
@@ -157,7 +161,7 @@ impl<'q> Exprs<'_, 'q, '_> {
     ) -> Result<(Expr, Relational, ColumnId), QueryError> {
         let (plan, columns) = self.subquery(query)?;
         let [column] = columns.as_slice() else {
-            let message = "the subquery of IN has one column";
+            let message = "the subquery of IN must return exactly one column";
             return Err(refused(source.at, message));
         };
         let found = self.binder.reference(column.id, source.at);
@@ -190,7 +194,7 @@ impl<'q> Exprs<'_, 'q, '_> {
 }
 
 impl Binder<'_> {
-    /// Joins subqueries to `plan`, so that the columns of their results exist. `rewrite` converts expressions of the
+    /// Joins subqueries to `plan`, which adds the columns with their results. `rewrite` converts expressions of the
     /// outer query to expressions over the columns of `plan`.
     pub(super) fn attach(
         &mut self,
@@ -202,8 +206,8 @@ impl Binder<'_> {
         self.attach_to(plan, &base, pending, rewrite)
     }
 
-    /// Joins subqueries like [`Binder::attach`]. `base` has the rows of `plan` and perhaps more rows, but no joined
-    /// subqueries.
+    /// Joins subqueries like [`Binder::attach`]. `base` must contain all rows of `plan`, and no joined subqueries. It
+    /// may contain more rows.
     pub(super) fn attach_to(
         &mut self,
         mut plan: Relational,
@@ -251,8 +255,8 @@ impl Binder<'_> {
         Ok(plan)
     }
 
-    /// Moves the conditions that use columns of the outer query out of a subquery. It is an error if one of them is not
-    /// an equality.
+    /// Moves the conditions that use columns of the outer query out of a subquery. Returns an error if such a condition
+    /// is not an equality.
     fn pulled_keys(
         &mut self,
         subquery: Relational,
@@ -294,8 +298,8 @@ impl Binder<'_> {
         if let (Some(single), Some(empty), false) =
             (result.single, &result.empty, pulled.equal.is_empty())
         {
-            // The subquery has a row for each group of keys. For keys without a group, the original subquery would have
-            // aggregated no rows, so its value is `empty`.
+            // After grouping by the keys, the subquery has one row for each key in its input. For any other key, the
+            // original subquery would have aggregated no rows and returned `empty`.
             let present = self.column("present", DataType::Boolean);
             let yes = Expr::literal(true.into(), Position::default());
             let right = pulled.plan.computed(vec![(present, yes)]);
@@ -331,8 +335,9 @@ impl Binder<'_> {
         Expr::call(single_row(), args, data_type, at)
     }
 
-    /// Joins the number of rows of a subquery and, if `value` is given, the number of rows in which this column is not
-    /// missing. `more` contains keys of the join in addition to those of `pulled`. Returns the columns with both numbers.
+    /// Counts the rows of a subquery for each key, and joins the number. If `value` is given, also joins the number of
+    /// rows in which this column is not missing. `more` contains keys in addition to those of `pulled`. Returns the
+    /// columns with both numbers.
     fn attach_counts(
         &mut self,
         plan: Relational,
@@ -444,8 +449,8 @@ impl Binder<'_> {
             let plan = self.attach_in(plan, &pulled, (value, column), id)?;
             return Ok(plan.filtered(vec![self.reference(id, at).not()]));
         }
-        // After the anti join, a value is certainly not in the column if the subquery has no rows, or if neither the
-        // value nor a value of the column is missing.
+        // The anti join keeps rows whose value was not found, but a comparison with a missing value is unknown. NOT IN
+        // is true only if the subquery has no rows, or if neither the value nor any value of the column is missing.
         let (plan, [rows, values]) = self.attach_counts(plan, &pulled, Some(column), &[])?;
         let plan = self.filter_matches(plan, pulled, Some((column, value.clone())), true)?;
         let is_empty = has_rows(self.reference(rows, at)).not();
@@ -461,8 +466,8 @@ impl Binder<'_> {
         Ok(plan.filtered(vec![certain]))
     }
 
-    /// Keeps the rows of `plan` that have a match in the subquery or, if `negated`, the rows without a match. If `value` is
-    /// given, a match also needs equal values: its expression over `plan` equals its column of the subquery.
+    /// Keeps the rows of `plan` that have a match in the subquery or, if `negated`, the rows without a match. If
+    /// `value` is given, its expression over `plan` must also equal its column of the subquery.
     fn filter_matches(
         &mut self,
         plan: Relational,
@@ -485,8 +490,8 @@ impl Binder<'_> {
         plan.joined_on(pulled.plan, kind, conditions, &mut self.positions())
     }
 
-    /// Returns the keys of an aggregate that groups by the columns in `equal`, and the pairs of `equal` with these keys
-    /// instead of the columns.
+    /// Returns the keys of an aggregation by the columns in `equal`. Also returns `equal` with these keys in place of
+    /// its columns.
     pub(super) fn grouped_keys(
         &mut self,
         equal: &[(ColumnId, Expr)],
@@ -578,14 +583,16 @@ fn only_rows(plan: Relational) -> Relational {
     }
 }
 
-/// Returns the value that a column has if there are no rows to aggregate. `None` unless the plan aggregates all its rows.
+/// Returns the value that a column has if there are no rows to aggregate, for example 0 for a count. Returns `None`
+/// unless the plan aggregates all its rows to one.
 fn value_of_no_rows(plan: &Relational, column: ColumnId) -> Option<Expr> {
     let expr = Expr::column(column, DataType::Null, Position::default());
     substituted(plan, expr, Vec::new())
 }
 
-/// Returns the value of an expression over the columns of `plan` if there are no rows to aggregate. The value is NULL if
-/// one of `conditions`, which filter the result of the aggregation, is not true.
+/// Returns the value that an expression over the columns of `plan` has if there are no rows to aggregate. `conditions`
+/// filter the result of the aggregation, so the value is NULL if one of them is not true. Returns `None` unless the
+/// plan aggregates all its rows to one.
 fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<Expr> {
     match plan.node.as_ref() {
         Node::Aggregate { keys, calls, .. } if keys.is_empty() => {

@@ -1,7 +1,7 @@
-//! Types of values: which can be compared or combined, and the casts that this needs.
+//! Types of values: which types can be compared or combined, and which casts this requires.
 //!
-//! Text and numbers are never converted into each other implicitly. Integers of all sizes are computed with 64 bits, and
-//! all floating-point numbers as doubles.
+//! Text and numbers are never converted into each other implicitly. Queries compute with 64-bit integers and doubles,
+//! whatever the types of the columns are.
 
 use std::sync::Arc;
 
@@ -110,8 +110,8 @@ pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataT
     both.ok_or_else(|| mismatch(a, b, "one column", Position::default()))
 }
 
-/// Returns the error for two values, given by their text and type, that cannot be compared or combined. `what` ends the
-/// message.
+/// Returns the error for two values that cannot be compared or combined. Each value is given by its text and its type.
+/// `what` is the end of the message, for example `compared`.
 pub(super) fn mismatch(
     (one, one_type): (&str, &DataType),
     (other, other_type): (&str, &DataType),
@@ -148,8 +148,8 @@ pub(super) fn widened(expr: Expr) -> Expr {
     cast(expr, &to)
 }
 
-/// Returns an expression in the form in which equal doubles have equal bits: NaN is one value, and -0.0 is 0.0.
-/// Expressions of other types do not change.
+/// Converts doubles to a form in which equal doubles have equal bits: there is one NaN, and -0.0 becomes 0.0. Returns
+/// expressions of other types unchanged.
 pub(super) fn canonical(expr: Expr) -> Expr {
     if !expr.data_type.is_floating() {
         return expr;
@@ -216,8 +216,8 @@ pub(super) fn comparison(op: Operator, left: Expr, right: Expr) -> Expr {
     Expr::binary(op, canonical(left), canonical(right), DataType::Boolean)
 }
 
-/// Returns the expression if its type belongs to `class`, otherwise an error. `what` is the subject of the error message.
-/// NULL gets a type of the class.
+/// Returns the expression if its type belongs to `class`, and otherwise an error. `what` is the subject of the error
+/// message. An expression that is NULL is converted to a type of the class.
 pub(super) fn of_class(
     expr: Expr,
     source: &tree::Expr,

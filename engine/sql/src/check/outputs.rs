@@ -27,8 +27,11 @@ impl CheckedQueries<'_> {
         is_known.then(|| columns.iter().map(|column| column.name.clone()).collect())
     }
 
-    /// Returns a warning for each public output that contains `column` of the output at `answers` for all rows: both
-    /// queries select the same column of the same table, and the public one keeps all rows of that table.
+    /// Returns a warning for each public output that contains `column` of the answers for all rows. `answers` is the
+    /// path of the answers.
+    ///
+    /// An output contains the column if its query selects the same column of the same table as the query of the
+    /// answers, and keeps all rows of that table.
     pub fn published_answers(&mut self, answers: &str, column: &str) -> Vec<Diagnostic> {
         let checker = &mut self.0;
         let answers = output(checker, answers).and_then(|output| rows(output));
@@ -58,8 +61,10 @@ impl CheckedQueries<'_> {
 
 fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
     let message = match name == column {
-        true => format!("`public/{path}` contains `{column}`, which the answers contain"),
-        false => format!("the column `{name}` of `public/{path}` is `{column}` of the answers"),
+        true => format!("`public/{path}` contains the column `{column}` of the answers"),
+        false => format!(
+            "the column `{name}` of `public/{path}` contains the column `{column}` of the answers"
+        ),
     };
     let help = format!(
         "leave it out, for example with `* EXCLUDE ({name})`; or state the reason: `accepted: {{ {PUBLISHED}: REASON }}`"
@@ -104,7 +109,8 @@ fn keeps_rows(tree: &QueryTree) -> bool {
     is_table && has_all && tree.with.is_empty() && matches!(select.group_by, Grouping::None)
 }
 
-/// Returns the table column of which the column `name` of a query's result is a copy. `None` if it is computed.
+/// Returns the table and the column from which the query copies its column `name`. Returns `None` if the column is
+/// computed.
 fn direct_origin(
     tables: &[(String, Columns)],
     bound: &BoundQuery,
@@ -127,15 +133,16 @@ impl PipelineChecker<'_> {
         Some((tables, bound))
     }
 
-    /// Returns the table column in which the values of the column `name` of a query's result first occur. `None` if they
-    /// are computed.
+    /// Returns the table in which the values of the query's column `name` first occur, and their column in it. Returns
+    /// `None` if the values are computed.
     fn origin(&mut self, query: &Query, name: &str) -> Option<TableColumn> {
         let (tables, bound) = self.bound(query)?;
         let direct = direct_origin(&tables, &bound, name)?;
         Some(self.followed(direct))
     }
 
-    /// Follows a column back through tables that keep all rows of another table, to the first table that contains it.
+    /// Follows a column back to the first table that contains it. Only follows tables that keep all rows of the table
+    /// that they read.
     fn followed(&mut self, column: TableColumn) -> TableColumn {
         let (table, name) = &column;
         let mut tables = self.pipeline.tables.iter();

@@ -1,8 +1,9 @@
-//! Operators on numbers, and a `||` of limited size.
+//! Operators on numbers, and `||` with a limit for the size of its result.
 //!
 //! An operation on integers fails if the result exceeds 64 bits, and shows the operands in the message. `a << b` is `a`
-//! times 2 to the power of `b`, and `a >> b` is `a` divided by this power, rounded down. The number of bits must be from
-//! 0 to 63, because processors and databases disagree on all others. Operations on doubles follow IEEE 754, with one NaN.
+//! times 2 to the power of `b`, and `a >> b` is `a` divided by this power, rounded down. The number of bits `b` must be
+//! from 0 to 63, because processors and databases disagree about other numbers. Operations on doubles follow IEEE 754,
+//! but every NaN has the same bits.
 
 use std::sync::Arc;
 

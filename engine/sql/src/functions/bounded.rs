@@ -1,10 +1,12 @@
 //! Limits the size of the strings and lists that functions return.
 //!
-//! `repeat(x, 1000000000)` would allocate all memory before any check could run. So the size of a result is bounded
-//! before each call. If it exceeds the limit derived from the query's memory, the call is an error. Most functions return
-//! at most a small multiple of their arguments. This is assumed for all functions except those that [`growth`] lists. If
-//! this multiple of the arguments exceeds the limit, the function is called for parts of the batch, and their actual
-//! sizes are added.
+//! A call such as `repeat(x, 1000000000)` would allocate all memory before its result could be checked. Therefore an
+//! upper bound of the result's size is computed before each call. If it exceeds a limit that depends on the query's
+//! memory, the call is an error.
+//!
+//! [`growth`] lists functions with a bound of their own. All other functions are assumed to return at most a small
+//! multiple of their arguments. If this multiple exceeds the limit, the function is called for parts of the batch, and
+//! the actual sizes of the results are added.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::cast;
@@ -55,9 +57,8 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
     Ok(())
 }
 
-/// Computes an upper bound of the size of a call's result before the call. The parameters are the arguments of the call,
-/// the number of rows, and the limit. If a bound that is quick to compute does not exceed the limit, no tighter bound is
-/// needed.
+/// Computes an upper bound of the size of a call's result before the call. The parameters are the arguments of the
+/// call, the number of rows, and the limit. A rough bound is sufficient if it does not exceed the limit.
 type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 
 /// How the size of a function's result is bounded.
@@ -65,16 +66,17 @@ type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 enum Growth {
     /// The size is known before the call.
     Known(SizeOf),
-    /// The size is known before the call. It depends on the value of an argument, so batches have few rows if the planner
-    /// does not know that value.
+    /// The size is known before the call, but depends on the value of an argument. If the planner does not know that
+    /// value, batches have few rows.
     Counted(SizeOf),
-    /// The size of each row has an upper bound, which may be much too large. So the function is called for a few rows at
-    /// a time, and an error for one row only if the bound exceeds the limit.
+    /// Each row has an upper bound, which may be much larger than the actual size. If the bounds of all rows together
+    /// exceed the limit, the function is called for a few rows at a time. If the bound of a single row exceeds the
+    /// limit, the call is an error.
     AtMost(SizeOf),
 }
 
-/// Returns how a function's result grows. All functions without an entry are linear: a row of the result is at most
-/// [`LINEAR_GROWTH`] times as large as the row of all arguments, plus [`ROW_BYTES`].
+/// Returns how the result of a function grows. Returns `None` for a function with linear growth: a row of the result is
+/// at most [`LINEAR_GROWTH`] times as large as the arguments of the row, plus [`ROW_BYTES`].
 fn growth(name: &str) -> Option<Growth> {
     Some(match name {
         "repeat" => Growth::Counted(|args, rows, _| products(args, rows, 0)),
@@ -94,11 +96,11 @@ fn growth(name: &str) -> Option<Growth> {
 }
 
 /// Maximum ratio between the size of a row's result and the size of the row's arguments, for all functions without an
-/// entry in [`growth`]. A list of characters has five bytes for each character, and upper and lower case differ in length
-/// by a factor of three.
+/// entry in [`growth`]. For example, a list of characters needs five bytes for each character, and changing the case
+/// of a string can triple its length.
 const LINEAR_GROWTH: u64 = 8;
-/// Maximum size in bytes of a row's result of the same functions if the arguments are empty: the digits of a hash, the
-/// digits of a number, or the offsets of a list.
+/// Maximum size in bytes of a row's result if the arguments are empty, for the same functions. Such a result consists
+/// of the digits of a hash or a number, or the offsets of a list.
 const ROW_BYTES: u64 = 128;
 
 /// Default number of rows per batch.
@@ -106,7 +108,8 @@ pub(crate) const BATCH_ROWS: usize = 8192;
 /// Number of rows per batch if the value of an argument determines the size of a result.
 const GROWING_BATCH_ROWS: usize = 256;
 
-/// Returns the number of rows per batch for a call of a function. `constants` are the arguments that are constant.
+/// Returns the number of rows per batch for a call of a function. `constants` contains the value of each argument that
+/// is constant, and `None` for the other arguments.
 pub(crate) fn rows_for(
     name: &str,
     constants: &[Option<&ScalarValue>],
@@ -148,7 +151,8 @@ fn rows_of_bytes(bytes: u64, limits: &QueryLimits) -> usize {
         .clamp(1, BATCH_ROWS)
 }
 
-/// Calls a function if its result fits into the memory. Otherwise returns an error, before the call if possible.
+/// Calls a function if its result does not exceed the limit for a call. Otherwise returns an error, if possible before
+/// the call.
 pub(super) fn bounded_call(
     function: &ScalarUDF,
     args: ScalarFunctionArgs,
@@ -424,8 +428,8 @@ fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultS
     })))
 }
 
-/// Computes the size of printed lists: for each innermost element a separator, and the digits of a number, the text of a
-/// missing element, or its own text.
+/// Computes an upper bound of the size of printed lists. Each innermost element adds its bytes, the separator, the
+/// string for missing elements, and the digits of a number.
 fn printed_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     const NUMBER_BYTES: u64 = 26;
     let list = args.first().map(|list| list.to_array(rows)).transpose()?;
@@ -470,8 +474,8 @@ fn groups_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize
     ))
 }
 
-/// Computes an upper bound of the size of formatted values: for each conversion the digits of the largest double, and the
-/// largest width.
+/// Computes an upper bound of the size of formatted values. Each conversion adds the digits of the largest double and
+/// the largest width in the format.
 fn formatted_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     const DIGITS: u64 = 350;
     let Some(format) = args.first() else {

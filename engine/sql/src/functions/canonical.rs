@@ -1,9 +1,8 @@
 //! One representation of NaN and of zero.
 //!
-//! IEEE 754 has many NaNs, and processors differ in the NaN that `0.0 / 0.0` returns: its sign is negative on x86 and
-//! positive on ARM, so it would be the smallest value on one and the largest on the other. IEEE 754 also has two zeros,
-//! which are equal but differ in their bits, and DataFusion's operators compare sometimes the values and sometimes the
-//! bits. Therefore:
+//! IEEE 754 has many NaNs. The NaN that `0.0 / 0.0` returns is negative on x86 and positive on ARM, so in a sort it would
+//! be the smallest value on x86 and the largest on ARM. IEEE 754 also has two zeros, which are equal but differ in their
+//! bits. DataFusion's operators sometimes compare the values and sometimes the bits. Therefore:
 //!
 //! * Every NaN that an operator or function returns has the same bits (`with_one_nan`). It is the largest double.
 //! * Doubles that are compared also have only one zero (`canonical_key`): operands of comparisons, and keys of joins,
@@ -34,8 +33,8 @@ pub(super) fn key(value: f64) -> f64 {
     one_nan(value + 0.0)
 }
 
-/// Returns a column of doubles, or of lists of doubles, with the canonical form of each double. `None` if all doubles
-/// have this form already, or if the column has no doubles.
+/// Converts each double in a column of doubles, or of lists of doubles, to its canonical form. Returns `None` if all
+/// doubles have this form already, or if the column contains no doubles.
 fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<ArrayRef> {
     match array.data_type() {
         DataType::Float64 => {
@@ -92,14 +91,15 @@ fn function(name: &'static str, canonical: fn(f64) -> f64) -> Arc<ScalarUDF> {
     )))
 }
 
-/// Returns the function for a double that is compared: a key of a join, a group, a partition or a sort, or an operand of
-/// a comparison, of IN or of CASE. Values of other types stay the same.
+/// Returns the function `canonical_key`, which gives equal doubles equal bits. Plans apply it to each value that is
+/// compared: keys of joins, groups, partitions and sorts, and operands of comparisons, IN and CASE. Values of other
+/// types stay the same.
 pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
     function("canonical_key", key)
 }
 
-/// Returns the function that maps a canonical key to an integer. Different keys have different integers, and the integers
-/// are in the order of the keys.
+/// Returns the function `ordered_bits`, which maps the result of `canonical_key` for a double to an integer. Different
+/// doubles have different integers, and the order of the integers is the order of the doubles.
 pub(crate) fn ordered_bits() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(SimpleFunction::new(
         "ordered_bits",

@@ -1,8 +1,9 @@
 //! `min` and `max` of doubles in their total order.
 //!
-//! DataFusion's grouped `min` and `max` compare doubles with `<`, which does not order -0.0 and 0.0 or NaN, so the
-//! result depends on the order of the rows. Its `max` also starts with the smallest finite double, which is greater
-//! than -infinity. In this module, -0.0 is less than 0.0, and NaN is greater than all other numbers.
+//! DataFusion's grouped `min` and `max` compare doubles with `<`. For this operator, -0.0 and 0.0 are equal, and NaN is
+//! neither less nor greater than other numbers, so the result depends on the order of the rows. Its `max` also starts
+//! with the smallest finite double, which is greater than -infinity. In this module, -0.0 is less than 0.0, and NaN is
+//! greater than all other numbers.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! The wrapper through which queries call all scalar functions.
+//! The wrapper [`Guarded`], through which queries call all scalar functions. It guarantees:
 //!
-//! Every function is called through [`Guarded`], so no list of the functions that need it has to be maintained:
-//!
-//! * A result of text or lists is bounded (see `bounded`).
+//! * The size of a string or list that a function returns is limited (see `bounded`).
 //! * NaN has one representation in results. Functions that compare elements of lists treat -0.0 and 0.0 as equal.
+//!
+//! All functions are wrapped, so no list of the functions that need a wrapper has to be maintained.
 
 use std::sync::Arc;
 

@@ -1,15 +1,15 @@
 //! Functions for JSON values in cells.
 //!
 //! * `json_get(record, 'path')`: the value at a path inside a JSON value. A path consists of object keys and list indices
-//!   (from 0), separated by dots. A text is returned as it is, and any other value as JSON. The result is missing if the
+//!   (from 0), separated by dots. A string is returned as it is, and any other value as JSON. The result is missing if the
 //!   path does not exist or leads to null.
 //! * `json_list(list)`: the elements of a JSON list as a list of strings, each as `json_get` returns it. The result is
 //!   missing if the value is null, and it is an error if the value is not a list.
 //! * `json_project(record, template)`: the members of the object `record` whose keys also occur in the object `template`,
 //!   in the order of `template`. A key of `template` that `record` lacks is an error.
 //! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. An existing member keeps its
-//!   position, and a new one is added at the end. Numbers, booleans and lists keep their type, a missing value becomes
-//!   null, and everything else becomes a text.
+//!   position, and a new member is added at the end. Numbers, booleans and lists keep their type, a missing value becomes
+//!   null, and all other values become strings.
 //! * `json_without(record, 'key', ...)`: the object `record` without the members with these keys.
 
 use std::sync::Arc;
@@ -198,7 +198,8 @@ fn object(function: &str, text: &str) -> Result<JsonObject> {
     }
 }
 
-/// Converts cells to JSON values. Numbers, booleans and lists keep their type, and everything else becomes a text.
+/// Cells that can be converted to JSON values. Numbers, booleans and lists keep their type, and all other values become
+/// strings.
 pub(super) enum JsonCells {
     Lists(ListArray),
     Integers(arrow::array::Int64Array),

@@ -1,11 +1,11 @@
-//! The functions that queries can call: functions of DataFusion and functions of this directory, as `list.txt` states
+//! The functions that queries can call: functions of DataFusion, and functions of this directory. `list.txt` lists all of
 //! them.
 //!
 //! | Module | Content |
 //! |---|---|
 //! | `table` | the names and kinds of all functions |
-//! | `guarded` | every scalar function: bounded memory, and one NaN |
-//! | `bounded` | the size of a result before the call |
+//! | `guarded` | a wrapper of all scalar functions that limits their memory and ensures a single NaN |
+//! | `bounded` | an upper bound of the size of a result, computed before the call |
 //! | `canonical` | one representation of NaN and of zero |
 //! | `arithmetic` | operators on numbers |
 //! | `exact` | sums, means and variances that do not depend on the order of the rows |
@@ -48,8 +48,8 @@ use guarded::guarded;
 pub(crate) use single_row::{cancellable, single_row};
 use table::{FunctionKind, functions, listed};
 
-/// Implements the methods that are the same for all replacements of an aggregate: those that describe the original
-/// aggregate in the field `plain`, and those that state that the result does not depend on the order of the rows.
+/// Implements the methods that are the same for all replacements of an aggregate. Some describe the original aggregate,
+/// which is the field `plain`. The others state that the result does not depend on the order of the rows.
 macro_rules! describe_like_plain {
     () => {
         fn name(&self) -> &str {
@@ -98,8 +98,8 @@ pub(crate) const NON_DETERMINISTIC: &[&str] = &[
     "uuidv7",
 ];
 
-/// Aggregates whose result depends on the order of the rows. `ORDER BY` in the parentheses of other aggregates has no
-/// effect.
+/// Aggregates whose result depends on the order of the rows. In other aggregates, `ORDER BY` in the parentheses would
+/// have no effect, so it is an error.
 const ORDER_SENSITIVE: &[&str] = &[
     "array_agg",
     "first_value",
@@ -165,9 +165,9 @@ fn chosen<F>(
     })
 }
 
-/// Returns the scalar function `name`, which must be in lower case. The function's memory is bounded, and its doubles do not
-/// depend on the processor. The planner replaces `coalesce` by CASE, because CASE evaluates only the arguments up to the
-/// first value that is not missing.
+/// Returns the scalar function `name`, which must be in lower case. The size of the function's results is limited, and
+/// its doubles have the same bits on all processors. For `coalesce`, the planner uses CASE instead, which does not
+/// evaluate arguments after the first value that is not missing.
 pub(crate) fn find_scalar(name: &str) -> Option<Arc<ScalarUDF>> {
     SCALARS.get(listed(name)?.name).cloned()
 }

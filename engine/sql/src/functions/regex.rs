@@ -79,7 +79,8 @@ fn replace(columns: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(out.finish()))
 }
 
-/// Returns an upper bound of the size of a call's result. Counts the matches if a bound without counting exceeds `limit`.
+/// Returns an upper bound of the size of a call's result. Only counts the matches if the bound without counting exceeds
+/// `limit`.
 pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<ResultSize> {
     let columns = args.iter().map(|arg| arg.to_array(rows));
     let mut cells = Rows::new(&columns.collect::<Result<Vec<_>>>()?)?;

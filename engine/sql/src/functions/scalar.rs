@@ -21,8 +21,8 @@ pub(crate) struct SimpleFunction {
 }
 
 impl SimpleFunction {
-    /// Creates a function. `signature` states the types of the arguments, `returns` returns the type of the result for
-    /// the types of the arguments, and `call` computes the result.
+    /// Creates a function. `signature` states the types of the arguments, `returns` computes the type of the result
+    /// from these types, and `call` computes the result.
     pub fn new(
         name: &'static str,
         signature: Signature,

@@ -11,9 +11,9 @@ use super::guarded::guarded;
 use super::scalar::SimpleFunction;
 use crate::error::FunctionError;
 
-/// Returns a function that returns its argument, and fails if the query has been cancelled. A join may compare a large
-/// number of pairs before it produces a row. During that time, no guard between operators runs, so the condition itself
-/// must check.
+/// Returns a function that returns its argument, and fails if the query has been cancelled. It is part of the condition
+/// of a join. A join may compare many pairs before it returns a row, and until then no guard between operators can
+/// check for cancellation.
 pub(crate) fn cancellable() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     let function = SimpleFunction::new(
@@ -25,7 +25,7 @@ pub(crate) fn cancellable() -> Arc<ScalarUDF> {
     guarded(&Arc::new(ScalarUDF::from(function)))
 }
 
-/// Returns a function of a value and a number of rows. It returns the value, and fails if there are several rows.
+/// Returns the function `single_row(value, rows)`. It returns `value`, and fails if `rows` is greater than 1.
 pub(crate) fn single_row() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(SimpleFunction::new(
         "single_row",

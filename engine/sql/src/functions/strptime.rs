@@ -1,8 +1,8 @@
-//! `strptime(text, format)`: the timestamp in a text, like Python's `datetime.strptime`.
+//! `strptime(text, format)`: parses a string as a timestamp, like Python's `datetime.strptime`.
 //!
-//! A directive reads as many digits as it allows, and never tries fewer. So a text such as `111` does not match `%d%m`,
-//! which Python reads as the 11th of January. Parts that the format does not contain are taken from `1900-01-01
-//! 00:00:00`.
+//! A directive reads as many digits as it allows, and never tries fewer. So `111` does not match `%d%m`, although
+//! Python reads it as the 11th of January. Parts of the timestamp that the format does not contain are taken from
+//! `1900-01-01 00:00:00`.
 
 use std::sync::Arc;
 
@@ -61,10 +61,11 @@ pub struct TimeError {
     message: String,
 }
 
-/// Reads strings as `strptime` does. A missing string is a missing time.
+/// Reads strings as `strptime` does. A missing string becomes a missing time.
 ///
 /// # Errors
-/// The first text that does not match the format, or an unknown directive of the format.
+/// If a string does not match the format (the first such string is reported), or if the format has an unknown
+/// directive.
 pub fn times(texts: &StringArray, format: &str) -> Result<TimestampMicrosecondArray, TimeError> {
     let mut out = TimestampMicrosecondBuilder::with_capacity(texts.len());
     for (row, text) in texts.iter().enumerate() {
@@ -93,7 +94,7 @@ struct Time {
 }
 
 impl Time {
-    /// Parses a text. `None` if it does not match.
+    /// Parses a string. Returns `None` if it does not match the format.
     ///
     /// # Errors
     /// If the format has an unknown directive.
@@ -130,8 +131,8 @@ impl Time {
         Ok(rest.is_empty().then_some(time))
     }
 
-    /// Reads the part of the time that `directive` names, from the beginning of `rest`. Returns whether `rest` begins with
-    /// this part.
+    /// Reads the part of the time that `directive` names, for example the month, from the beginning of `rest`. Returns
+    /// false if `rest` does not begin with such a part.
     fn read(&mut self, directive: Option<char>, rest: &mut &str) -> Result<bool, String> {
         let digits = |count, rest: &mut &str| number(count, rest).map(|(value, _)| value);
         let (part, found) = match directive {

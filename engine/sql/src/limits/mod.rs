@@ -48,13 +48,14 @@ impl QueryLimits {
         Ok(())
     }
 
-    /// Returns the number of bytes that operators may account for: half of the memory. Operators copy their data when
-    /// they merge, concatenate or emit it, and these copies are not accounted for.
+    /// Returns the number of bytes that operators may reserve: half of the memory. The other half is for copies, which
+    /// operators make without a reservation when they merge, concatenate or emit data.
     pub(crate) fn accounted_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
-    /// Returns the maximum estimated size in bytes of a join side that is kept in memory. Larger sides are sorted.
+    /// Returns the maximum estimated size in bytes of a join side that is kept in memory. If a side is larger, both
+    /// sides are sorted.
     pub(crate) fn max_build_side_bytes(&self) -> usize {
         self.accounted_bytes() / 2
     }
@@ -100,12 +101,12 @@ impl ExtensionOptions for QueryLimits {
     }
 }
 
-/// A memory pool that records the largest total that was requested from it and exceeded its limit.
+/// A memory pool that records how much memory the query would have needed when a request exceeded the limit.
 ///
-/// Most consumers grow with the rows that are read. Therefore the last request that failed, which is the one that ended
-/// the query, is extrapolated to all rows. Otherwise, after each failure, the error would name only a little more memory
-/// than the error before. Earlier requests that failed are not extrapolated, because their consumers wrote temporary
-/// files instead.
+/// The last request that failed ended the query. Its consumer probably grows with the rows that are read, so its size
+/// is extrapolated to all rows. Otherwise the error would name only a little more memory than is available, and the
+/// query would fail again and again. Earlier requests that failed are not extrapolated, because their consumers wrote
+/// temporary files instead.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
@@ -147,8 +148,8 @@ impl QueryPool {
         grown.max().unwrap_or(bytes)
     }
 
-    /// Returns a memory limit in bytes with which the query probably succeeds. 0 if no request failed. It is twice the limit
-    /// with which the failed request would have succeeded, because other requests follow it.
+    /// Returns a memory limit in bytes with which the query probably succeeds, or 0 if no request failed. It is twice
+    /// the limit that the failed request needed, because further requests would follow.
     pub(crate) fn required_bytes(&self) -> u64 {
         let totals = [&self.failed_total, &self.last_extrapolated];
         let totals = totals.map(|total| total.load(Ordering::Relaxed) as u64);

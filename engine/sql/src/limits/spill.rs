@@ -1,7 +1,7 @@
 //! Temporary files for query data that exceeds the memory limit.
 //!
 //! DataFusion reads its own temporary files through a thread pool. If the system cannot start another thread, such a
-//! read fails or waits forever. The files in this module are read on the thread of the query's step.
+//! read fails or waits forever. Therefore the files in this module are read on the thread of the query's step.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};

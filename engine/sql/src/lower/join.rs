@@ -1,7 +1,7 @@
 //! Joins: which side is kept in memory, and whether the rows keep their order.
 //!
-//! A hash join keeps one side in memory and reads the other side in its order. If the side to keep is too large, both sides
-//! are sorted by the keys instead, because sorts can use temporary files.
+//! A hash join keeps one side in memory, and reads the rows of the other side in their order. If the first side is too
+//! large for the memory, both sides are sorted by the keys instead, because sorts can use temporary files.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 /// Size in bytes of a row's entry in a hash table, in addition to the row itself.
 const HASH_ENTRY_BYTES: u64 = 24;
 
-/// Maximum size of the right side, as a multiple of the size of the left side, up to which the right side is kept in
-/// memory so that the rows keep the order of the left side.
+/// Maximum ratio between the sizes of the right and the left side. Up to this ratio, the right side is kept in memory
+/// even if it is larger, because the rows then keep the order of the left side.
 const MAX_RATIO_FOR_ORDER: u64 = 4;
 
 impl Lowering<'_> {
@@ -79,8 +79,8 @@ impl Lowering<'_> {
         self.narrowed(joined, needed)
     }
 
-    /// Joins a right side that must have a single row: the values of this row become constants of the left rows. `in_order`
-    /// states whether the caller reads the rows in the order in which they arrive.
+    /// Joins a right side that must have a single row. The values of this row become constants of the left rows.
+    /// `in_order` states whether the caller reads the rows in the order in which they arrive.
     fn with_constants(
         &self,
         left: &Relational,
@@ -350,8 +350,8 @@ fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     }
 }
 
-/// Returns the second input of a hash join with a stated order, because the join keeps the order of these rows only if an
-/// order is stated. It may be any order, because the guard above the join states none.
+/// Returns the second input of a hash join with a stated order. The join only keeps the order of these rows if their
+/// plan states one. The stated order can be arbitrary, because the guard above the join states no order.
 fn in_stated_order(probe: Plan) -> Plan {
     let schema = probe.schema();
     let order = schema.fields().first().and_then(|_| {

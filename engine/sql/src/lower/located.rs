@@ -5,7 +5,7 @@
 //! Where an expression fails, bisection narrows the batch to one row, and the expression is narrowed to its smallest part
 //! that fails. Queries that succeed have no extra cost.
 //!
-//! After GROUP BY, UNION ALL and unnest, a row is not a row of a table. The message then shows only the values.
+//! The rows after GROUP BY, UNION ALL and unnest are not rows of a table, so a message about them shows only the values.
 
 use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};

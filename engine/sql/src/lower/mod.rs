@@ -307,7 +307,8 @@ impl Lowering<'_> {
         }
         let mut constants = input.constants;
         for (id, expr) in computed {
-            // A constant stays a constant, so that an error in its computation is reported only if a row needs its value.
+            // A column that only refers to a constant stays a constant. If it became a column of the rows, an error in
+            // the constant's computation would be reported even if no row needed the value.
             let constant = expr.as_column().and_then(|column| constants.get(&column));
             if let Some(constant) = constant.cloned() {
                 constants.insert(*id, constant);
@@ -357,7 +358,8 @@ impl Lowering<'_> {
         below
     }
 
-    /// Converts an expression over rows to DataFusion's form. If errors are traced, the expression's error names the row.
+    /// Converts an expression over rows to DataFusion's form. If `is_traced` is set, the error of the expression names
+    /// the row.
     fn expr(&self, expr: &Expr, layout: &Layout) -> Result<Arc<dyn PhysicalExpr>> {
         let physical = layout.expr(expr, &self.options)?;
         if self.is_traced && expr.can_fail() {
@@ -615,7 +617,7 @@ impl Lowering<'_> {
     }
 
     /// Sorts by keys, unless the rows arrive in this order. `fetch` is the number of sorted rows that the caller reads,
-    /// if it does not read all.
+    /// or `None` if it reads all.
     fn sort(
         &self,
         input: &Relational,

@@ -1,4 +1,4 @@
-//! Guards: operators between all other operators that check for cancellation, account for memory, and remove empty
+//! Guards are operators between all other operators. They check for cancellation, account for memory, and remove empty
 //! batches.
 
 use std::sync::Arc;
@@ -23,11 +23,11 @@ const EMPTY_BATCH_BYTES: usize = 1 << 10;
 /// Checks for cancellation between two operators, and accounts for memory.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
-    /// How many times the operator above stores each row without accounting for its memory. The guard accounts for it
-    /// instead.
+    /// Number of copies of each row that the operator above stores without accounting for their memory. The guard
+    /// accounts for it instead.
     copies: usize,
-    /// The expected number of rows. If the memory does not suffice, the error extrapolates the memory of the rows so far to
-    /// this number of rows.
+    /// The expected number of rows. If the memory does not suffice, the error names the memory that this number of rows
+    /// would need, extrapolated from the rows so far.
     rows: Option<u64>,
 }
 
@@ -52,23 +52,25 @@ impl Guard {
         Node::plan(Guard::default(), vec![input], properties)
     }
 
-    /// Accounts for the memory of rows that the operator above stores, twice if `copied`. `rows` is their expected number.
+    /// Adds a guard that accounts for the memory of rows that the operator above stores. If `copied` is true, that
+    /// operator stores each row twice. `rows` is the expected number of rows.
     pub(crate) fn count(input: Plan, copied: bool, rows: u64) -> Plan {
         let (copies, rows) = (1 + usize::from(copied), Some(rows));
         Guard { copies, rows }.above(input)
     }
 
-    /// Creates the plan of a guard. It states no order and no equal or constant columns of its rows, because those
-    /// that DataFusion infers are partly wrong. For example, DataFusion treats a constant of the outer side of a join as a
-    /// constant of the joined rows, and would then neither sort by this column nor compare all groups.
+    /// Creates the plan of a guard. The plan does not pass on the order, the equal columns and the constant columns
+    /// that the input states, because DataFusion infers some of them wrongly. For example, it treats a constant of the
+    /// outer side of a join as a constant of the joined rows. It would then neither sort by this column nor compare all
+    /// groups.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)
     }
 }
 
-/// Converts an error of the input so that the operator above does not mistake a lack of memory below for its own lack of
-/// memory.
+/// Converts an error of the input if it is a lack of memory. Otherwise the operator above would mistake it for a lack
+/// of its own memory.
 fn of_input(error: DataFusionError) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(text) => {
@@ -111,8 +113,8 @@ impl Operator for Guard {
                     return Poll::Ready(Some(Err(stopped)));
                 }
                 return match ready!(input.poll_next_unpin(context)) {
-                    // Empty batches are dropped, because the operator above would evaluate constants for them, which can
-                    // fail although no row needs them.
+                    // Drops empty batches. The operator above would evaluate constants for an empty batch, which can
+                    // fail although no row needs their values.
                     Some(Ok(batch)) if batch.num_rows() == 0 => continue,
                     next => Poll::Ready(next.map(|batch| batch.map_err(of_input).and_then(&count))),
                 };

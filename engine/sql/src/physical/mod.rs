@@ -3,12 +3,12 @@
 //! * `operator`: the parts that all operators of this crate share.
 //! * `scan`: the leaf that reads a [`Relation`](crate::Relation).
 //! * `rows`: rows in memory, the rows of several inputs (UNION ALL), LIMIT and OFFSET, and the positions of rows.
-//! * `unnested`: a row for each element of lists.
-//! * `prepared`: values of a single row as constants.
-//! * `same_rows`: skips a join for EXCEPT if both sides have the same rows in the same order.
-//! * `repeated`: skips repeated rows on the side of a join that is only looked up.
+//! * `unnested`: returns a row for each element of lists.
+//! * `prepared`: reads a single row, whose values become constants of other operators.
+//! * `same_rows`: skips the join of EXCEPT if both sides have the same rows in the same order.
+//! * `repeated`: drops repeated rows from the right side of a semi or anti join, in which rows are only looked up.
 //! * `windows`: evaluates window functions on a few partitions at a time, not on all rows.
-//! * `guard`: between all operators, checks for cancellation and accounts for memory that operators do not account for.
+//! * `guard`: between all operators, checks for cancellation and accounts for memory that an operator does not reserve.
 
 mod guard;
 mod operator;

@@ -1,8 +1,8 @@
 //! Values of a single row, as constants of the operators above.
 //!
-//! The value of an uncorrelated subquery is the same for all rows. A copy for each row would cost memory, and functions
-//! could not prepare it once. Therefore it is not part of the rows: [`Prepared`] reads it before the first row, and
-//! [`ConstantColumn`] returns it.
+//! The value of an uncorrelated subquery is the same for all rows. As a column of the rows, the value would be copied
+//! for each row, and functions could not prepare it once for all rows, for example compile a pattern. Instead,
+//! [`Prepared`] reads the value before the first row, and the expression [`ConstantColumn`] returns it.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -1,10 +1,11 @@
-//! Skips repeated rows on the side of a semi or anti join that is only looked up.
+//! Drops repeated rows from the side of a semi or anti join in which rows are only looked up.
 //!
-//! For each row, DataFusion's hash join visits all rows of the other side with the same key, even if one of them would
-//! suffice. If both sides repeat a value n times, this takes n * n visits, and n can be large even in a small bundle,
-//! because files whose rows are all equal compress to almost nothing. Dropping repeated rows of the looked-up side does
-//! not change the result. [`SkipRepeated`] remembers a limited number of rows, so it may pass on some rows more than
-//! once.
+//! For each row, DataFusion's hash join visits all rows of the other side with the same key, although one of them would
+//! suffice. If both sides repeat a value n times, this takes n * n visits. Even a small bundle can have a large n,
+//! because files whose rows are all equal compress to almost nothing.
+//!
+//! Dropping repeated rows of the looked-up side does not change the result. [`SkipRepeated`] remembers a limited number
+//! of rows, so it may pass on some rows more than once.
 
 use std::sync::Arc;
 
@@ -65,8 +66,8 @@ impl Operator for SkipRepeated {
     }
 }
 
-/// A row that was passed on. Its content is stored when its hash occurs for the second time, because most rows are not
-/// repeated.
+/// A row that was passed on. Most rows are not repeated, so the content of a row is only stored when its hash occurs
+/// for the second time.
 #[derive(Debug, Clone, Default)]
 struct Remembered {
     hash: u64,

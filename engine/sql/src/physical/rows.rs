@@ -20,7 +20,7 @@ impl Concat {
     /// Concatenates inputs whose columns have the same types and names.
     pub(crate) fn plan(inputs: Vec<Plan>) -> Result<Plan> {
         let Some(first) = inputs.first() else {
-            return internal_err!("a union has at least one branch");
+            return internal_err!("a union must have at least one branch");
         };
         let schema = first.schema();
         let fields = schema.fields().iter();
@@ -33,7 +33,7 @@ impl Concat {
 impl Operator for Concat {
     const NAME: &'static str = "Concat";
     // The rows of each input keep their order, and all rows of an input precede those of the next. DataFusion's flags
-    // cannot express this, but `proof` knows it.
+    // cannot express this order, but `proof` has a rule for this operator.
     const KEEPS_ORDER: &'static [bool] = &[];
 
     fn start(&self, node: &Node<Concat>, context: &Arc<TaskContext>) -> Result<Batches> {
@@ -126,8 +126,8 @@ impl Operator for Rows {
 pub(crate) struct FirstRows {
     skip: usize,
     fetch: usize,
-    /// Whether all rows of the input are read, including those after the last row that is passed on. Then an error in one of
-    /// the later rows is reported whatever the batch size is.
+    /// Whether the operator also reads the rows after the last row that it passes on. If so, an error in one of these
+    /// rows is always reported. Otherwise it would depend on the batch size whether the error is found.
     reads_all: bool,
 }
 

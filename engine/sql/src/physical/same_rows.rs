@@ -1,8 +1,8 @@
 //! Skips the join of EXCEPT if both sides have the same rows in the same order.
 //!
-//! Most checks of pipelines verify that two files list the same identifiers, and the files usually have the same order.
-//! In that case a lookup is unnecessary: both sides are read in parallel and compared. At the first difference, the
-//! comparison ends and the join runs, which reads both sides again.
+//! Most checks of pipelines verify that two files list the same identifiers, and usually both files have the same
+//! order. So both sides are first read in parallel and compared. At the first difference, the comparison ends and the
+//! join runs, which reads both sides again.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ fn reads_only(plan: &Plan) -> bool {
         || passes && plan.children().into_iter().all(reads_only)
 }
 
-/// Returns no rows if both sides have the same rows, and the result of the join otherwise. The inputs are the two sides
-/// and the join, in this order.
+/// Returns no rows if both sides have the same rows in the same order, and otherwise the result of the join. The inputs
+/// are the two sides and the join, in this order.
 #[derive(Debug)]
 pub(crate) struct SameRows {
     /// The columns of each side to compare.
@@ -32,9 +32,10 @@ pub(crate) struct SameRows {
 }
 
 impl SameRows {
-    /// Compares two inputs before `join` runs. The join returns the rows of one input that have no equal row in the
-    /// other. Each input is given with the columns to compare, and both should have the same number of rows. If the
-    /// inputs differ, they are read twice, so inputs that compute something are not compared.
+    /// Compares two inputs, each given with the columns to compare, before `join` runs. `join` must return the rows of
+    /// one input that have no equal row in the other. Both inputs should have the same number of rows.
+    ///
+    /// If the inputs differ, they are read twice. Therefore inputs that compute something are not compared.
     pub(crate) fn around(join: Plan, inputs: [(Plan, Vec<usize>); 2]) -> Plan {
         if !inputs.iter().all(|(input, _)| reads_only(input)) {
             return join;

@@ -18,8 +18,8 @@ const MAX_ROWS: usize = 1 << 14;
 /// Maximum size in bytes of a batch of the result. Each element gets a copy of the other columns of its row.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Replaces each row by one row for each element of its lists. Shorter lists are padded with missing values, and rows
-/// without elements disappear.
+/// Replaces each row by several rows, one for each element of its lists. Shorter lists are padded with missing values.
+/// Rows without elements disappear.
 #[derive(Debug)]
 pub(crate) struct Unnested {
     /// The columns that are kept, besides the elements.

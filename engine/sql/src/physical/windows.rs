@@ -130,8 +130,7 @@ impl PartitionStream {
             return Ok(());
         }
         self.reservation.try_grow(accounted_bytes(&batch))?;
-        // Until enough rows are collected, the search for the end of the last complete partition would cost more than it
-        // saves.
+        // While few rows are collected, looking for the end of the last complete partition costs more than it saves.
         let start = match self.rows + batch.num_rows() < MIN_PART_ROWS {
             true => None,
             false => self.last_partition(&batch)?,
@@ -155,8 +154,8 @@ impl PartitionStream {
         Ok(())
     }
 
-    /// Returns the index in `batch` of the first row of its last partition. `None` if no row of a different partition
-    /// precedes it in the batch or in `pending`.
+    /// Returns the index of the first row of the last partition in `batch`. Returns `None` if this partition begins in
+    /// `pending`, or if no row precedes it.
     fn last_partition(&self, batch: &RecordBatch) -> Result<Option<usize>> {
         let keys = self.keys(batch)?;
         let last = partition(&keys)?.ranges().last().map_or(0, |one| one.start);

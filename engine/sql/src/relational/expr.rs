@@ -10,8 +10,8 @@ use prep_spec::query::tree::Position;
 
 use crate::functions::is_operator_name;
 
-/// A column of a plan. Each column that a node creates has its own number, so a column keeps its identity from this node
-/// to the result, whatever its name is.
+/// A column of a plan. Each column that a node creates gets a new number, by which all later nodes refer to it. The
+/// name of the column does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ColumnId(pub u32);
 
@@ -24,7 +24,8 @@ pub(crate) struct Expr {
     pub at: Position,
 }
 
-/// The kinds of expressions. Operands have the types that the operation needs: the binder has inserted all casts.
+/// The kinds of expressions. The binder has already inserted all casts, so operands have the types that the operation
+/// needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ExprKind {
     Column(ColumnId),
@@ -182,7 +183,8 @@ impl Expr {
         }
     }
 
-    /// Replaces the outermost parts for which `replace` returns an expression.
+    /// Replaces each part for which `replace` returns an expression. Does not look for further parts inside of a
+    /// replaced part.
     ///
     /// # Errors
     /// Returns the first error of `replace`.
@@ -251,8 +253,8 @@ fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Functions that return a value for all values of their arguments and need little memory, so it makes no difference for
-/// how many rows they are evaluated.
+/// Functions that cannot fail, whatever their arguments are, and that need little memory. So plans may evaluate them
+/// for more rows than the query states.
 const INFALLIBLE: [&str; 14] = [
     "canonical_key",
     "character_length",

@@ -72,11 +72,11 @@ pub(crate) fn conjuncts(condition: Expr, found: &mut Vec<Expr>) {
 }
 
 impl Relational {
-    /// Joins two plans on conditions.
+    /// Joins two plans on conditions. If a side has lost its order, the result has no order either. That is an error
+    /// only where the order of the result is used.
     ///
     /// # Errors
-    /// Returns no error at present. If a side has lost its order, the result has no order either. This is an error where
-    /// the order of the result is used.
+    /// Returns no error at present.
     pub(crate) fn joined_on(
         self,
         right: Relational,
@@ -135,7 +135,8 @@ impl Relational {
                 paired(&left.order, &right.order)
             }
             JoinKind::Full => {
-                // Rows of the right side without a match follow all others, whatever the order of the left side is.
+                // Rows of the right side without a match come after all other rows. The column `present` is missing in
+                // these rows, so sorting by it puts them last.
                 let present = new_column(DataType::Boolean);
                 let exists = Expr::literal(true.into(), Default::default());
                 left = left.numbered(new_column).computed(vec![(present, exists)]);
@@ -167,7 +168,8 @@ impl Relational {
         })
     }
 
-    /// Returns the plan with a column for an expression. If the expression is a column of the plan, no column is added.
+    /// Adds a column for an expression, and returns the plan and the column. If the expression is a column of the plan,
+    /// adds nothing and returns that column.
     pub(crate) fn with_column(
         self,
         expr: Expr,
@@ -196,7 +198,8 @@ impl Relational {
     }
 }
 
-/// Returns the order of pairs: the order of the left rows, and for each left row the order of the right rows.
+/// Returns the order of the joined rows: the order of the left rows and, for each left row, the order of the right
+/// rows.
 fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
     let ascending = |keys: &[ColumnId]| keys.iter().copied().map(SortKey::ascending).collect();
     let columns = |keys: &[SortKey]| keys.iter().map(|key| key.column).collect::<Vec<_>>();
@@ -205,7 +208,8 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
         (RowOrder::Columns(left), RowOrder::Columns(right)) => {
             RowOrder::Columns([left.as_slice(), right].concat())
         }
-        // Each left row is joined with each right row at most once, so the keys of the right rows order its pairs.
+        // A left row is joined with each right row at most once. So the keys of the right rows determine the order of
+        // the rows with the same left row.
         (RowOrder::Columns(left), RowOrder::Keys(right)) => {
             let right: Vec<SortKey> = ascending(right);
             RowOrder::Columns([left.as_slice(), &right].concat())
@@ -221,4 +225,4 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
     }
 }
 
-const UNKNOWN: &str = "the order of a side of a join is unknown";
+const UNKNOWN: &str = "the order of one side of a join is unknown";

@@ -1,10 +1,10 @@
-//! The plan of a query as this crate states it: operators over numbered columns, each with the order of its rows.
+//! The plan of a query: operators over numbered columns, each with the order of its rows.
 //!
-//! A node passes on all columns of its input, and adds the columns that it computes. Nodes that combine rows (aggregates,
-//! unions) create new columns instead. Which columns are kept in memory is decided when the plan is lowered: only those
-//! that a later operator reads.
+//! A node passes on all columns of its input, and adds the columns that it computes. Nodes that combine rows
+//! (aggregates, unions) create new columns instead. When the plan is lowered, columns that no later operator reads are
+//! removed.
 //!
-//! The order of a node's rows is a property that the node states ([`RowOrder`]). Where an operator needs rows in order,
+//! Each node states the order of its rows ([`RowOrder`]). Where an operator needs rows in order,
 //! [`Relational::arranged`] adds a sort. `lower` omits the sort if the operator below provably returns its rows in this
 //! order.
 
@@ -200,7 +200,8 @@ impl Relational {
         }
     }
 
-    /// Returns the rows for which all conditions are true. Conditions are evaluated in their order if one can fail.
+    /// Returns the rows for which all conditions are true. If a condition can fail, the conditions are evaluated in the
+    /// given order.
     pub(crate) fn filtered(self, conditions: Vec<Expr>) -> Relational {
         let mut plan = self;
         for condition in conditions {
@@ -310,7 +311,8 @@ impl Relational {
 }
 
 impl Node {
-    /// Returns the columns with whose values the operator computes, as opposed to those that it only passes on.
+    /// Returns the columns that the operator uses in a computation or comparison. Leaves out columns that it only
+    /// passes on.
     pub(crate) fn used(&self) -> BTreeSet<ColumnId> {
         let mut used = BTreeSet::new();
         self.visit_exprs(&mut |expr| expr.add_columns(&mut used));

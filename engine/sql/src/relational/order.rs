@@ -1,7 +1,8 @@
 //! The order of rows, and the nodes that depend on it.
 //!
-//! SQL tables have no order, but published files have. Each node states the order of its rows, and a node that depends on
-//! the order of its input is created by a function of this module, which arranges the input or returns an error.
+//! SQL tables have no order, but published files have. Each node states the order of its rows. This module creates the
+//! nodes that depend on the order of their input. It adds a sort to the input if necessary, or returns an error if the
+//! input has no order.
 
 use std::sync::Arc;
 
@@ -15,11 +16,11 @@ use crate::QueryError;
 /// The order of a node's rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RowOrder {
-    /// The rows are in the order of these columns, and any two rows differ in one of them. The rows may arrive in another
-    /// order, and are then sorted where their order is used.
+    /// The values of these columns determine the order, and any two rows differ in one of them. The rows may arrive in
+    /// another order. In that case, they are sorted where their order is used.
     Columns(Vec<SortKey>),
-    /// The rows arrive in their order, and no columns express it. If columns have to express the order, the rows are
-    /// numbered first.
+    /// The rows arrive in a determined order, but no columns express it. Where columns have to express it, a column
+    /// with row numbers is added.
     Arrival,
     /// The rows have no order, but any two rows differ in one of these columns.
     Keys(Vec<ColumnId>),
@@ -40,7 +41,7 @@ pub(crate) fn needs_order_by(name: &str) -> QueryError {
 }
 
 impl Relational {
-    /// Returns the rows so that they arrive in their order.
+    /// Returns a plan whose rows arrive in the order that `self` states, if necessary after a sort.
     ///
     /// # Errors
     /// If the rows have no order.
@@ -62,7 +63,7 @@ impl Relational {
         }
     }
 
-    /// Returns the rows so that they arrive in their order if they have one.
+    /// Same as [`Relational::arranged`], but returns rows without an order unchanged.
     pub(super) fn arranged_or_same(self) -> Relational {
         match &self.order {
             RowOrder::Columns(_) | RowOrder::Arrival => self.clone().arranged().unwrap_or(self),
@@ -70,7 +71,8 @@ impl Relational {
         }
     }
 
-    /// Returns the rows, and keys in which any two rows differ. If the rows have an order, the keys express it.
+    /// Returns the rows, and sort keys in which any two rows differ. If the rows have an order, the keys express it. A
+    /// column with row numbers is added if necessary.
     ///
     /// # Errors
     /// If the rows have neither an order nor keys.
@@ -112,8 +114,8 @@ impl Relational {
         unique.iter().copied().find(|key| !names(keys, *key))
     }
 
-    /// Sorts by `keys`. Rows with equal keys keep their order. If the rows are groups, which have no order, they are sorted
-    /// by the keys of GROUP BY.
+    /// Sorts by `keys`. Rows with equal keys keep their order. The result of GROUP BY has no order, so its rows with
+    /// equal keys are sorted by the keys of GROUP BY.
     ///
     /// # Errors
     /// If the order is not determined.
@@ -150,7 +152,7 @@ impl Relational {
         })
     }
 
-    /// Returns `fetch` rows after the first `skip` rows.
+    /// Returns `fetch` rows after the first `skip` rows, or all rows after these if `fetch` is `None`.
     ///
     /// # Errors
     /// If the rows have no order.
@@ -168,10 +170,10 @@ impl Relational {
         })
     }
 
-    /// Returns a row for each element of the lists.
+    /// Returns a row for each element of the lists. If the rows have no order, the result has no order either.
     ///
     /// # Errors
-    /// Returns no error at present. If the rows have no order, the result has no order either.
+    /// Returns no error at present.
     pub(crate) fn unnested(
         self,
         lists: Vec<(ColumnId, ColumnId)>,
@@ -194,8 +196,8 @@ impl Relational {
         })
     }
 
-    /// Returns the rows with window functions. The functions see the rows of a partition in the order of `order_by`, and
-    /// rows with equal keys in the order of the input.
+    /// Adds the results of window functions to the rows. A function sees the rows of a partition in the order of the
+    /// window's ORDER BY. Rows with equal keys keep the order of the input.
     ///
     /// # Errors
     /// If the functions depend on the order of rows with equal keys, and the rows have neither an order nor keys.
@@ -223,8 +225,8 @@ impl Relational {
         Ok(Relational::above(&input, ids, node))
     }
 
-    /// Extends the ORDER BY of an aggregate by the order of the rows, unless its own keys determine the result. Returns
-    /// the rows and the extended call.
+    /// Extends the ORDER BY of an aggregate by the order of the rows, unless the ORDER BY alone determines the result.
+    /// Returns the rows and the extended call.
     ///
     /// # Errors
     /// If the call depends on an order that is not determined.

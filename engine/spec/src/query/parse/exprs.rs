@@ -49,8 +49,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns a copy of an operand that is written once and used twice. Each level of nested copies doubles the size of
-    /// the query, so the number of copied nodes is limited.
+    /// Returns a copy of an operand that the tree needs twice: `a BETWEEN b AND c` becomes `a >= b AND a <= c`. Each
+    /// level of nested copies doubles the size of the tree, so the number of copied nodes is limited.
     fn copy(&mut self, expr: &Expr) -> Parsed<Expr> {
         let mut is_exceeded = |_: Node<'_>| {
             self.copied += 1;
@@ -248,8 +248,8 @@ impl Parser<'_> {
                 self.next += 1;
                 return Ok(ExprKind::Integer(i64::MIN));
             }
-            // The sign of a number is part of the number. Only `-0.0` stays an operation, because the literals `0.0` and
-            // `-0.0` would be equal.
+            // A minus sign before a number is part of the number. Only `-0.0` becomes an operation, because the numbers
+            // `0.0` and `-0.0` are equal, and queries that contain them must not have equal trees.
             let operand = self.operand(power::PRODUCT)?;
             return Ok(match operand.kind {
                 ExprKind::Integer(number @ 0..) => ExprKind::Integer(-number),
@@ -315,7 +315,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// Returns whether an operand begins after the next `ahead` tokens. Otherwise `case` is the name of a column.
+    /// Returns whether an operand begins after the next `ahead` tokens. After the word `case`, an operand means that
+    /// the word is the keyword CASE. Without an operand, `case` is the name of a column.
     fn is_operand(&self, ahead: usize) -> bool {
         let is_any = |words: &str, ahead| words.split(' ').any(|word| self.is_ahead(ahead, word));
         match self.token(ahead).map(|token| token.kind) {
@@ -388,7 +389,7 @@ impl Parser<'_> {
         let second = self.maybe(".", Self::name)?;
         if self.is(".") || second.is_some() && self.is("(") {
             let help = match self.is("(") {
-                true => "a function's name has no dots",
+                true => "the name of a function cannot contain dots",
                 false => "a column has at most the name of a table before it: `t.a`",
             };
             return Err(Fault::unsupported(self.at(), ".", help));

@@ -1,15 +1,14 @@
-//! Expands `one_hot`, `multi_hot`, `constants` and `columns`, each of which creates several columns in a select list, and
-//! names of lists.
+//! Expands macros: calls in a select list that create one column for each string of a list.
 //!
-//! - `one_hot(column, list)` or `one_hot(column, 'a', 'b')`: for each text, a column with that name. It is 1 if the
-//!   column equals the text, and 0 otherwise, including for null.
-//! - `multi_hot(column, list)` or `multi_hot(column, 'a', 'b')`: for each text, a column with that name. It is 1 if the
-//!   column's comma-separated list contains the text, and 0 otherwise, including for null.
-//! - `constants(value, list)` or `constants(value, 'a', 'b')`: for each text, a column with that name that contains the
-//!   value.
-//! - an expression with `columns(list)` or `columns('a', 'b')` is repeated for each name. `t.columns(list)` refers to
-//!   columns of the table `t`.
-//! - `a IN list` compares with each text, and `* EXCLUDE columns(list)` leaves out the columns with these names.
+//! - `one_hot(column, list)`: a column for each string, named after the string. The value is 1 if `column` equals the
+//!   string, and 0 otherwise, including for null.
+//! - `multi_hot(column, list)`: the same, but the value is 1 if `column` contains the string in a comma-separated list.
+//! - `constants(value, list)`: a column for each string, named after the string, that contains `value`.
+//! - `columns(list)`: an expression that contains this call is repeated for each string, which is the name of a column.
+//!   `t.columns(list)` refers to columns of the table `t`.
+//!
+//! Instead of a list, each call also accepts the strings themselves: `one_hot(column, 'a', 'b')`. Lists can also be used
+//! without a macro: `a IN list` compares with each string, and `* EXCLUDE columns(list)` leaves out these columns.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,10 +21,11 @@ use super::exprs::column;
 use super::query::check_name;
 use super::{Parsed, Parser};
 
-/// Maximum number of strings in a call. Planning time grows with the square of the number of computed columns.
+/// Maximum number of strings in the call of a macro. Planning time grows with the square of the number of computed
+/// columns.
 const MAX_COLUMNS: usize = 2000;
 
-/// The macros that create a column for each text, with the word for their first argument in messages.
+/// The macros that create a column for each string, each with the word that messages use for its first argument.
 const MACROS: [(&str, &str); 3] = [
     ("one_hot", "column"),
     ("multi_hot", "column"),
@@ -92,10 +92,11 @@ impl Parser<'_> {
         macros.find(|(name, _)| self.is_ahead(0, name) && self.is_ahead(1, "("))
     }
 
-    /// Parses a call of `columns` in place of a column. `None` if something else follows.
+    /// Parses a call of `columns`, if one begins here, and otherwise returns `None`. An item with such a call is parsed
+    /// once for each name of the list, and the call returns the column with the current name.
     ///
     /// # Errors
-    /// If a macro is called where it is not expanded.
+    /// If another macro is called here, where it is not expanded.
     pub(super) fn macro_call(&mut self) -> Parsed<Option<Expr>> {
         let at = self.at();
         if let Some((name, _)) = self.macro_ahead() {
@@ -126,7 +127,7 @@ impl Parser<'_> {
         if **names != texts {
             let message = "an expression cannot have `columns` of two lists";
             return Err(Fault::new("bad-macro", at, message)
-                .help("use the same list, or write the columns of one of them"));
+                .help("use the same list, or write the columns of one list by name"));
         }
         let text = names.get(repetition.index).cloned().unwrap_or_default();
         self.repetition = Some(repetition);
@@ -155,12 +156,12 @@ impl Parser<'_> {
         if let Some(twice) = texts.iter().find(|text| !seen.insert(text.as_str())) {
             let message = format!("`{twice}` appears twice");
             return Err(Fault::new("bad-macro", at, message)
-                .help("each text creates a column, so write it only once"));
+                .help("each string creates a column, so write each string only once"));
         }
         if texts.len() > MAX_COLUMNS {
             let message = format!("`{name}` creates more than {MAX_COLUMNS} columns");
             return Err(Fault::new("query-too-long", at, message)
-                .help("use one row for each text instead: join with the list, `FROM list`"));
+                .help("use one row for each string instead: join with the list, `FROM list`"));
         }
         items.extend(texts.into_iter().map(|text| {
             let expr = match name {

@@ -1,7 +1,7 @@
 //! Parses the tokens of a query into a [`QueryTree`].
 //!
-//! The grammar is the SQL that queries can use, and everything else is an error. For clauses of other dialects,
-//! `unsupported.txt` lists the help of the error.
+//! The grammar is the SQL that queries can use, and everything else is an error. `unsupported.txt` lists clauses of other
+//! SQL dialects, each with the help that the error shows.
 //!
 //! ```text
 //! query    queries, set operations, SELECT and its clauses, FROM      exprs    expressions
@@ -28,22 +28,22 @@ const MAX_TOKENS: usize = 4000;
 /// Maximum nesting of parentheses, subqueries and prefixes. It is limited because the parser is recursive.
 const MAX_NESTING: usize = 40;
 
-/// Maximum depth of expressions. Each operator of a chain such as `a + b + c` is one level. It is limited because trees
-/// are processed recursively.
+/// Maximum depth of expressions. Each operator of a chain such as `a + b + c` is one level. The depth is limited
+/// because trees are processed recursively.
 const MAX_DEPTH: usize = 250;
 
 /// Maximum number of nodes of operands that are copied, for example for BETWEEN.
 const MAX_COPIED: usize = 20_000;
 
-/// Maximum number of joins, parts of WITH, and set operations other than chains of UNION. The depth of the query's plan
-/// may be that number, and plans are processed recursively.
+/// Maximum number of joins, parts of WITH (common table expressions), and set operations other than chains of UNION.
+/// Each can add a level to the query's plan, and plans are processed recursively.
 const MAX_PARTS: usize = 100;
 
 /// Maximum number of tables in a SELECT. Planning a chain of joins takes time cubic in the number of tables.
 const MAX_TABLES: usize = 50;
 
-/// Maximum number of tables that a query reads. A part of WITH is planned wherever it is used, so each part that uses the
-/// previous part twice doubles the size of the plan.
+/// Maximum number of tables that a query reads. A part of WITH (common table expression) is planned again at each use.
+/// So each part that uses the previous part twice doubles the size of the plan.
 const MAX_READS: usize = 2000;
 
 /// Keywords that are names only in quotes, or after a dot or AS.
@@ -174,7 +174,8 @@ fn check_size(tree: &QueryTree) -> Parsed<()> {
             help,
         )
     } else if parts > MAX_PARTS {
-        let message = format!("the query has more than {MAX_PARTS} joins and parts");
+        let message =
+            format!("the query has more than {MAX_PARTS} joins, parts of WITH and set operations");
         (message, "divide it into several tables")
     } else if count > MAX_READS {
         let message = format!(
@@ -250,8 +251,8 @@ impl<'p> Parser<'p> {
         self.token(0).map_or(Position::START, |token| token.start)
     }
 
-    /// Returns whether the token after the next `ahead` tokens is a keyword or symbol. A word before a dot is not a keyword,
-    /// but the name of a table. `'` stands for any text, and `0` for any number.
+    /// Returns whether the token after the next `ahead` tokens is `word`, a keyword or symbol. The word `'` matches any
+    /// string, and `0` matches any number. A token before a dot is the name of a table, so it matches no keyword.
     fn is_ahead(&self, ahead: usize, word: &str) -> bool {
         let is_dot = |token: &Token| token.kind == TokenKind::Symbol && token.text == ".";
         self.token(ahead).is_some_and(|token| match token.kind {
@@ -314,7 +315,8 @@ impl<'p> Parser<'p> {
         Fault::syntax(self.at(), format!("expected {expected}, found {found}"))
     }
 
-    /// Returns an error if the next tokens match an entry of `unsupported.txt` that has at least `min` words.
+    /// Returns an error if the next tokens match an entry of `unsupported.txt`. Ignores entries with fewer than `min`
+    /// words.
     fn supported(&self, min: usize) -> Parsed<()> {
         let is_next = |words: &[&str]| {
             let mut words = words.iter().enumerate();

@@ -313,8 +313,9 @@ impl Parser<'_> {
         })
     }
 
-    /// Returns an error for a key that consists only of literals, because it has no effect. If `positions` is true, an
-    /// integer is the position of a column and therefore valid.
+    /// Returns an error if a sort or group key consists only of literals, because such a key has no effect. If
+    /// `positions` is true, an integer is the position of a column and therefore valid. `clause` and `effect` are words
+    /// of the message.
     pub(super) fn check_key(
         &self,
         key: &Expr,
@@ -423,7 +424,7 @@ impl Parser<'_> {
             return Err(Fault::unsupported(
                 at,
                 ".",
-                "the name of a table has no dots",
+                "the name of a table cannot contain dots",
             ));
         }
         if self.is("(") {
@@ -452,8 +453,8 @@ impl Parser<'_> {
         Ok(names)
     }
 
-    /// Returns an error if a computed column of a subquery has no name. The outer query refers to the columns of a
-    /// subquery by name, or passes them on with their names through `*`.
+    /// Returns an error if a computed column of a subquery has no name. The outer query needs the name, either to refer
+    /// to the column or to pass it on through `*`.
     fn check_columns(&self, query: &QueryTree, alias: Option<&Alias>) -> Parsed<()> {
         let is_named = alias.is_some_and(|alias| !alias.columns.is_empty());
         match query.unnamed().first() {

@@ -174,7 +174,8 @@ fn for_each<S: Sums>(values: &[ArrayRef], mut change: impl FnMut(usize, Native<S
     Ok(())
 }
 
-/// The accumulator of one group, and of a sliding window. With DISTINCT, which windows do not have, it stores the values.
+/// The accumulator of one group or of one sliding window. With DISTINCT, which windows do not support, `distinct`
+/// contains the values that were added.
 #[derive(Debug)]
 pub(super) struct Group<S> {
     statistic: Statistic,

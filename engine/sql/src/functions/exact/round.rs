@@ -37,8 +37,8 @@ fn signed(sign: Sign, magnitude: f64) -> f64 {
     }
 }
 
-/// Returns the double nearest to `integer * 2^exponent`. `is_exact` is false if the number has a remainder below the
-/// last bit of `integer`.
+/// Returns the double nearest to `integer * 2^exponent`. If `is_exact` is false, the number to round is larger than
+/// this product, but less than `(integer + 1) * 2^exponent`.
 fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
     let bits = integer.bits() as i64;
     let dropped = (bits - DOUBLE_BITS).max(MIN_EXPONENT - exponent);

@@ -1,9 +1,9 @@
 //! Exact sums of doubles and of their squares.
 //!
-//! Every double is an integer times 2^-1074, and every square of a double is an integer times 2^-2148. So a sum is
-//! an integer, and the order of its terms does not matter. It is stored in two's complement as 64-bit limbs, from the
-//! lowest nonzero limb to the highest. Numbers of similar magnitude need two or three limbs, and the full range needs
-//! 66.
+//! Every double is an integer times 2^-1074, and every square of a double is an integer times 2^-2148. The sum of these
+//! integers is exact, so the order of the terms does not matter. It is stored in two's complement as 64-bit limbs, from
+//! the lowest nonzero limb to the highest. Numbers of similar magnitude need two or three limbs, and the full range
+//! needs 66.
 
 use num_bigint::BigInt;
 
@@ -31,7 +31,8 @@ pub(super) enum Change {
     Remove,
 }
 
-/// Splits a finite double into mantissa, position and sign: its magnitude is `mantissa * 2^(position - 1074)`.
+/// Splits a finite double into mantissa, position and sign. Its magnitude is `mantissa * 2^(position - 1074)`, and the
+/// sign is true for negative numbers.
 fn parts(value: f64) -> (u64, usize, bool) {
     const FRACTION_BITS: u32 = 52;
     let bits = value.to_bits();
@@ -101,7 +102,8 @@ impl ExactSum {
         }
     }
 
-    /// Extends the limbs to the range from `first` to `end` (exclusive), plus one limb above all others for the sign.
+    /// Extends the limbs so that they cover the positions from `first` to `end` (exclusive) and one more limb for the
+    /// sign.
     fn reach(&mut self, first: usize, end: usize) {
         if self.limbs.is_empty() {
             self.low = first;
