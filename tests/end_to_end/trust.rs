@@ -1,7 +1,9 @@
 //! Tests signed reports, the log of gradings and sealed answers with a table of attacks.
 
 use std::fs;
+use std::fs::Permissions;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -45,6 +47,22 @@ impl World {
     fn grade(&self, key: &str, submission: &str) -> String {
         let arguments = ["grade", Harbour::ID, submission, "--json", "--sign", key];
         self.sandbox.prep(&arguments).code(0).stdout
+    }
+
+    /// Returns the signed report of a list of two submissions.
+    fn list(&self) -> Value {
+        let line =
+            json!({ "competition_id": Harbour::ID, "submission_path": SAMPLE }).to_string() + "\n";
+        self.sandbox.write("list.jsonl", line.repeat(2));
+        let arguments = ["grade", "list.jsonl", "-o", "listed", "--sign", "grader"];
+        self.sandbox.prep(&arguments).code(0);
+        let written = fs::read_dir(self.sandbox.path("listed"))
+            .expect("a directory")
+            .next();
+        let path = written.expect("a report").expect("an entry").path();
+        let list: Value = serde_json::from_slice(&fs::read(path).expect("a report")).expect("JSON");
+        self.verify(&list.to_string(), &[]).code(1);
+        list
     }
 
     fn verify(&self, report: &str, further: &[&str]) -> Ended {
@@ -190,8 +208,8 @@ const ATTACKS: &[Attack] = &[
                 w.reports[0].replace("\"score\":", "\"score\": 0.99, \"_\": 0, \"score\":");
             w.verify(&report, &[])
         },
-        5,
-        "was changed",
+        4,
+        "occurs twice",
     ),
     Attack(
         "entry left out of a list",
@@ -266,7 +284,7 @@ const ATTACKS: &[Attack] = &[
         "changed last line",
         |w| w.edited(2, |lines| lines[2] = lines[2].replace("harbour", "other")),
         5,
-        "is not the one",
+        "is not the hash in the report",
     ),
     Attack(
         "moved lines",
@@ -334,6 +352,39 @@ const ATTACKS: &[Attack] = &[
         },
         5,
         "line 2 was changed",
+    ),
+    Attack(
+        "not logged, verified with the log",
+        |w| {
+            let arguments = [
+                "grade",
+                Harbour::ID,
+                SAMPLE,
+                "--json",
+                "--no-log",
+                "--sign",
+                "grader",
+            ];
+            let report = w.sandbox.prep(&arguments).code(0).stdout;
+            w.verify(&report, &["--log", LOG])
+        },
+        5,
+        "it was not logged",
+    ),
+    Attack(
+        "list whose signature and one entry were removed",
+        |w| {
+            let mut list = w.list();
+            list.as_object_mut().expect("an object").remove("signature");
+            list["competition_reports"]
+                .as_array_mut()
+                .expect("a list")
+                .pop();
+            list["total_gold_medals"] = json!(7);
+            w.verify(&list.to_string(), &[])
+        },
+        5,
+        "the list of reports is not signed",
     ),
     Attack(
         "not logged",
@@ -664,6 +715,22 @@ fn plain_answers_are_in_memory_only() {
 }
 
 #[test]
+fn an_identity_that_others_can_read_is_not_used() {
+    let world = SealedWorld::new(&[]);
+    let path = world.sandbox.path("grader.txt");
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("a mode");
+    world
+        .grade("grader.txt")
+        .says(&["readable by other users", "chmod 600"]);
+    let grade = ["grade", Harbour::ID, SAMPLE];
+    world
+        .sandbox
+        .prep(&grade)
+        .code(4)
+        .says(&["--identity FILE"]);
+}
+
+#[test]
 fn the_identity_can_come_from_stdin() {
     let world = SealedWorld::new(&[]);
     let mut command = world
@@ -708,7 +775,8 @@ fn a_run_makes_plain_answers_again() {
         .competition();
     assert_eq!(sealed, digest);
     sandbox.prep(&seal).code(4).says(&["already sealed"]);
-    sandbox.run_well(Harbour::ID);
+    let run = sandbox.run(Harbour::ID).code(0);
+    run.says(&["its answers are sealed; this run also writes them"]);
     assert_eq!(fs::read(sandbox.path(ANSWERS)).expect("answers"), before);
     assert_eq!(
         sandbox.state(Harbour::ID),

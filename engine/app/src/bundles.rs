@@ -139,6 +139,8 @@ pub enum Note<'a> {
         id: &'a str,
         bundle: &'a BorrowedBundle,
     },
+    /// The private files of this competition are sealed, and the run publishes them in plain form.
+    Unseals { id: &'a str },
     /// The free disk space is probably too small. Contains the message.
     LittleDisk(&'a str),
 }
@@ -183,6 +185,10 @@ impl fmt::Display for Note<'_> {
                     "{id}: no bundle is here; using the results of the bundle {bundle}"
                 )
             }
+            Note::Unseals { id } => write!(
+                f,
+                "{id}: its answers are sealed; this run also writes them as plain files"
+            ),
             Note::LittleDisk(text) => f.write_str(text),
         }
     }

@@ -93,7 +93,7 @@ pub(crate) fn read(settings: &Settings, id: &str, name: &str) -> Result<Vec<u8>,
     let path = path(&settings.data_dir, id);
     let identity = settings.identity.as_ref().ok_or_else(|| {
         let message = format!("the answers of `{id}` are sealed");
-        Error::new(Failure::Input, message).help("name the identity of a grader, which opens them")
+        Error::new(Failure::Input, message).help(Remedy::NameIdentity)
     })?;
     let file = File::open(&path).map_err(|error| Error::reading("open", &path, &error))?;
     let limits = settings.content_limits(1);

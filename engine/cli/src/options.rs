@@ -221,7 +221,10 @@ impl IdentityArg {
         };
         let text = match path.as_os_str() == "-" {
             true => std::io::read_to_string(std::io::stdin()),
-            false => std::fs::read_to_string(path),
+            false => {
+                prep_remote::require_closed(path)?;
+                std::fs::read_to_string(path)
+            }
         };
         let text = text.map_err(|error| Error::reading("read the identity", path, &error))?;
         let identity = Identity::parse(&text);

@@ -383,8 +383,8 @@ fn open_files() -> Option<u64> {
     }
 }
 
-/// Returns the size of the RAM, or the limit of the control group if that is lower.
-fn machine_memory() -> Option<u64> {
+/// Returns the size of the RAM, or the limit of the control group or of the process if that is lower.
+pub fn machine_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = text
         .lines()
@@ -399,7 +399,9 @@ fn machine_memory() -> Option<u64> {
     };
     let group = limit("/sys/fs/cgroup/memory.max")
         .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    Some((kibibytes * 1024).min(group.unwrap_or(u64::MAX)))
+    let process = rustix::process::getrlimit(rustix::process::Resource::As).current;
+    let limits = [group, process].into_iter().flatten();
+    Some(limits.fold(kibibytes * 1024, u64::min))
 }
 
 fn program_stamp() -> String {

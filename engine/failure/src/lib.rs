@@ -262,6 +262,8 @@ pub enum Remedy {
     },
     /// Create a key that signs results, or select one of several keys.
     ChooseKey,
+    /// Name the file with a secret key that opens sealed answers.
+    NameIdentity,
     /// Show the public keys of this machine.
     ListKeys,
     /// Add a key to the trusted keys.

@@ -93,19 +93,25 @@ impl Expectations<'_> {
         for name in COMPARED {
             claim.compare(name, digest(name), expected.as_ref());
         }
-        if let (Some(log), Some(place)) = (self.log, &place) {
-            let confirmed = log.confirm(place, &claim.competition);
-            claim.problems.extend(confirmed.err());
-        }
+        let confirmed = self.log.map(|log| match &place {
+            Some(place) => log.confirm(place, &claim.competition),
+            None => Err("it was not logged, so the log does not contain it".to_owned()),
+        });
+        claim.problems.extend(confirmed.and_then(Result::err));
         claim
     }
 
-    /// Verifies a signed list of reports. Returns the problem if its signature is invalid, for example because an entry was
-    /// left out. Returns `None` for a list without a signature, because its entries are verified one by one.
+    /// Verifies the signature of a list of reports. Returns the problem if the signature is missing or invalid, for example
+    /// because an entry was left out. Returns `None` for the output of `prep grade --json`, which is no list of reports:
+    /// its entries are verified one by one.
     pub fn problem_of_list(&self, document: &JsonValue) -> Option<String> {
         let list = document.as_object()?;
-        if competition_of(list).is_some() || list.get("signature").is_none() {
-            return None;
+        list.get("competition_reports")?;
+        if list.get("signature").is_none() {
+            return Some(
+                "the list of reports is not signed, so reports may have been left out, and its totals prove nothing"
+                    .to_owned(),
+            );
         }
         let entries = prep_trust::reports_of(document)?;
         let ids = entries.into_iter().filter_map(competition_of);
@@ -227,9 +233,9 @@ impl Claim {
 /// Parses a file with reports, as Python's `json` does.
 ///
 /// # Errors
-/// Returns a message if the text is not JSON.
+/// Returns a message if the text is not JSON, or if a key occurs twice in an object.
 pub fn parse_report(text: &[u8]) -> Result<JsonValue, String> {
-    prep_formats::json::parse(text).map_err(|error| prep_core::chain(&error))
+    prep_formats::json::parse_unique(text).map_err(|error| prep_core::chain(&error))
 }
 
 /// Shortens a digest to `sha256:` and its first 12 digits.

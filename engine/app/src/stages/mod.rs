@@ -43,6 +43,7 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::prepared;
 use crate::run_log::RunLog;
+use crate::sealed;
 use crate::task::Task;
 
 /// Results that are held in memory may use the memory of the running steps divided by this number. This memory is used
@@ -149,6 +150,11 @@ impl Run {
             resolve::require_credentials(task, &plan, &context.store)?;
         }
         plan.require_disk(task, notes)?;
+        for id in &ids {
+            if sealed::is_sealed(&settings.data_dir_of(&options.variant), id) {
+                notes(Note::Unseals { id });
+            }
+        }
         Ok(Run {
             plan,
             task: task.clone(),

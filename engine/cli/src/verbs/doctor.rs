@@ -17,7 +17,7 @@ use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
-use crate::settings::open_files_of;
+use crate::settings::{machine_memory, open_files_of};
 use crate::{process, request};
 
 /// Check credentials, rules, disk and directories
@@ -339,9 +339,15 @@ fn open_files(session: &CliSession) -> CheckResult {
 fn memory(session: &CliSession) -> CheckResult {
     let memory = session.settings.memory;
     let text = format!("{} for steps", units::bytes(memory));
-    match memory >= MIN_MEMORY_BYTES {
-        true => CheckResult::ok("memory", text),
-        false => CheckResult::new("memory", Health::Warning, text).help(Remedy::RaiseMemory),
+    if memory < MIN_MEMORY_BYTES {
+        return CheckResult::new("memory", Health::Warning, text).help(Remedy::RaiseMemory);
+    }
+    match machine_memory().filter(|available| *available < memory) {
+        None => CheckResult::ok("memory", text),
+        Some(available) => {
+            let text = format!("{text}, but prep can use only {}", units::bytes(available));
+            CheckResult::new("memory", Health::Warning, text).help("lower --memory")
+        }
     }
 }
 

@@ -72,7 +72,22 @@ impl PushArgs {
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
         let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
-        let ids = self.selection.ids_or(session, prepared)?;
+        let selected = self.selection.ids_or(session, prepared)?;
+        let prepared = prepared()?;
+        let (ids, absent): (Vec<String>, Vec<String>) =
+            selected.into_iter().partition(|id| prepared.contains(id));
+        // A set may contain competitions that are not prepared. A competition that the user named must be prepared.
+        let required = |id: &&String| ids.is_empty() || self.selection.ids.contains(id);
+        if let Some(id) = absent.iter().find(required) {
+            return Err(prep_app::not_prepared(id).into());
+        }
+        if !absent.is_empty() {
+            let count = units::count(absent.len() as u64, "competition");
+            session
+                .printer
+                .message(format!("{count} not prepared, so nothing is sent for them"));
+        }
+        link.remote().require_writable()?;
         let (_watching, cancel) = process::watched(&session.printer)?;
         let done = |pushed: &PushResult| {
             session.printer.message(format!(

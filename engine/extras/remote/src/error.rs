@@ -43,6 +43,10 @@ pub enum RemoteError {
         owner: String,
     },
 
+    /// The remote is a directory, and the current user cannot read one of its files or subdirectories.
+    #[error("the remote {remote} contains files that this user cannot read")]
+    Unreadable { remote: String },
+
     /// A write needs a signing key.
     #[error("no result is sent to the remote {remote}, because there is no signing key")]
     NoKey { remote: String },
@@ -85,6 +89,9 @@ impl RemoteError {
             RemoteError::Unwritable { .. } => {
                 "change its owner or mode. If several users write to the remote, each needs the setting `shared` or the umask 002, \
                  and the directory needs their group and its setgid bit"
+            }
+            RemoteError::Unreadable { .. } => {
+                "let the users' group read the directory: `chmod -R g+rX`"
             }
             RemoteError::NoKey { .. } => return Some(Remedy::ChooseKey),
             RemoteError::Clock { .. } => "set the clock (NTP)",
@@ -299,7 +306,7 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
         }
         (Some(ErrorKind::ReadOnlyFilesystem), _) => RemoteError::ReadOnly { remote },
         (Some(ErrorKind::PermissionDenied), None) if writing => unwritable(remote),
-        (Some(ErrorKind::PermissionDenied), None) => RemoteError::Refused { remote },
+        (Some(ErrorKind::PermissionDenied), None) => RemoteError::Unreadable { remote },
         (Some(ErrorKind::TimedOut), _) | (_, Some(HttpErrorKind::Timeout)) => {
             RemoteError::Overloaded { remote }
         }

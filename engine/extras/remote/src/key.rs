@@ -217,16 +217,7 @@ impl SigningKey {
                 });
             }
         };
-        let is_open = fs::metadata(&path).is_ok_and(|found| {
-            is_open(
-                found.mode(),
-                found.uid(),
-                rustix::process::geteuid().as_raw(),
-            )
-        });
-        if is_open {
-            return Err(KeyError::Open { path });
-        }
+        require_closed(&path)?;
         let mut words = text.split_whitespace();
         let seed = match (words.next(), words.next(), words.next()) {
             (Some(MAGIC), Some(_), Some(seed)) => BASE64.decode(seed).ok(),
@@ -272,6 +263,20 @@ impl SigningKey {
 
 fn key_path(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.{FILE_EXTENSION}"))
+}
+
+/// Checks that only the current user, root, and a group to which root gave the file can read a file with a secret key.
+///
+/// # Errors
+/// [`KeyError::Open`].
+pub fn require_closed(path: &Path) -> Result<(), KeyError> {
+    let user = rustix::process::geteuid().as_raw();
+    match fs::metadata(path) {
+        Ok(found) if is_open(found.mode(), found.uid(), user) => Err(KeyError::Open {
+            path: path.to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether users other than `user` and root can read a key file with this mode and owner.

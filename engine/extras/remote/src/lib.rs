@@ -60,7 +60,7 @@ mod upload;
 
 pub use address::{Address, CloudCredentials};
 pub use error::RemoteError;
-pub use key::{KeyError, PublicKey, SigningKey};
+pub use key::{KeyError, PublicKey, SigningKey, require_closed};
 pub use layout::Area;
 pub use link::{Link, LinkWarning, WarningSink};
 pub use mirror::MirroredBundle;

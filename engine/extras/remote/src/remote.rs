@@ -165,6 +165,19 @@ impl Remote {
         &self.name
     }
 
+    /// Returns the key that signs what is written.
+    ///
+    /// # Errors
+    /// Returns an error if the remote is read-only, or if there is no key.
+    pub fn require_writable(&self) -> Result<&SigningKey, RemoteError> {
+        let remote = || self.name.clone();
+        match &self.key {
+            _ if self.read_only => Err(RemoteError::ReadOnly { remote: remote() }),
+            None => Err(RemoteError::NoKey { remote: remote() }),
+            Some(key) => Ok(key),
+        }
+    }
+
     /// Returns whether the remote can be written: it is not read-only, and there is a key.
     pub fn is_writable(&self) -> bool {
         !self.read_only && self.key.is_some()
@@ -336,13 +349,7 @@ impl Remote {
     }
 
     fn seal<T: Serialize>(&self, name: &str, record: &T) -> Result<Vec<u8>, RemoteError> {
-        let remote = || self.name.clone();
-        if self.read_only {
-            return Err(RemoteError::ReadOnly { remote: remote() });
-        }
-        let key = self.key.as_ref();
-        let key = key.ok_or_else(|| RemoteError::NoKey { remote: remote() })?;
-        let sealed = trust::seal(key, name, record);
+        let sealed = trust::seal(self.require_writable()?, name, record);
         sealed.map_err(|error| RemoteError::failed(&self.name, error.to_string()))
     }
 

@@ -38,7 +38,7 @@ pub use frame::{
     FrameBuilder, FrameColumns, FrameError, FrameFunction, JsonColumnType, JsonInference,
 };
 pub use lines::{JsonLine, JsonLines};
-pub use parse::{JsonGrammar, MAX_DEPTH, NestedValues, parse, parse_within};
+pub use parse::{JsonGrammar, MAX_DEPTH, NestedValues, parse, parse_unique, parse_within};
 pub use reformat::{FormattedObject, JsonStyle, reformat};
 pub use value::{JsonObject, JsonString, JsonValue};
 pub use write::{JsonWriteError, WriteOptions};

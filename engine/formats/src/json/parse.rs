@@ -31,6 +31,19 @@ pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue, J
     parse_at(text, Position::START, 0, options)
 }
 
+/// Same as [`parse`], but an object in which a key occurs twice is an error. People and programs may see different values
+/// of such a key.
+///
+/// # Errors
+/// Same as [`parse`], and [`JsonErrorKind::RepeatedKey`].
+pub fn parse_unique(text: &[u8]) -> Result<JsonValue, JsonError> {
+    let options = ParseOptions {
+        unique_keys: true,
+        ..ParseOptions::default()
+    };
+    parse_at(text, Position::START, 0, options)
+}
+
 /// Parses the number at the beginning of a text. Returns its value and its length in bytes.
 pub(super) type NumberReader = fn(&[u8]) -> Result<(JsonValue, usize), JsonErrorKind>;
 
@@ -76,6 +89,8 @@ pub enum NestedValues {
 pub(super) struct ParseOptions {
     pub grammar: JsonGrammar,
     pub nested: NestedValues,
+    /// Whether a key that occurs twice in an object is an error. Otherwise its last value is used.
+    pub unique_keys: bool,
     /// Limits the memory of a value.
     pub limits: DecodingLimits,
 }
@@ -109,6 +124,7 @@ pub(super) fn parse_at(
             NestedValues::Read => usize::MAX,
             NestedValues::Skip => depth,
         },
+        unique_keys: options.unique_keys,
         limits: options.limits,
         used: 0,
     };
@@ -130,6 +146,7 @@ struct Parser<'a> {
     number: NumberReader,
     /// Lists and objects at a greater depth are skipped.
     deepest: usize,
+    unique_keys: bool,
     limits: DecodingLimits,
     /// Memory in bytes of the values parsed so far.
     used: u64,
@@ -240,7 +257,10 @@ impl Parser<'_> {
                 return Err(JsonErrorKind::ExpectedColon);
             }
             let value = self.value(depth)?;
-            object.insert(key, value);
+            let former = object.insert(key, value);
+            if self.unique_keys && former.is_some() {
+                return Err(JsonErrorKind::RepeatedKey);
+            }
             self.count::<(JsonString, JsonValue)>()?;
             if self.comma_or(b'}')? {
                 return Ok(JsonValue::Object(object));
