@@ -380,7 +380,7 @@ pub struct GradeOverrides {
 /// The name of the log in the data directory.
 pub const LOG_FILE: &str = "grades.jsonl";
 
-/// Returns the fields that the log records for a graded submission, without those that chain the lines of the log.
+/// Returns the fields of a log line for a graded submission. Does not include the hashes that chain the lines of the log.
 fn logged_fields(report: &CompetitionReport, answers: Sha256) -> Map<String, Value> {
     // JSON cannot represent NaN and infinity as numbers, so they are written as strings.
     let score = report.score.map(|score| match score.is_finite() {

@@ -92,7 +92,7 @@ pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
 /// Parses the competition's leaderboard, if it has one. If `direction` is known, also checks the order of the scores.
 ///
 /// # Errors
-/// Returns an error if it is invalid, or if it is not sorted from the best score to the worst.
+/// Returns an error if the leaderboard is invalid, or if it is not sorted from the best score to the worst.
 pub(crate) fn parse_leaderboard(
     entry: &CatalogEntry,
     direction: Option<Direction>,

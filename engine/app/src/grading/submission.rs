@@ -73,8 +73,8 @@ pub enum SubmissionError {
     /// There is no file with this name.
     #[error("there is no such file")]
     Missing,
-    /// The path does not lead to a regular file. A [`SubmissionDirectory`] follows no links, so there this is also the error
-    /// for a link, and for a path that contains a link.
+    /// The path does not lead to a regular file. A [`SubmissionDirectory`] follows no links, so it also returns this error
+    /// if a component of the path is a link.
     #[error("it is not a regular file; links, directories and devices are not read")]
     NotAFile,
     /// The name of the file does not end in `.csv`.
@@ -198,7 +198,7 @@ impl Submission {
         !matches!(self.content, SubmissionContent::Memory(_))
     }
 
-    /// Reads the part of the submission that can be read without the answers.
+    /// Reads the submission, as far as this is possible before the answers are known.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes.
@@ -348,7 +348,7 @@ fn read_content(file: File) -> io::Result<Result<SubmissionContent, SubmissionEr
     Ok(Err(SubmissionError::Changed))
 }
 
-/// Returns the digest of a file, from its beginning. `None` if the file is longer than the longest submission.
+/// Returns the digest of an entire file. Returns `None` if the file has more than [`MAX_BYTES`].
 fn digest_of_open_file(file: &File) -> io::Result<Option<Sha256>> {
     if file.metadata()?.len() > MAX_BYTES {
         return Ok(None);

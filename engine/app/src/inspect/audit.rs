@@ -511,9 +511,9 @@ fn conclusion(
     text.to_owned()
 }
 
-/// Searches for leaks of answers in the prepared data of a competition. Also searches its bundle, if that is in
-/// `source`, otherwise in the directory of the last run, or in the data directory. `base` has the data directory of the base
-/// variant, which contains the bundles of all variants.
+/// Searches for leaks of answers in the prepared data and in the bundle of a competition. Finds the bundle in `source`, or
+/// if `source` is `None`, in the directory that the last run used. Otherwise finds it in the data directory of `base`, which
+/// contains the bundles of all variants.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.

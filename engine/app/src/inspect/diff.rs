@@ -1,5 +1,5 @@
-//! Compares two variants, two pipeline files, or two data directories. Compares the settings of the pipelines and the
-//! outputs, as far as both sides have them.
+//! Compares two variants, two pipeline files, or two data directories. The settings of pipelines are compared if both sides
+//! have a pipeline, and the outputs are compared if both sides are prepared.
 
 use std::collections::BTreeSet;
 use std::path::Path;

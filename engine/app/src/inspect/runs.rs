@@ -126,7 +126,8 @@ fn steps(store: &Store, id: &str, run: &EarlierRun) -> Result<Steps, Error> {
     Ok(steps)
 }
 
-/// Returns the differences between the key records of a step in two runs. `None` if the run has no such step.
+/// Returns the differences between the key records of a step in two runs. `old` or `new` is `None` if that run does not
+/// contain the step.
 fn step_differences(
     name: &str,
     old: Option<&EarlierStep>,
