@@ -34,10 +34,10 @@ pub(crate) fn is_sealed(data_dir: &Path, id: &str) -> bool {
     AnswersState::of(data_dir, id) == AnswersState::Sealed
 }
 
-/// Checks that the private files of a competition exist as plain files, if it is prepared.
+/// Checks that the private files of a competition do not exist only in encrypted form.
 ///
 /// # Errors
-/// Returns an error if they exist only in encrypted form.
+/// Returns an error if only the encrypted files exist.
 pub(crate) fn require_plain(settings: &Settings, id: &str) -> Result<(), Error> {
     match is_sealed(&settings.data_dir, id) {
         true => Err(Error::new(

@@ -101,7 +101,8 @@ pub struct Competition {
     pub(crate) part: Option<PartOfBundle>,
     /// Sources in addition to the bundle.
     pub sources: Vec<FurtherSource>,
-    /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
+    /// The bundle from which the used results were computed. `None` if the bundle is on this machine or recorded in the
+    /// data directory.
     pub borrowed: Option<BorrowedBundle>,
 }
 
@@ -143,8 +144,8 @@ impl Competition {
     /// Loads the pipeline of an entry. Its sources are found later.
     ///
     /// # Errors
-    /// Returns an error if the entry has no pipeline, if one of its files has mistakes, or if `prep.lock` must match and
-    /// differs.
+    /// Returns an error if the entry has no pipeline, or if one of its files has mistakes. With the option `locked`, also
+    /// returns an error if `prep.lock` differs.
     pub(super) fn load(
         entry: &CatalogEntry,
         chosen: &Chosen<'_>,
@@ -267,7 +268,7 @@ fn to_lock_entry(entry: &CatalogEntry, pipeline: &Pipeline) -> LockedDataset {
 /// The name of the query in errors.
 const QUERY_NAME: &str = "rows";
 
-/// Replaces the outputs of a pipeline with the query. Returns the request for the preview.
+/// Replaces the outputs of a pipeline with the query in `view`. Returns the request to run this query.
 ///
 /// # Errors
 /// Returns an error if the query is invalid for the pipeline's tables.
@@ -456,7 +457,8 @@ fn check_metric_queries(
         .collect()
 }
 
-/// Returns the position of a column's name in the value at the JSON pointer `pointer`, if the name occurs there.
+/// Searches a value of the section `grade` for the name of a column, and returns the position of the name in the pipeline.
+/// `pointer` is the JSON pointer of the value.
 fn place_of_column(
     pipeline: &Pipeline,
     grade: &Spanned<Grade>,
