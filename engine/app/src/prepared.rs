@@ -124,8 +124,8 @@ impl PreparedData {
         Ok(PreparedData { state, tree })
     }
 
-    /// Lists the files that differ from the published ones, and the files that no run published. Returns `None` if there
-    /// are no such files.
+    /// Lists the files that differ from the published ones, and the files that no run published. Returns `None` if all files
+    /// are as published.
     pub fn reason(&self) -> Option<String> {
         let TreeState {
             public,

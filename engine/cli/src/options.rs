@@ -15,8 +15,8 @@ use crate::global::{named, switch};
 use crate::output::printer::write_atomically;
 use crate::session::CliSession;
 
-/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
-/// options that follow the struct.
+/// Heading of the options of preparation in the help. Each option sets the heading, because clap would apply a heading of
+/// the struct also to options that follow the struct.
 const HEADING: &str = "Preparation";
 
 /// The variant of the pipelines.

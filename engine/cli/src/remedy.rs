@@ -211,8 +211,8 @@ fn in_shell(value: &OsStr) -> String {
     }
 }
 
-/// Returns the suggestion that allows downloads. If the verb has no option that forbids downloads, it never downloads,
-/// so another verb is suggested. Returns `None` if no such option is given.
+/// Returns the suggestion to run the command without the options that forbid downloads, or `None` if no such option is
+/// given. A verb that does not have these options never downloads, so the suggestion for it is another verb.
 fn allow_downloads(verb: &VerbOptions) -> Option<String> {
     let options = ["no-download", "available"];
     if !options.iter().any(|option| verb.has(option)) {

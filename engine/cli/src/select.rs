@@ -10,8 +10,8 @@ use prep_spec::{BUILT_IN_PACK, Day};
 use crate::error::CliError;
 use crate::session::CliSession;
 
-/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
-/// options that follow the struct.
+/// Heading of the options of [`Selection`] in the help. Each option sets the heading, because clap would apply a heading
+/// of the struct also to options that follow the struct.
 const HEADING: &str = "Competitions";
 
 /// Options that select competitions.

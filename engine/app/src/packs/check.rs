@@ -127,8 +127,8 @@ impl PackChecks<'_> {
     }
 
     /// Returns the new text of `file`, a `pack.lock`. The text contains new digests of the competitions that `checks` found
-    /// reproducible. It keeps the old digests of other competitions, from `file` or, if that does not exist, from the installed
-    /// `pack.lock`.
+    /// reproducible. It keeps the old digests of other competitions, from `file` or, if that does not exist, from the
+    /// installed `pack.lock`.
     ///
     /// # Errors
     /// Returns an error if the earlier file is damaged.

@@ -85,8 +85,8 @@ impl PackLock {
         }
     }
 
-    /// Returns the new text of the file, signed if `key` is given. `found` contains new digests by the names of competitions.
-    /// All other competitions keep their digests.
+    /// Returns the new text of the file, signed if `key` is given. `found` contains new digests by the names of
+    /// competitions. All other competitions keep their digests.
     pub(crate) fn text_with(
         mut self,
         pack: &str,

@@ -129,9 +129,9 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
     }
 }
 
-/// Prints which options have the values of the last run. Also prints from which bundle the results are, if that bundle
-/// is neither on this machine nor recorded in the data directory. With `is_pull`, results from a remote are expected
-/// and are not reported.
+/// Prints which options have the values of the last run. Also prints a note for each competition whose results were
+/// computed from a bundle that is neither on this machine nor recorded in the data directory. If `is_pull` is true, prints
+/// no note about results in a remote, because a pull requests them.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for competition in &plan.all.competitions {

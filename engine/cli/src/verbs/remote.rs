@@ -115,8 +115,8 @@ impl PushArgs {
 }
 
 impl PushArgs {
-    /// Returns a message about the options and bundles that a pull of the sent results needs. Returns `None` if it
-    /// needs only a selection.
+    /// Returns a message about the options and bundles that `prep remote pull` needs for the sent results. Returns `None` if
+    /// the command needs only a selection of competitions.
     fn pull(&self, all: &[PushResult]) -> Option<String> {
         let sent: Vec<&PushResult> = all
             .iter()

@@ -237,8 +237,8 @@ impl SummarizeArgs {
         }
     }
 
-    /// Reports sets without figures. They are an error if the user requested sets by name, or if the result has neither
-    /// figures of a set nor figures of competitions.
+    /// Reports sets without figures. A set without figures is an error if the user requested sets by name, or if the
+    /// experiment has no figures at all. Otherwise it is a message.
     fn complete(
         &self,
         session: &CliSession,
