@@ -181,7 +181,7 @@ impl fmt::Display for Note<'_> {
             Note::Borrowed { id, bundle } => {
                 write!(
                     f,
-                    "{id}: no bundle is here; using the results of the bundle {bundle}"
+                    "{id}: there is no bundle on this machine; using results that were computed from the bundle {bundle}"
                 )
             }
             Note::LittleDisk(text) => f.write_str(text),

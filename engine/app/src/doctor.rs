@@ -256,8 +256,11 @@ pub fn answers(settings: &Settings, catalog: &Catalog) -> Result<Option<CheckRes
         }
     }
     if !both.is_empty() {
-        let text = format!("plain answers are next to sealed ones: {}", both.join(", "));
-        let help = "seal them again without keeping the plain files";
+        let text = format!(
+            "sealed competitions that still have plain answers: {}",
+            both.join(", ")
+        );
+        let help = "seal these competitions again, and do not keep the plain files";
         return Ok(Some(
             CheckResult::new(check, Health::Warning, text).help(help),
         ));

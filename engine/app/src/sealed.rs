@@ -100,7 +100,9 @@ pub(crate) fn read(settings: &Settings, id: &str, name: &str) -> Result<Vec<u8>,
     let opened = prep_trust::unseal(BufReader::new(file), identity, name, &limits);
     let (note, bytes) = opened.map_err(|error| {
         let help = match error {
-            SealError::OtherIdentity => "use the identity whose public key it was sealed for",
+            SealError::OtherIdentity => {
+                "use the identity that belongs to the public key for which the file was sealed"
+            }
             _ => "copy the file again, or prepare the competition and seal it again",
         };
         let message = format!("cannot open {}: {}", path.display(), chain(&error));

@@ -102,7 +102,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         )?,
         Remedy::UseCachedResults => verb.if_new(
             "from-cache",
-            "--from-cache uses the results in the cache, and shows from which bundle they are",
+            "--from-cache uses the results in the cache, and shows the bundle from which they were computed",
         )?,
         Remedy::ForgetOptions => verb.if_new(
             "forget-options",

@@ -202,13 +202,13 @@ impl<'a> PreparedDirectory<'a> {
         if self.has_changed_public_files() {
             let paths = &self.tree.public;
             warnings.push(format!(
-                "{id}: public files changed or are missing since they were prepared: {paths}"
+                "{id}: public files were changed or removed after they were prepared: {paths}"
             ));
         }
         if !self.tree.private.is_empty() {
             let paths = &self.tree.private;
             warnings.push(format!(
-                "{id}: private files changed or are missing since they were prepared: {paths}"
+                "{id}: private files were changed or removed after they were prepared: {paths}"
             ));
         }
         if !self.tree.unpublished.is_empty() {

@@ -160,7 +160,7 @@ fn not_comparable(report: &JsonObject) -> Vec<String> {
     let mut texts: Vec<String> = texts.map(str::to_owned).collect();
     let is_comparable = report.get("comparable_with_v1") == Some(&JsonValue::Bool(true));
     if texts.is_empty() && !is_comparable {
-        texts.push("the report does not state that it is comparable".to_owned());
+        texts.push("the report does not state that its score is comparable".to_owned());
     }
     texts
 }

@@ -72,7 +72,7 @@ pub fn leaderboard(entry: &CatalogEntry) -> Result<Leaderboard, Error> {
     find_leaderboard(entry)?.ok_or_else(|| {
         let message = format!("competition `{}` has no leaderboard.csv", entry.id);
         Error::new(Failure::Pipeline, message)
-            .help("put one next to the pipeline: a CSV with the column `score`, best first")
+            .help("write leaderboard.csv next to the pipeline, with a column `score` that is sorted from the best score to the worst")
     })
 }
 

@@ -78,12 +78,12 @@ impl Mistake {
         match self {
             Mistake::Answers(cause) => TrialError {
                 message: format!("the answers are invalid: {cause}"),
-                help: "correct the output with the answers".to_owned(),
+                help: "correct the output that contains the answers".to_owned(),
                 span: places.answers,
             },
             Mistake::Metric(cause) => TrialError {
                 message: format!("the metric cannot score the sample submission: {cause}"),
-                help: "correct the query of the metric: its result is one row with one number"
+                help: "correct the query of the metric: its result must be one row with one number"
                     .to_owned(),
                 span: places.metric,
             },

@@ -484,7 +484,7 @@ fn conclusion(
     let same_tree = tree.map(|part| part.report.verdict <= Verdict::SameContent);
     let text = match (good_bundle, all_hold, same_tree) {
         (_, Some(true), Some(false)) => {
-            "the prepared data have their published checksums, so the tree is the side that differs"
+            "the prepared data have their published checksums, so the difference is in the tree"
         }
         (Some(false), Some(true), _) => {
             "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads did not change"
@@ -500,11 +500,11 @@ fn conclusion(
             "outputs do not have their published checksums; the bundle was not checked"
         }
         (_, _, Some(false)) => {
-            "the tree differs, and no published checksum shows which side is right"
+            "the tree differs from the prepared data, and no published checksum shows which of them is right"
         }
         (_, Some(true), Some(true)) => "the prepared data and the tree have the published content",
         (_, Some(true), None) => "the prepared data have the published content",
-        (_, None, Some(true)) => "both trees have the same content",
+        (_, None, Some(true)) => "the prepared data and the tree have the same content",
         (Some(true), None, None) if is_published => "the bundle is the published one",
         _ => "no checksum is published to compare with",
     };

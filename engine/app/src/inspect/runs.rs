@@ -120,7 +120,7 @@ fn steps(store: &Store, id: &str, run: &EarlierRun) -> Result<Steps, Error> {
         }
     }
     if steps.is_empty() && lost > 0 {
-        let message = format!("that run of `{id}` is no longer in the cache");
+        let message = format!("the requested run of `{id}` is no longer in the cache");
         return Err(Error::new(Failure::Input, message));
     }
     Ok(steps)

@@ -303,8 +303,9 @@ impl Staging {
                 true => format!("{} has more than {}", Quoted(path), units::bytes(limit)),
                 false => format!("the pack has more than {}", units::bytes(MAX_PACK_BYTES)),
             };
-            return Err(Error::new(Failure::Input, message)
-                .help("move large files to `sources` with a URL"));
+            return Err(Error::new(Failure::Input, message).help(
+                "publish large files on a server, and name their URLs in `sources` of the pipeline",
+            ));
         }
         self.bytes += copied;
         Ok(())

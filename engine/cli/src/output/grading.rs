@@ -93,7 +93,9 @@ fn own_metrics(printer: &Printer, reports: &[&CompetitionReport]) {
     let own = reports.iter().filter(|report| report.has_own_metric);
     let ids: BTreeSet<&str> = own.map(|report| report.competition_id.as_str()).collect();
     for id in ids {
-        printer.message(format!("the metric of `{id}` is a query of its author"));
+        printer.message(format!(
+            "the metric of `{id}` is a query that the author of the pipeline wrote"
+        ));
     }
 }
 

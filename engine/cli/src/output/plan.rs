@@ -265,10 +265,10 @@ fn download_text(download: &Download, name: &str) -> String {
         }
         (None, Some(bytes), Some(part)) => {
             let part = units::bytes(part);
-            format!("{bytes} to download, {part} of them with --partial")
+            format!("{bytes} to download, or only {part} with --partial")
         }
         (None, Some(bytes), None) => {
-            format!("{name} is missing, its published size is {bytes}")
+            format!("{name} is missing; its published size is {bytes}")
         }
         (None, None, _) => format!("{name} is missing"),
     }
@@ -377,11 +377,11 @@ mod tests {
         for (download, expected) in [
             (
                 download(Some(2_000_000), Some(1000), None),
-                "2.00 MB to download, 1.00 kB of them with --partial",
+                "2.00 MB to download, or only 1.00 kB with --partial",
             ),
             (
                 download(Some(2_000_000), None, None),
-                "the bundle is missing, its published size is 2.00 MB",
+                "the bundle is missing; its published size is 2.00 MB",
             ),
             (
                 download(Some(1000), Some(1000), None),

@@ -90,7 +90,7 @@ impl PushArgs {
                 ));
             } else if !pushed.not_here.is_empty() {
                 session.printer.warning(format!(
-                    "{}: {} missing on this machine, so the remote does not record the bundle of the results; prepare the competition, then push again",
+                    "{}: {} missing on this machine, so the bundle is not recorded in the remote; prepare the competition, then push again",
                     pushed.id,
                     units::count(pushed.not_here.len() as u64, "result")
                 ));

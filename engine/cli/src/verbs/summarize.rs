@@ -65,7 +65,7 @@ pub struct SummarizeArgs {
     /// YAML file with hours, hardware, model and cutoff of each experiment
     ///
     /// The fields are agent, model, cutoff, hours, hardware, date, leakage, source and reports. Fields below the name of an
-    /// experiment apply to it, others to all.
+    /// experiment apply only to this experiment. Other fields apply to all experiments.
     #[arg(long, value_name = "FILE.yaml")]
     budget: Option<PathBuf>,
     /// Show figures per competition instead of per set
