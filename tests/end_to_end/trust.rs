@@ -453,7 +453,7 @@ impl SealedWorld {
         let answers = answers.strip_prefix(KNOWN).expect("a header").to_owned();
         let arguments = ["seal", Harbour::ID, "--for", &grader];
         let ended = sandbox.prep(&[&arguments, further].concat()).code(0);
-        ended.says(&["these also contain answers", "store"]);
+        ended.says(&["also contain answers", "store"]);
         fs::remove_dir_all(sandbox.store()).expect("removed");
         fs::remove_dir_all(sandbox.source()).expect("removed");
         SealedWorld {

@@ -44,8 +44,8 @@ pub struct RemoteSettings {
 }
 
 impl RemoteSettings {
-    /// Collects the settings of the remote. Options have precedence over variables, and variables over files. Lists
-    /// from all files are joined.
+    /// Collects the settings of the remote. Options have precedence over variables, and variables over files. For a setting
+    /// that is a list, joins the lists of all files.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user.

@@ -80,7 +80,7 @@ impl<'a> PreparedDirectory<'a> {
         })
     }
 
-    /// Reads the answers, and verifies that they are the published ones. Records the files that it reads in `files`.
+    /// Reads the answers, and verifies that they are the published ones. Adds all files that it reads to `files`.
     ///
     /// # Errors
     /// Returns an error if the answers are missing or cannot be verified, or if the pipeline has mistakes.

@@ -101,7 +101,8 @@ pub struct TreeAudit {
 
 /// Audits one competition. `tree` is a directory with data that another program prepared.
 ///
-/// If the last run published nothing because an output does not have its published checksum, audits the outputs in the cache.
+/// If the last run published nothing because an output does not have its published checksum, audits the outputs in the
+/// cache.
 ///
 /// # Errors
 /// Returns an error if there is neither a bundle nor prepared data, if there are no prepared data to compare `tree` with, or
@@ -429,8 +430,8 @@ fn roles(pipeline: &Pipeline) -> Roles {
     }
 }
 
-/// Returns the parameters of a plain shuffle split, for which the original order can be reconstructed from both parts.
-/// Returns `None` for other splits.
+/// Returns the parameters of a pipeline's split if it is a plain shuffle. Then the original order of the rows can be
+/// reconstructed from the two tables. Returns `None` for other splits.
 fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     let mut tables = pipeline.tables.iter();
     let declaration = tables.find_map(|table| match &table.made {

@@ -24,8 +24,8 @@ use crate::stages::load::{Competition, FurtherSource};
 use crate::task::{PreparationOptions, Task};
 
 impl Competition {
-    /// Finds the sources, and builds the graph of the steps. Each competition gets its own graph, so that the steps of a
-    /// competition that fails can be left out. Writes nothing.
+    /// Finds the sources, and builds the graph of the steps. Each competition gets its own graph. So if the graph of one
+    /// competition cannot be built, the other competitions are not affected. Writes nothing.
     ///
     /// # Errors
     /// Returns an error if the pipeline names an invalid source or cannot be built, or if the user's description is

@@ -225,8 +225,8 @@ impl Plan {
     }
 }
 
-/// Returns the size of a bundle from Kaggle's listing. If the bundle cannot be listed and has no published size, the
-/// total size of its files is used. Kaggle returns that even to accounts that have not accepted the rules.
+/// Returns the size of a bundle from Kaggle's listing. If the bundle cannot be listed and has no published size, uses the
+/// total size of its files. Kaggle returns this total even to accounts that have not accepted the rules.
 fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = input.competition;
     let cancel = Cancel::default();

@@ -1,8 +1,9 @@
 //! First stage: finds the catalog entries of a task's competitions. Loads and checks their pipelines, reads
 //! published checksums, and compares the pipelines with `prep.lock`.
 //!
-//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. Therefore the
-//! cache records that this build of the program found no mistakes in this text, and later runs skip the planning.
+//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. Therefore
+//! queries are planned only once: the cache records that a build of the program found no mistakes in the text of a
+//! pipeline. Later runs of the same build skip the planning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -308,7 +309,7 @@ pub(crate) fn reading(pipeline: &Pipeline, query: &str) -> Result<Reading, Error
     })
 }
 
-/// Loads pipelines, and remembers which ones were checked.
+/// Loads and checks pipelines. Records in the cache which pipelines were checked, so that later runs skip the check.
 pub struct Loader<'a> {
     store: Option<&'a Store>,
     program: &'a str,
@@ -316,7 +317,8 @@ pub struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Creates a loader that records checks in `store`, if it can be written. `program` identifies this build.
+    /// Creates a loader that records successful checks in `store`, if the store can be written. `program` identifies the
+    /// build of the running program.
     pub fn new(store: &'a Store, program: &'a str) -> Loader<'a> {
         Loader {
             store: Some(store),

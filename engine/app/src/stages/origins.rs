@@ -16,8 +16,8 @@ use crate::stages::resolve::CompetitionGraph;
 pub(crate) struct Origin {
     /// The name of the source in the pipeline. `None` for the bundle.
     pub(crate) source: Option<String>,
-    /// The name of the source in the cache and the remote. `None` for a part of the bundle, which is not recorded as
-    /// the bundle.
+    /// The name of the source in the cache and the remote. `None` for a part of the bundle, because a part must not be
+    /// recorded as the bundle.
     pub(crate) name: Option<String>,
     pub(crate) record: SourceRecord,
     /// The path of the file, if it exists.

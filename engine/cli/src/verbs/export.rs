@@ -155,7 +155,7 @@ impl ExportArgs {
         session.printer.show(json, text)?;
         if let Some(paths) = &exported.unpublished {
             session.printer.warning(format!(
-                "{id}: not copied, because `prep` did not publish them: {paths}"
+                "{id}: files that `prep` did not publish were not copied: {paths}"
             ));
         }
         Ok(Exit::Success)

@@ -142,7 +142,7 @@ impl PushArgs {
         }
         if !without.is_empty() {
             text.push(format!(
-                "the mirror does not have the bundle of {} (`mirror = true` in `[remote]` of {FILE} sends bundles); a machine without the bundle can only pull competitions whose outputs contain no file of the bundle",
+                "the mirror does not contain the bundle of {}, so a machine without the bundle can only pull competitions whose outputs contain no file of the bundle; `mirror = true` in `[remote]` of {FILE} sends bundles",
                 without.join(", ")
             ));
         }
