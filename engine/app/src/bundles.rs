@@ -67,8 +67,8 @@ pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str)
     }
 }
 
-/// A bundle that is neither on this machine nor recorded in the data directory. A run uses results that were computed from
-/// this bundle. They are in the cache or in the remote.
+/// A bundle that is neither on this machine nor recorded in the data directory, although a run uses results that were
+/// computed from it. These results are in the cache or in the remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BorrowedBundle {
     pub blake3: Digest,

@@ -222,8 +222,8 @@ fn links(settings: &Settings) -> CheckResult {
     }
 }
 
-/// Publishes files of the cache, and returns how this was done: first for a file that the current user owns, then for a
-/// file of another user. The second value is `None` if the cache contains no file of another user.
+/// Publishes two files of a cache to temporary directories. Returns how each file was published: first a file that the
+/// current user owns, then a file of another user. The second value is `None` if the cache contains no such file.
 fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error> {
     let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
     let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;

@@ -1,8 +1,9 @@
-//! Seals the private files of prepared competitions: `DATA/ID/private.age` in place of `DATA/ID/prepared/private`.
+//! Seals the private files of prepared competitions: encrypts them to `DATA/ID/private.age`, and removes
+//! `DATA/ID/prepared/private` unless the caller keeps the plain files.
 //!
-//! Then a machine on which agents run can contain the data directory, but the agents cannot grade or read the answers. The
-//! record of the publication stays, so that a grader verifies decrypted answers in the same way as plain ones. The next run
-//! that prepares the competition writes the plain files again.
+//! Afterwards agents may run on the machine with the data directory, because they cannot read the answers or grade. The
+//! manifest stays, so that a grader verifies decrypted answers in the same way as plain ones. The next run that prepares
+//! the competition writes the plain files again.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter};

@@ -44,8 +44,8 @@ pub struct Selection {
     pub set: Vec<String>,
     /// Only competitions that closed on Kaggle after this day
     ///
-    /// For example, 2025-12-31. Without another selection, the option selects from all competitions. A competition is left
-    /// out if no pack states when it closed.
+    /// DAY has the form 2025-12-31. Without another selection, the option selects from all competitions. A competition is
+    /// left out if no pack states when it closed.
     #[arg(long, value_name = "DAY", help_heading = HEADING)]
     pub closed_after: Option<Day>,
     /// A text file with one id per line

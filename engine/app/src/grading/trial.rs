@@ -121,8 +121,8 @@ fn grade_all(
             .column
             .as_deref()
             .is_some_and(|name| !has_column(name));
-        // This is a warning, because the data cause it and not the pipeline. For example, a metric may be undefined if
-        // all answers have the same value, which can happen with a small test part.
+        // The data cause this problem, not the pipeline, so it is only a warning. For example, a metric may be undefined
+        // if all answers have the same value, which can happen with a small test part.
         if refusal.kind == RefusalKind::Answers && !lacks_column {
             let warning = format!("no submission can be compared with the answers: {cause}");
             return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));

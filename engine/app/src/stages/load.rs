@@ -102,8 +102,8 @@ pub struct Competition {
     pub(crate) part: Option<PartOfBundle>,
     /// Sources in addition to the bundle.
     pub sources: Vec<FurtherSource>,
-    /// The bundle from which the used results were computed. `None` if the bundle is on this machine or recorded in the
-    /// data directory.
+    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
+    /// nor recorded in the data directory. Otherwise `None`.
     pub borrowed: Option<BorrowedBundle>,
 }
 

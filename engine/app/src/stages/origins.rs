@@ -48,8 +48,8 @@ impl UsedValue {
     }
 }
 
-/// Returns the files of the sources that the steps of a competition used. A source may have had a different file when the
-/// steps ran. Therefore `value` returns which value of a source they used.
+/// Returns the files of the sources that the steps of a competition used. For each source, `value` returns the value that
+/// the steps used, because the file of the source may have changed since.
 pub(crate) fn origins(
     all: &CompetitionGraph,
     competition: &Competition,

@@ -2,7 +2,7 @@
 //!
 //! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as one
 //! error. Also describes each [`BorrowedBundle`]: a bundle that is neither on this machine nor recorded in the data
-//! directory, but from which used results were computed.
+//! directory, although the run uses results that were computed from it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -289,7 +289,7 @@ fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
     Err(Error::new(error.failure(), message).help(remedy))
 }
 
-/// Describes the bundle from which the used results of a competition were computed. Returns `None` if the bundle is on this
+/// Describes the bundle from which the results of a competition were computed. Returns `None` if the bundle is on this
 /// machine or recorded in the data directory.
 fn borrowed(task: &Task, competition: &Competition) -> Option<BorrowedBundle> {
     if competition.bundle.is_some() {

@@ -128,8 +128,8 @@ pub struct Summary {
     /// Files and directories in the prepared directory that no run published. A run does not remove them.
     #[serde(skip_serializing_if = "PathSummary::is_empty")]
     pub unpublished: PathSummary,
-    /// The bundle from which the used results were computed. `None` if the bundle is on this machine or recorded in the
-    /// data directory.
+    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
+    /// nor recorded in the data directory. Otherwise `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub borrowed: Option<BorrowedBundle>,
     /// The names of the options that had the values of the last run.

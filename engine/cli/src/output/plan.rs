@@ -29,8 +29,8 @@ struct PlannedCompetition {
     /// Whether the bundle is missing on this machine but is in the mirror. Then steps read it from the mirror.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
-    /// The bundle from which the used results were computed. `None` if the bundle is on this machine or recorded in the
-    /// data directory.
+    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
+    /// nor recorded in the data directory. Otherwise `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     borrowed: Option<BorrowedBundle>,
     /// The names of the options that have the values of the last run.
