@@ -153,7 +153,11 @@ fn cached_results_of_another_directory_are_used_on_request_only() {
         let (_, bundle, ending) = DIRECTORIES[order[1]];
         let path = sandbox.path(bundle).join("harbour.zip");
         let ended = call(&sandbox, "new", &[&run[..], &["--from-cache"]].concat()).code(0);
-        let ended = ended.says(&["no bundle is here", "in the cache since", bundle]);
+        let ended = ended.says(&[
+            "there is no bundle on this machine",
+            "in the cache since",
+            bundle,
+        ]);
         let borrowed = ended.competition()["borrowed"].clone();
         assert_eq!(borrowed["from"], "cache");
         assert_eq!(

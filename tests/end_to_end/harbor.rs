@@ -169,7 +169,7 @@ fn tasks_contain_no_answers_outside_of_the_verifier_and_can_be_graded() {
 fn a_copy_of_the_answers_earns_nothing_and_the_best_score_earns_most() {
     let (sandbox, _) = demo();
     let ended = export(&sandbox, &["-o", "tasks", "--mount-public"]).code(0);
-    ended.says(&["the answers are not encrypted in `tests`"]);
+    ended.says(&["in `tests` are not encrypted"]);
     let task = sandbox.path("tasks/spaceship-titanic");
     assert!(!task.join("environment/public").exists());
     let compose = fs::read_to_string(task.join("environment/docker-compose.yaml")).expect("a file");

@@ -43,7 +43,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
 
     let run = || Ended::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
     let ended = run().says(&[
-        "not removed from the prepared directory",
+        "are still in the prepared directory",
         "private/mine.csv, public/empty/, public/link, public/train/inner.txt, public/unpacked/",
         "`--remove-unpublished` removes them",
     ]);

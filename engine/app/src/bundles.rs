@@ -1,5 +1,5 @@
-//! Finds the bundle of a competition on this machine, and records the members of published bundles. Also defines bundles of
-//! other users whose results can be used, and the notes that a run shows to the user.
+//! Finds the bundle of a competition on this machine, and records the members of published bundles. Also defines
+//! [`BorrowedBundle`], and the notes that a run shows to the user.
 
 use std::fmt;
 use std::fs::File;
@@ -28,7 +28,7 @@ pub(crate) fn path(settings: &Settings, id: &str, dirs: &[&Path]) -> Option<Path
     local(settings, id, dirs).path().map(Path::to_owned)
 }
 
-/// Returns all bundles of a competition. For example, `dirs` may contain an older bundle than the data directory.
+/// Returns the paths of all bundles of a competition: at most one in each of `dirs`, and one in the data directory.
 pub(crate) fn all(settings: &Settings, id: &str, dirs: &[&Path]) -> Vec<PathBuf> {
     let dirs = dirs.iter().copied().chain([settings.data_dir.as_path()]);
     let bundles = dirs.map(|dir| LocalBundle::new(id, &[dir], None));
@@ -54,21 +54,21 @@ pub(crate) fn list(
     Ok((file, bytes, listing.entries()))
 }
 
-/// Returns the directory that contains member lists: one list for each recorded bundle that had its published MD5.
+/// Returns the directory to which [`remember`] writes the members of bundles.
 pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
     Store::bundle_lists(&settings.store_dir)
 }
 
-/// Records the members of the bundle of `id`, for later audits. The bundle must have the published MD5, `md5`. Failures are
-/// ignored, because without the list of members an audit reports fewer findings, but no wrong findings.
+/// Records the members of the bundle of `id` for later audits. The bundle must be the published one, whose MD5 is `md5`.
+/// Ignores failures, because an audit without this record has fewer findings, but no wrong ones.
 pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str) {
     if let Some(path) = path(settings, id, dirs) {
         let _ = known::remember(&member_lists(settings), md5, &path);
     }
 }
 
-/// A bundle that the user does not have and from which the data directory was not prepared. The cache or the remote
-/// contains results that were computed from it, and a run uses them on request.
+/// A bundle that is neither on this machine nor recorded in the data directory, although a run uses results that were
+/// computed from it. These results are in the cache or in the remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BorrowedBundle {
     pub blake3: Digest,
@@ -128,13 +128,14 @@ impl fmt::Display for BorrowedBundle {
 /// A message to the user about a run, which is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
-    /// The system was restarted since this competition was prepared, so its files are read once to verify them.
+    /// The system was restarted after this competition was prepared. A run reads the files once, because a loss of power may
+    /// have damaged them.
     ReadsAgain { id: &'a str, bytes: u64 },
     /// `files` published files are damaged, and will be written again.
     Damaged { id: &'a str, files: u64 },
     /// These competitions are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),
-    /// The run uses the results of a bundle that is neither on this machine nor recorded in the data directory.
+    /// The run uses results that were computed from a [`BorrowedBundle`].
     Borrowed {
         id: &'a str,
         bundle: &'a BorrowedBundle,
@@ -182,7 +183,7 @@ impl fmt::Display for Note<'_> {
             Note::Borrowed { id, bundle } => {
                 write!(
                     f,
-                    "{id}: no bundle is here; using the results of the bundle {bundle}"
+                    "{id}: there is no bundle on this machine; using results that were computed from the bundle {bundle}"
                 )
             }
             Note::Unseals { id } => write!(

@@ -73,8 +73,8 @@ impl Catalog {
     /// Returns the built-in competitions, and those of the directory of pipelines and of the packs that the settings name.
     ///
     /// # Errors
-    /// Returns an error if the directory of pipelines cannot be read or contains no pipeline, or if a competition in it has
-    /// the name of a pack.
+    /// Returns an error if the directory of pipelines cannot be read or contains no pipeline, or if the id of a competition
+    /// in this directory is the name of a pack.
     pub fn open(settings: &Settings) -> Result<Catalog, Error> {
         let mut catalog = Catalog::embedded();
         if let Some(directory) = &settings.pipelines {
@@ -562,9 +562,9 @@ pub fn definition(id: &str) -> Option<CompetitionDefinition> {
     definitions().find(|definition| definition.id == id)
 }
 
-/// Returns the metadata and files of a competition for programs that were written for upstream. The metadata of a
-/// benchmark competition are upstream's; those of other competitions come from the pipeline. Returns `None` if that
-/// pipeline cannot be loaded or has no grading.
+/// Returns the metadata and files of a competition for programs that were written for upstream. For a competition of the
+/// benchmark, returns upstream's metadata. For any other competition, reads the metadata from its pipeline, and returns
+/// `None` if the pipeline cannot be loaded or has no section `grade`.
 pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     let (name, facts) = match definition(&entry.id) {
         Some(definition) => {

@@ -71,9 +71,9 @@ pub(crate) fn report_digests(
     }
 }
 
-/// Returns the digests of a prepared competition. If all published files still have the recorded content, the recorded
-/// digests are used. Otherwise, and for data that another program prepared, the files are read. Data of another program
-/// are treated as `v1`.
+/// Returns the digests of a prepared competition: the recorded ones, if all published files still have the recorded
+/// content. Otherwise reads the files. Also reads the files of data that another program prepared, because there is no
+/// record. Such data are treated as the variant `v1`.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, if a file cannot be read, or if the pipeline has mistakes.

@@ -102,8 +102,8 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
 /// Depth of the directories in the data directory to which a run writes: `PACK/ID/prepared/public`.
 const DATA_DEPTH: usize = 4;
 
-/// Reports directories of the cache or of the data directory, `dir`, that the current user cannot write, for example because
-/// another user created them. Returns `None` if all are writable.
+/// Reports directories and files below `dir` that the current user cannot write, for example because another user created
+/// them. `dir` is the cache or the data directory, and `check` is its name. Returns `None` if all are writable.
 fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
     let found = match check {
         "cache" => Store::unwritable(dir),
@@ -117,8 +117,8 @@ fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
     unwritable(check, &found)
 }
 
-/// Reports directories and files that the current user cannot write: their number, the owner of one of them, and the
-/// commands that repair it. Returns `None` if nothing was found.
+/// Reports directories and files that the current user cannot write: their number, the owner of one of them, and commands
+/// that change owner and mode. Returns `None` if `found` is empty.
 pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult> {
     let first = found.first.as_ref()?;
     let described = prep_cache::ownership(first);
@@ -196,8 +196,8 @@ fn locks(check: &'static str, dir: &Path) -> CheckResult {
     }
 }
 
-/// Checks how files get from the cache to the data directory: as hard links, reflinks or copies. Objects that other users
-/// added to the cache may get there in a different way than the user's own.
+/// Checks whether published files are hard links, reflinks or copies of files in the cache. Files that other users added
+/// to the cache may have to be copied, even if the user's own files can be linked.
 fn links(settings: &Settings) -> CheckResult {
     let check = "links";
     let (own, other) = match link_modes(settings) {
@@ -222,8 +222,8 @@ fn links(settings: &Settings) -> CheckResult {
     }
 }
 
-/// Returns how an object that the current user owns gets from the cache to the data directory, and how an object of another
-/// user gets there, if the cache contains one.
+/// Publishes two files of a cache to temporary directories. Returns how each file was published: first a file that the
+/// current user owns, then a file of another user. The second value is `None` if the cache contains no such file.
 fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error> {
     let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
     let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;
@@ -237,7 +237,8 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
     Ok((mode, other.transpose()?))
 }
 
-/// Checks whether plain answers are next to sealed ones. Returns `None` if no competition is sealed.
+/// Checks whether a competition with sealed (encrypted) answers still has the plain answers. Returns `None` if no answers
+/// are sealed.
 ///
 /// # Errors
 /// Returns an error if a record of prepared data cannot be read.
@@ -255,8 +256,11 @@ pub fn answers(settings: &Settings, catalog: &Catalog) -> Result<Option<CheckRes
         }
     }
     if !both.is_empty() {
-        let text = format!("plain answers are next to sealed ones: {}", both.join(", "));
-        let help = "seal them again without keeping the plain files";
+        let text = format!(
+            "sealed competitions that still have plain answers: {}",
+            both.join(", ")
+        );
+        let help = "seal these competitions again, and do not keep the plain files";
         return Ok(Some(
             CheckResult::new(check, Health::Warning, text).help(help),
         ));

@@ -1,9 +1,9 @@
 //! Generates scripts and manifests that prepare competitions on a cluster.
 //!
-//! A job array prepares one competition per job, the largest first. An array of download jobs runs before it. Only a few
-//! download jobs run at a time, because more downloads per account are not faster. They fill the mirror, from which the
-//! workers read the members that they need. A job that failed because of a problem of the system, for example a full disk,
-//! is restarted. A job that failed because of its input is not restarted. The generated text contains no secrets.
+//! The first job array downloads bundles and sends them to the mirror. Only a few of these jobs run at a time, because more
+//! downloads per account are not faster. The second job array prepares one competition per job, the largest first. Its jobs
+//! read the bundles from the mirror. A job is restarted after an error of the system, for example a full disk, but not after
+//! an error in its input. The generated text contains no secrets.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -19,7 +19,8 @@ pub struct JobPlan {
     pub ids: Vec<String>,
     /// The remote's address, without secrets.
     pub remote: String,
-    /// A directory that all workers can access. Absolute, like the other paths, because jobs may start in any directory.
+    /// A directory that all workers can access. This path and the other paths must be absolute, because jobs may start in
+    /// any directory.
     pub data_dir: PathBuf,
     /// A directory of additional pipelines that all workers can access.
     pub pipelines: Option<PathBuf>,
@@ -350,8 +351,9 @@ pub fn unit(catalog: &Catalog, ids: &[String], number: usize, of: usize) -> Vec<
     assign(sized.collect(), number, of)
 }
 
-/// Assigns each competition, the largest first, to the unit with the fewest bytes so far. No unit exceeds the mean by
-/// more than a third, unless it has a single competition that is larger.
+/// Divides competitions, with their sizes in bytes, into `of` units, and returns the competitions of unit `number`. Assigns
+/// each competition, the largest first, to the unit with the fewest bytes so far. The largest unit has at most 4/3 of the
+/// bytes that it would have in the best division.
 fn assign(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<String> {
     sized.sort_by_key(|(bytes, id)| (Reverse(*bytes), *id));
     let mut loads = vec![0u64; of.max(1)];

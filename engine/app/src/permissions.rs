@@ -82,7 +82,8 @@ impl PermissionCheck<'_> {
                     Permission::Granted { remembered: false }
                 }
                 Err(error) => {
-                    // All other errors apply to all competitions, for example an invalid account or no network.
+                    // These errors concern one competition. Any other error, for example no network, would occur again for
+                    // the next competition. So no further request is sent.
                     is_ended = !matches!(
                         error,
                         FetchError::RulesNotAccepted { .. }

@@ -28,7 +28,7 @@ pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
 pub(crate) fn last_runs(store: &Store, settings: &Settings, variant: &str) -> Arc<LastRuns> {
     let data_dir = settings.data_dir_of(variant);
     let scope = HistoryScope::new(variant, &data_dir);
-    // The record of an interrupted first publication has a key that no run has recorded yet.
+    // The manifest of an interrupted publication is ignored, because no run has recorded its key yet.
     let published = move |id: &str| {
         let manifest = Manifest::read(&data_dir, id).ok()?;
         manifest.filter(|one| one.complete).map(|one| one.key)
@@ -36,7 +36,8 @@ pub(crate) fn last_runs(store: &Store, settings: &Settings, variant: &str) -> Ar
     Arc::new(LastRuns::new(store, scope, published))
 }
 
-/// Returns why the last run into the data directory of a variant published nothing, if a check failed.
+/// Returns the message of the check that failed in the last run of a competition, so that the run published nothing.
+/// Returns `None` if no check failed.
 ///
 /// # Errors
 /// Returns an error if the history of the runs cannot be read.
@@ -52,8 +53,8 @@ pub fn failed_check(settings: &Settings, variant: &str, id: &str) -> Result<Opti
 pub enum PreparedState {
     /// Complete, and all files have their published content.
     Prepared,
-    /// Complete and unchanged, by sizes and times. But the files were written before the system started, so the next
-    /// run reads them once to verify them.
+    /// Complete, and all files have their recorded sizes and times. But the system was restarted since the files were
+    /// written. Therefore the next run reads the files once to verify their content.
     Unchecked,
     /// Complete and unchanged, but the private files are sealed.
     Sealed,
@@ -123,7 +124,8 @@ impl PreparedData {
         Ok(PreparedData { state, tree })
     }
 
-    /// Returns the files that differ from the published ones, or that no run published. `None` if there are none.
+    /// Lists the files that differ from the published ones, and the files that no run published. Returns `None` if all files
+    /// are as published.
     pub fn reason(&self) -> Option<String> {
         let TreeState {
             public,

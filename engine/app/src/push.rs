@@ -176,8 +176,8 @@ impl Pushing<'_> {
         Ok(Some(given))
     }
 
-    /// Sends the records of the sources from which a competition's results were computed, and sends the bundle to the
-    /// mirror.
+    /// Sends facts about the source files from which a competition's results were computed, such as checksums. Sends the
+    /// files themselves if the remote has a mirror.
     fn sources(&self, competition: &Competition, pushed: &mut PushResult) -> Result<(), Error> {
         let (plan, store) = (self.plan, &self.context.store);
         let value = |id| match plan.resolution.states.get(&id) {
@@ -294,8 +294,8 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
         None => store.ingest(&path, true, &|_| {})?,
     };
     let content = record.content();
-    // The remote's results were computed from a different bundle, and no published checksum shows that the local bundle
-    // is the right one.
+    // The results in the remote were computed from a different bundle. Replacing that bundle is an error, unless the
+    // local bundle has the published checksum.
     if let Some(known) = known
         && known.content.digest != content.digest
         && (published.is_none() || !is_published(&content))

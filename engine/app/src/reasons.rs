@@ -25,7 +25,7 @@ pub fn short(reason: &Reason) -> String {
         }
         Reason::InputPending { step } => format!("depends on the result of `{step}`"),
         Reason::NotCurrent => {
-            "the data directory differs from the results, or was not checked since a restart"
+            "the data directory differs from the results, or was not checked since the system was restarted"
                 .to_owned()
         }
         Reason::Unread { bytes } => format!("not read yet, {}", units::bytes(*bytes)),

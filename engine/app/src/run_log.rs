@@ -152,8 +152,8 @@ pub(crate) struct RunLog {
 }
 
 impl RunLog {
-    /// Creates the log of a run of the competitions `ids`, of which `refused` could not be planned. The log passes
-    /// events on to `next`.
+    /// Creates the log of a run that prepares the competitions `ids`. `refused` contains competitions that could not be
+    /// planned, and the errors. The log passes all events on to `next`.
     pub(crate) fn start(
         task: &Task,
         ids: &[String],

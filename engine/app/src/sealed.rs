@@ -1,8 +1,9 @@
-//! Seals the private files of prepared competitions: `DATA/ID/private.age` in place of `DATA/ID/prepared/private`.
+//! Seals the private files of prepared competitions: encrypts them to `DATA/ID/private.age`, and removes
+//! `DATA/ID/prepared/private` unless the caller keeps the plain files.
 //!
-//! Then a machine on which agents run can contain the data directory, but the agents cannot grade or read the answers. The
-//! record of the publication stays, so that a grader verifies decrypted answers in the same way as plain ones. The next run
-//! that prepares the competition writes the plain files again.
+//! Afterwards agents may run on the machine with the data directory, because they cannot read the answers or grade. The
+//! manifest stays, so that a grader verifies decrypted answers in the same way as plain ones. The next run that prepares
+//! the competition writes the plain files again.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter};
@@ -34,10 +35,10 @@ pub(crate) fn is_sealed(data_dir: &Path, id: &str) -> bool {
     AnswersState::of(data_dir, id) == AnswersState::Sealed
 }
 
-/// Checks that the private files of a competition exist as plain files, if it is prepared.
+/// Checks that the private files of a competition do not exist only in encrypted form.
 ///
 /// # Errors
-/// Returns an error if they exist only in encrypted form.
+/// Returns an error if only the encrypted files exist.
 pub(crate) fn require_plain(settings: &Settings, id: &str) -> Result<(), Error> {
     match is_sealed(&settings.data_dir, id) {
         true => Err(Error::new(
@@ -100,7 +101,9 @@ pub(crate) fn read(settings: &Settings, id: &str, name: &str) -> Result<Vec<u8>,
     let opened = prep_trust::unseal(BufReader::new(file), identity, name, &limits);
     let (note, bytes) = opened.map_err(|error| {
         let help = match error {
-            SealError::OtherIdentity => "use the identity whose public key it was sealed for",
+            SealError::OtherIdentity => {
+                "use the identity that belongs to the public key for which the file was sealed"
+            }
             _ => "copy the file again, or prepare the competition and seal it again",
         };
         let message = format!("cannot open {}: {}", path.display(), chain(&error));

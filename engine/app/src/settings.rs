@@ -102,9 +102,8 @@ impl Settings {
 
     /// Returns limits for inspecting content, if `at_once` files are decoded at the same time.
     ///
-    /// A preparation reads each byte of an archive about once. An inspection takes longer per byte, because it divides the
-    /// content into rows, and hashes and compares these. Therefore it stops earlier at content that is much longer than its
-    /// archive.
+    /// An inspection takes longer per byte than a preparation, because it divides content into rows, and hashes and compares
+    /// the rows. Therefore its limit is lower for content that is much longer than its archive.
     pub(crate) fn inspection_limits(&self, at_once: usize) -> prep_formats::limits::DecodingLimits {
         prep_formats::limits::DecodingLimits {
             unpacked: MIN_INSPECTED_BYTES,

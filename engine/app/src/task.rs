@@ -168,7 +168,8 @@ pub(crate) fn describe(options: &RememberedOptions) -> Vec<RecalledOption> {
 }
 
 impl PreparationOptions {
-    /// Returns the options, completed with the values of the last run, and the values of the last run that are used.
+    /// Returns a copy of the options in which values of the last run replace unset values. Also returns these values of the
+    /// last run.
     pub(crate) fn recalling(
         &self,
         last: &RememberedOptions,
@@ -190,8 +191,8 @@ impl PreparationOptions {
     pub(crate) fn to_record(&self, source: Option<&Path>) -> RememberedOptions {
         let absolute = |path: &Path| {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-            // Only the file system knows the parent of a directory that may be a symbolic link. Paths without `..` keep
-            // their links, so that a link may lead elsewhere later.
+            // A path with `..` is resolved by the file system, because `..` after a symbolic link means the parent of the
+            // link's target. A path without `..` keeps its links, so that a link may lead elsewhere later.
             let has_parents = path.components().any(|part| part == Component::ParentDir);
             let real = has_parents.then(|| path.canonicalize().ok()).flatten();
             real.unwrap_or(path)

@@ -1,6 +1,6 @@
-//! Parses the command line: the common options and one verb. Messages about a wrong command line are clap's messages,
-//! but they never suggest an unsafe option. For verbs and options of other programs and of earlier versions, they
-//! suggest the replacement from `replaced.txt`.
+//! Parses the command line: the common options and one verb. The crate `clap` creates messages about a wrong command line.
+//! This module removes suggestions of unsafe options. For verbs and options of other programs and of earlier versions, it
+//! suggests the replacement from `replaced.txt`.
 
 use std::io::Write as _;
 
@@ -80,8 +80,8 @@ fn replacement(word: &str) -> Option<&'static str> {
 /// Parses the command line of this process. Prints help and usage errors.
 ///
 /// # Errors
-/// The exit code with which the process ends, if there is no verb to run: 0 after help, 2 after a usage error, and 6 if
-/// the help cannot be written.
+/// If there is no verb to run, returns the exit code of the process: 0 after help, 2 after a usage error, and 6 if the
+/// help cannot be written.
 pub fn parse() -> Result<Cli, Exit> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(std::env::args_os());

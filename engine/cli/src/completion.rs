@@ -1,8 +1,8 @@
 //! Values that shells complete: competitions, sets, variants, tables and the remote.
 //!
-//! The script of a shell calls this program with the variable `COMPLETE` for each completion, so the values are those of the
-//! current directories and settings. The name of an option or of its value, for example `ID`, determines which values
-//! are offered, with the verb and the words before it.
+//! The script of a shell calls this program for each completion, with the variable `COMPLETE`. So the values come from the
+//! current directories and settings. The values depend on the verb, on the words before the cursor, and on the name of the
+//! option or of its value, for example `ID`.
 
 use std::ffi::OsStr;
 

@@ -86,7 +86,7 @@ impl CliError {
         json!({ "code": self.exit as u8, "message": message, "help": help, "place": place })
     }
 
-    /// Returns the suggested action. Without `help`, and if a limit of the process caused the error, the action is to
+    /// Returns the suggested action. If the error has no `help`, but a limit of the process caused it, the action is to
     /// raise the limit.
     pub fn action(&self) -> Option<&str> {
         let limit = || {
@@ -101,7 +101,8 @@ impl CliError {
         CliError::new(Exit::Usage, message)
     }
 
-    /// Creates the error for operands in the order of upstream's command: the submission, then the competition.
+    /// Creates the error for operands in the wrong order: the submission, then the competition. Upstream's command uses this
+    /// order.
     pub fn swapped(verb: &str, submission: &Path, id: &Path) -> CliError {
         let (submission, id) = (submission.display(), id.display());
         CliError::usage(format!("`{submission}` is not a competition"))

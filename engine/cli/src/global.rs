@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use prep_app::LinkMode;
 use prep_core::units;
 
-/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
-/// options that follow the struct.
+/// Heading of the options of [`Global`] in the help. Each option sets the heading, because clap would apply a heading of
+/// the struct also to options that follow the struct.
 const HEADING: &str = "Common options";
 
 /// Options that every verb has.

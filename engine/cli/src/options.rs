@@ -15,8 +15,8 @@ use crate::global::{named, switch};
 use crate::output::printer::write_atomically;
 use crate::session::CliSession;
 
-/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
-/// options that follow the struct.
+/// Heading of the options of preparation in the help. Each option sets the heading, because clap would apply a heading of
+/// the struct also to options that follow the struct.
 const HEADING: &str = "Preparation";
 
 /// The variant of the pipelines.
@@ -47,8 +47,7 @@ impl VariantArg {
 pub struct SourceArg {
     /// Directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip
     ///
-    /// Files of further sources are searched as DIR/FILE and DIR/ID/FILE. The data directory is
-    /// searched next.
+    /// Files of other sources are DIR/FILE or DIR/ID/FILE. Files that are not in DIR are searched for in the data directory.
     #[arg(long, value_name = "DIR", help_heading = HEADING)]
     source: Option<PathBuf>,
 }
@@ -85,7 +84,7 @@ pub struct PreparationArgs {
     pub partial: Option<bool>,
     /// Accept a bundle whose MD5 is not the published one
     ///
-    /// For example a bundle that was compressed again. Outputs must still have their published checksums.
+    /// For example, accept a bundle that was compressed again. Outputs must still have their published checksums.
     #[arg(long, value_name = SWITCH, value_parser = switch(), num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
     pub skip_bundle_verification: Option<bool>,
     /// Do not compare bundles and outputs with published checksums

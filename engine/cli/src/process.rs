@@ -1,12 +1,12 @@
 //! The system's resources, and the end of the process: the allocator, exhausted threads, open files and memory, and signals.
 //!
 //! * **The allocator** returns freed memory to the system. The GNU C library maps large blocks separately, and unmaps
-//!   them when they are freed. But each time it unmaps such a block, it raises the threshold of large blocks to the
-//!   size of that block, up to 32 MiB. Then the columns and hash tables of queries are allocated between small
-//!   long-lived blocks, and the heap keeps their memory when they are freed. With archives of many files, the process
-//!   takes twice the memory that it uses. If the program sets the threshold, the library does not raise it. Small
-//!   blocks are allocated and freed all the time. By default, the library returns the end of a heap as soon as 128 KiB
-//!   of it are free. Each page that is needed again then costs a page fault. So the program also raises this limit.
+//!   them when they are freed. But each time, it raises the threshold of large blocks to the size of the freed block, up
+//!   to 32 MiB. Later blocks below the new threshold are on the heap, between small long-lived blocks. There the library
+//!   cannot return their memory to the system, so the process may take twice the memory that it uses. Therefore the
+//!   program sets a fixed threshold.
+//!   By default, the library also returns the end of the heap as soon as 128 KiB of it are free. Each page that is needed
+//!   again then costs a page fault. Therefore the program raises this limit.
 //! * **Threads.** This workspace can run without additional threads, but libraries panic if they cannot start one.
 //!   The panic hook then ends the program. Unwinding is not enough, because a runtime waits forever if only some of its
 //!   threads were started.
@@ -298,7 +298,7 @@ async fn wait(
 }
 
 /// Ends the process at once. This is safe at any time, because unfinished files do not have their final names yet.
-#[allow(clippy::exit)] // The user requested it twice, and a step that does not check its flag may run for a long time.
+#[allow(clippy::exit)] // The user sent two signals, and a step that does not check the cancel flag may run for a long time.
 fn end_at_once() -> ! {
     std::process::exit(Exit::Interrupted as i32)
 }

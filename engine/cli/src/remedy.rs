@@ -102,7 +102,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         )?,
         Remedy::UseCachedResults => verb.if_new(
             "from-cache",
-            "--from-cache uses the results in the cache, and shows from which bundle they are",
+            "--from-cache uses the results in the cache, and shows the bundle from which they were computed",
         )?,
         Remedy::ForgetOptions => verb.if_new(
             "forget-options",
@@ -212,8 +212,8 @@ fn in_shell(value: &OsStr) -> String {
     }
 }
 
-/// Returns the suggestion that allows downloads. If the verb has no option that forbids downloads, it never downloads,
-/// so another verb is suggested. Returns `None` if no such option is given.
+/// Returns the suggestion to run the command without the options that forbid downloads, or `None` if no such option is
+/// given. A verb that does not have these options never downloads, so the suggestion for it is another verb.
 fn allow_downloads(verb: &VerbOptions) -> Option<String> {
     let options = ["no-download", "available"];
     if !options.iter().any(|option| verb.has(option)) {

@@ -13,8 +13,8 @@ use crate::prep_toml::{ConfigFiles, TrustedKey};
 use crate::remedy;
 use crate::session::{CliSession, Directories};
 
-/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
-/// options that follow the struct.
+/// Heading of the options of [`RemoteArgs`] in the help. Each option sets the heading, because clap would apply a heading
+/// of the struct also to options that follow the struct.
 const HEADING: &str = "Remote";
 
 /// Options that choose the remote.
@@ -44,8 +44,8 @@ pub struct RemoteSettings {
 }
 
 impl RemoteSettings {
-    /// Collects the settings of the remote. Options have precedence over variables, and variables over files. Lists
-    /// from all files are joined.
+    /// Collects the settings of the remote. Options have precedence over variables, and variables over files. For a setting
+    /// that is a list, joins the lists of all files.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user.

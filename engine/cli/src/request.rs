@@ -1,5 +1,5 @@
-//! Common parts of the verbs that plan or prepare competitions, or move their data: the library's task, its plan, its
-//! run, and a loop over ids.
+//! Code that several verbs share to plan or prepare competitions, or to move their data. It creates the library's task,
+//! plan and run, and loops over ids.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -80,8 +80,8 @@ impl CliSession {
         find_only: bool,
     ) -> Result<Preparation, CliError> {
         let cancel = Cancel::default();
-        // Signals are handled from now on, because planning may take a while. The message is printed directly, or above the
-        // display as soon as it exists.
+        // Signals are handled from now on, because planning may take a while. Before the progress display exists, the
+        // message about a signal is printed directly. Later it is printed above the display.
         let display_notice: Arc<OnceLock<Notice>> = Arc::default();
         let (notice, printer) = (display_notice.clone(), self.printer.clone());
         let _watching = watch(cancel.clone(), move || match notice.get() {
@@ -110,8 +110,8 @@ impl CliSession {
         Ok(prepared)
     }
 
-    /// Same as [`for_each_id`](Self::for_each_id), for work that may take seconds. If it does, a message shows `doing`
-    /// and the id.
+    /// Same as [`for_each_id`](Self::for_each_id), for work that may take seconds. While long work runs, shows `doing` and
+    /// the id.
     pub fn for_each_id_shown<T>(
         &self,
         doing: &str,
@@ -200,8 +200,8 @@ impl<T> IdResults<T> {
     }
 }
 
-/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
-/// options that follow the struct.
+/// Heading of the options of [`DownloadLimits`] in the help. Each option sets the heading, because clap would apply a
+/// heading of the struct also to options that follow the struct.
 const HEADING: &str = "Downloads";
 
 /// Limits of all downloads together.

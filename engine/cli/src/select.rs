@@ -10,8 +10,8 @@ use prep_spec::{BUILT_IN_PACK, Day};
 use crate::error::CliError;
 use crate::session::CliSession;
 
-/// Heading of these options in the help. It is set for each option, because a heading of the struct would also apply to
-/// options that follow the struct.
+/// Heading of the options of [`Selection`] in the help. Each option sets the heading, because clap would apply a heading
+/// of the struct also to options that follow the struct.
 const HEADING: &str = "Competitions";
 
 /// Options that select competitions.
@@ -38,13 +38,14 @@ pub struct Selection {
     pub all: bool,
     /// A named set: scored (75), low, lite, medium, high, dev (7), systemcard, own
     ///
-    /// The set `own` has the competitions of --pipelines that are not built in. PACK has all competitions of a pack, and
-    /// PACK/NAME those of one of its sets.
+    /// The set `own` contains the competitions of --pipelines that are not built in. The set PACK contains all competitions
+    /// of a pack, and PACK/NAME is a set that the pack defines.
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub set: Vec<String>,
     /// Only competitions that closed on Kaggle after this day
     ///
-    /// For example 2025-12-31. Without another selection, it selects from all competitions. Only packs state the days.
+    /// DAY has the form 2025-12-31. Without another selection, the option selects from all competitions. A competition is
+    /// left out if no pack states when it closed.
     #[arg(long, value_name = "DAY", help_heading = HEADING)]
     pub closed_after: Option<Day>,
     /// A text file with one id per line

@@ -36,7 +36,7 @@ pub(super) fn arrange(
     let Some(grade) = grade.filter(|one| is_csv(&one.answers.value) && is_csv(&one.sample.value))
     else {
         let message = format!(
-            "`{}` has no answers and sample submission in CSV files",
+            "the layout dojo needs answers and a sample submission in CSV files, which `{}` does not have",
             entry.id
         );
         return Err(Error::new(Failure::Pipeline, message)

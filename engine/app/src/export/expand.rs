@@ -85,8 +85,8 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
     length(one).is_some() && length(one) == length(other) && digest(one) == digest(other)
 }
 
-/// Returns the directory below which the members are copied. This is a directory with the archive's name. If all
-/// members are in a directory of that name already, it is the directory that contains the archive.
+/// Returns the directory into which the members of an archive are copied. Usually this is `directory`, which has the name
+/// of the archive. If all members are already in a directory of that name, returns the parent of `directory`.
 fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
     let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
     let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);

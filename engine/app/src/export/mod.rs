@@ -1,16 +1,16 @@
 //! Copies a prepared competition to a directory or a tar archive, with a manifest.
 //!
-//! Files of the data directory share their bytes with the cache and are read-only. Files of a copy are independent of
-//! the cache. The copy has the layout of a data directory (`ID/prepared/public/...`), so graders and harnesses can read
-//! it. Private files are copied only on request. `manifest.json` and `croissant.json`, which describes the public files
-//! for programs, are next to `prepared`.
+//! Files of the data directory are read-only, because they share their bytes with the cache. Files of a copy are
+//! independent of the cache. The copy has the layout of a data directory (`ID/prepared/public/...`), so graders and
+//! harnesses can read it. Private files are copied only on request. Next to `prepared` are `manifest.json`, and
+//! `croissant.json`, which describes the public files for programs.
 //!
 //! ```text
 //! expand      archives of `public` as directories
 //! dojo        the layout of MLE-Dojo
 //! harbor      tasks for Harbor, in place of a data directory
 //! croissant   metadata of tables and columns
-//! copiers     plain files or an archive, in a temporary directory
+//! copiers     write plain files or an archive, first in a temporary directory
 //! ```
 
 mod croissant;
@@ -307,8 +307,9 @@ fn published(
     ))
 }
 
-/// Adds the files below a directory, and the empty directories, to `found`. If `published` is given, adds only those that it
-/// contains. A published file may be a link, because content-addressed storage tools replace files by links.
+/// Adds the files and the empty directories below `directory` to `found`. `name` is the path of `directory` in the copy. If
+/// `published` is given, skips paths that it does not contain. Follows links to published files, because content-addressed
+/// storage tools replace files by links.
 fn list(
     directory: &Path,
     name: &str,
@@ -438,7 +439,7 @@ pub struct TemporaryCopy {
 }
 
 impl TemporaryCopy {
-    /// Creates a temporary directory in `parent`, and removes those of killed exports.
+    /// Creates a temporary directory in `parent`. First removes the temporary directories that killed exports left there.
     ///
     /// # Errors
     /// Returns an error if `parent` cannot be written.

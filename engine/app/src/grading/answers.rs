@@ -1,8 +1,8 @@
 //! Verifies prepared answers before grading.
 //!
 //! Grading reads the answers anyway. Therefore it always compares them with the digest that was recorded when they were
-//! published, even if their time and size are unchanged. If the digest differs, the answers are compared with their
-//! published checksum, as are answers that another program prepared, for example upstream's scripts. So a record never
+//! published, even if their time and size are unchanged. If the digest differs or does not exist, grading compares the
+//! answers with their published checksum. For example, upstream's scripts record no digest. So a recorded digest never
 //! rejects answers that would be accepted without it.
 //!
 //! Grading reads no other prepared file. If other files changed, the score is correct, but participants may have used
@@ -80,7 +80,7 @@ impl<'a> PreparedDirectory<'a> {
         })
     }
 
-    /// Reads the answers, and verifies that they are the published ones. Records the files that it reads in `files`.
+    /// Reads the answers, and verifies that they are the published ones. Adds all files that it reads to `files`.
     ///
     /// # Errors
     /// Returns an error if the answers are missing or cannot be verified, or if the pipeline has mistakes.
@@ -108,8 +108,8 @@ impl<'a> PreparedDirectory<'a> {
         Err(self.rejected(recorded, read))
     }
 
-    /// Returns the error for answers that could not be verified. `recorded` are the answers of the recorded variant if its
-    /// publication is complete, and `read` are those of the base variant.
+    /// Returns the error for answers that could not be verified. `recorded` contains the answers of the recorded variant, or
+    /// is `None` if there is no record of a complete publication. `read` contains the answers of the base variant.
     fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {
@@ -173,7 +173,7 @@ impl<'a> PreparedDirectory<'a> {
         Ok(found)
     }
 
-    /// Returns the digests for a report. Recorded digests of a section are omitted if its files are known to differ.
+    /// Returns the digests for a report. Omits the digests of `public` or `private` if files in that directory changed.
     pub(super) fn digests(&self, answers: &VerifiedAnswers) -> Digests {
         let trees = answers.record.as_ref().and_then(|record| record.trees);
         let description = digests::description(&self.settings.data_dir, &self.entry.id);
@@ -202,13 +202,13 @@ impl<'a> PreparedDirectory<'a> {
         if self.has_changed_public_files() {
             let paths = &self.tree.public;
             warnings.push(format!(
-                "{id}: public files changed or are missing since they were prepared: {paths}"
+                "{id}: public files were changed or removed after they were prepared: {paths}"
             ));
         }
         if !self.tree.private.is_empty() {
             let paths = &self.tree.private;
             warnings.push(format!(
-                "{id}: private files changed or are missing since they were prepared: {paths}"
+                "{id}: private files were changed or removed after they were prepared: {paths}"
             ));
         }
         if !self.tree.unpublished.is_empty() {

@@ -120,8 +120,9 @@ impl Expectations<'_> {
         Some(format!("the list of reports: {error}"))
     }
 
-    /// Returns the expected digests of graded data. `name` is the variant that the report states. For data of a custom
-    /// pipeline, that is `own`, so the variant with the same answers is expected, or otherwise the first known one.
+    /// Returns the digests that graded data should have. `name` is the variant in the report. For a custom pipeline, `name`
+    /// is `own`. Then returns the digests of the variant whose answers have the digest `answers`, or of the first known
+    /// variant.
     fn expected(&self, id: &str, name: &str, answers: Option<&str>) -> Option<LockedDataset> {
         let variants: Vec<&str> = match name {
             OWN_VARIANT => known_variants().collect(),
@@ -140,7 +141,8 @@ impl Expectations<'_> {
         found.iter().find(is_same).or(found.first()).cloned()
     }
 
-    /// Returns the digests of a variant: those of the lock file, or otherwise those of the catalog and the prepared data.
+    /// Returns the digests of a variant: those in the lockfile, if there is one. Otherwise computes the digests from the
+    /// prepared data. If the variant is not prepared, returns only the digests of its leaderboard and rules.
     fn digests(&self, id: &str, variant: &str) -> Option<LockedDataset> {
         if let Some(lock) = self.lock {
             return lock.find(id, variant);
@@ -164,7 +166,7 @@ fn not_comparable(report: &JsonObject) -> Vec<String> {
     let mut texts: Vec<String> = texts.map(str::to_owned).collect();
     let is_comparable = report.get("comparable_with_v1") == Some(&JsonValue::Bool(true));
     if texts.is_empty() && !is_comparable {
-        texts.push("the report does not state that it is comparable".to_owned());
+        texts.push("the report does not state that its score is comparable".to_owned());
     }
     texts
 }

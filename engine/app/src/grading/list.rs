@@ -33,8 +33,8 @@ pub struct GradedList {
     pub warnings: BTreeSet<String>,
 }
 
-/// Grades the submissions of the list in the file `list` and writes the report into the directory `output_dir`, signed with
-/// `key`.
+/// Grades the submissions of the list in the file `list`, and writes the report into the directory `output_dir`. If `key`
+/// is given, signs the report.
 ///
 /// # Errors
 /// Returns an error if the list cannot be used or the report cannot be written. Errors of single entries are in the

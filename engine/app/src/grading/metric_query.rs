@@ -39,7 +39,8 @@ fn array(column: QueryColumn) -> ArrayRef {
     }
 }
 
-/// Checks the query of a metric, before its tables exist. `columns` are the columns of both tables, if they are known.
+/// Checks the query of a metric before the answers and the submission exist. `columns` contains the columns that both
+/// tables have, or is `None` if they are not known yet.
 ///
 /// # Errors
 /// Returns a message if the query is invalid for all answers and submissions.

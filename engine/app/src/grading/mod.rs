@@ -91,8 +91,8 @@ impl Grading {
     /// # Errors
     /// Returns an error if:
     /// - the competition is not prepared, or its answers are missing;
-    /// - the answers do not have their published checksum, and they were modified, their preparation was interrupted, or
-    ///   another program prepared them;
+    /// - the answers cannot be verified: they do not have their published checksum, and they do not match the record of
+    ///   a complete publication either;
     /// - the pipeline has no section `grade`, or the leaderboard is invalid.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
@@ -129,7 +129,8 @@ impl Grading {
         }
     }
 
-    /// Uses the rules of a competition, and the answers that the user passed. The answers are not verified.
+    /// Grades with the rules of a competition, but with the answers and the leaderboard in `given`. Does not verify the
+    /// answers.
     ///
     /// # Errors
     /// Returns an error if the answers or the leaderboard cannot be read, or if the pipeline has no section `grade`.
@@ -380,7 +381,7 @@ pub struct GradeOverrides {
 /// The name of the log in the data directory.
 pub const LOG_FILE: &str = "grades.jsonl";
 
-/// Returns the fields that the log records for a graded submission, without those that chain the lines of the log.
+/// Returns the fields of a log line for a graded submission. Does not include the hashes that chain the lines of the log.
 fn logged_fields(report: &CompetitionReport, answers: Sha256) -> Map<String, Value> {
     // JSON cannot represent NaN and infinity as numbers, so they are written as strings.
     let score = report.score.map(|score| match score.is_finite() {
@@ -415,7 +416,7 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// Converts the result of opening or grading a submission. `name` is the name of the file for people.
+    /// Converts the result of opening or grading a submission. `name` is the name of the file in messages.
     ///
     /// The result does not show whether the submission is a copy of the answers, because that would reveal the score.
     pub fn of(name: &str, outcome: &Result<GradeOutcome, SubmissionError>) -> Validation {

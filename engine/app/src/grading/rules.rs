@@ -72,7 +72,7 @@ pub fn leaderboard(entry: &CatalogEntry) -> Result<Leaderboard, Error> {
     find_leaderboard(entry)?.ok_or_else(|| {
         let message = format!("competition `{}` has no leaderboard.csv", entry.id);
         Error::new(Failure::Pipeline, message)
-            .help("put one next to the pipeline: a CSV with the column `score`, best first")
+            .help("write leaderboard.csv next to the pipeline, with a column `score` that is sorted from the best score to the worst")
     })
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
 /// Parses the competition's leaderboard, if it has one. If `direction` is known, also checks the order of the scores.
 ///
 /// # Errors
-/// Returns an error if it is invalid, or if it is not sorted from the best score to the worst.
+/// Returns an error if the leaderboard is invalid, or if it is not sorted from the best score to the worst.
 pub(crate) fn parse_leaderboard(
     entry: &CatalogEntry,
     direction: Option<Direction>,

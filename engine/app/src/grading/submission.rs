@@ -1,7 +1,7 @@
 //! Opens submissions: the only place where the file of a submission is opened.
 //!
-//! A [`Submission`] is an open file with a name for people. It is validated, graded and hashed from this one file, and
-//! never opened again by name. So another process that replaces the file under that name has no effect, and the digest
+//! A [`Submission`] is an open file, with its name for messages. Validation, grading and hashing read this open file, and
+//! never open it again by name. So another process that replaces the file under that name has no effect, and the digest
 //! in a report is that of the graded bytes.
 //!
 //! A file of at most [`MAX_MEMORY_BYTES`] is read into memory once. A larger file is read several times, and its
@@ -34,7 +34,7 @@ const MAX_MEMORY_BYTES: u64 = 16 << 20;
 /// Number of attempts to read a file that other processes change.
 const MAX_ATTEMPTS: usize = 5;
 
-/// A submission: an open file, and the name of the file for people.
+/// A submission: an open file, and the name of the file in messages.
 #[derive(Debug)]
 pub struct Submission {
     name: String,
@@ -73,8 +73,8 @@ pub enum SubmissionError {
     /// There is no file with this name.
     #[error("there is no such file")]
     Missing,
-    /// The path does not lead to a regular file. A [`SubmissionDirectory`] follows no links, so there this is also the error
-    /// for a link, and for a path that contains a link.
+    /// The path does not lead to a regular file. A [`SubmissionDirectory`] follows no links, so it also returns this error
+    /// if a component of the path is a link.
     #[error("it is not a regular file; links, directories and devices are not read")]
     NotAFile,
     /// The name of the file does not end in `.csv`.
@@ -106,7 +106,7 @@ pub enum SubmissionError {
 }
 
 impl SubmissionError {
-    /// Returns the outcome of grading a file that could not be opened or read. `name` is the name of the file for people.
+    /// Returns the outcome of grading a file that could not be opened or read. `name` is the name of the file in messages.
     pub fn outcome(&self, name: &str) -> GradeOutcome {
         GradeOutcome::Invalid(match self {
             // Upstream's messages, which harnesses recognize.
@@ -150,7 +150,8 @@ impl Submission {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SubmissionError::Missing,
             _ => read_error(&name, error),
         };
-        // Opening a device can have side effects. `NONBLOCK` matters if the path becomes a pipe after this check.
+        // The type is checked before the file is opened, because opening a device can have side effects. If the path
+        // becomes a pipe after this check, the flag `NONBLOCK` ensures that opening it does not block.
         if !path.metadata().map_err(failed)?.is_file() {
             return Err(SubmissionError::NotAFile);
         }
@@ -188,7 +189,7 @@ impl Submission {
         })
     }
 
-    /// Returns the name of the file for people.
+    /// Returns the name of the file for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -198,7 +199,7 @@ impl Submission {
         !matches!(self.content, SubmissionContent::Memory(_))
     }
 
-    /// Reads the part of the submission that can be read without the answers.
+    /// Reads the submission, as far as this is possible before the answers are known.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes.
@@ -348,7 +349,7 @@ fn read_content(file: File) -> io::Result<Result<SubmissionContent, SubmissionEr
     Ok(Err(SubmissionError::Changed))
 }
 
-/// Returns the digest of a file, from its beginning. `None` if the file is longer than the longest submission.
+/// Returns the digest of an entire file. Returns `None` if the file has more than [`MAX_BYTES`].
 fn digest_of_open_file(file: &File) -> io::Result<Option<Sha256>> {
     if file.metadata()?.len() > MAX_BYTES {
         return Ok(None);

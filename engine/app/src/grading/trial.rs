@@ -1,5 +1,5 @@
-//! Grades the sample submission, the answers themselves and an empty submission while a competition is prepared, so that
-//! mistakes in the section `grade` are found before a participant meets them.
+//! The trial of a competition: grades the sample submission, the answers and an empty submission while the competition is
+//! prepared. So mistakes in the section `grade` are found before a participant meets them.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use crate::catalog::CatalogEntry;
 use crate::grading::rules::grader;
 
-/// Scores that differ by at most this are treated as equal. For example, the log loss of clipped probabilities is slightly
-/// above zero, the best score.
+/// Scores that differ by at most this are treated as equal. For example, the best log loss is zero. But answers that are
+/// graded as a submission have a slightly higher log loss, because probabilities are clipped.
 const TOLERANCE: f64 = 1e-5;
 
-/// Returns the trial of a pipeline's grading. Returns `None` if the pipeline has no grading, or if its sample submission is
-/// not a CSV file.
+/// Returns the trial of a competition, which a run executes later. Returns `None` if the pipeline has no section `grade`,
+/// or if its sample submission is not a CSV file.
 pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> {
     let (grader, answers) = grader(entry, pipeline).ok()?;
     let grade = pipeline.grade.as_ref()?;
@@ -78,12 +78,12 @@ impl Mistake {
         match self {
             Mistake::Answers(cause) => TrialError {
                 message: format!("the answers are invalid: {cause}"),
-                help: "correct the output with the answers".to_owned(),
+                help: "correct the output that contains the answers".to_owned(),
                 span: places.answers,
             },
             Mistake::Metric(cause) => TrialError {
                 message: format!("the metric cannot score the sample submission: {cause}"),
-                help: "correct the query of the metric: its result is one row with one number"
+                help: "correct the query of the metric: its result must be one row with one number"
                     .to_owned(),
                 span: places.metric,
             },
@@ -102,7 +102,8 @@ impl Mistake {
     }
 }
 
-/// Grades the three submissions. Returns their outcomes and the warnings. `stated` is the reason why the sample is invalid.
+/// Grades the sample submission, the answers, and a submission without rows. Returns the outcomes and warnings as JSON. If
+/// the pipeline states why its sample submission is invalid, `stated` is that reason.
 fn grade_all(
     grader: &Grader,
     answers: &[u8],
@@ -120,8 +121,8 @@ fn grade_all(
             .column
             .as_deref()
             .is_some_and(|name| !has_column(name));
-        // The values of the answers come from the data, so the pipeline is not wrong. For example, all answers of a small
-        // test part may be equal.
+        // The data cause this problem, not the pipeline, so it is only a warning. For example, a metric may be undefined
+        // if all answers have the same value, which can happen with a small test part.
         if refusal.kind == RefusalKind::Answers && !lacks_column {
             let warning = format!("no submission can be compared with the answers: {cause}");
             return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));
@@ -175,8 +176,8 @@ fn grade_all(
     }))
 }
 
-/// Grades the sample submission without the predictions of all rows after the first. SQL's aggregates skip missing values, so a
-/// query could compute its score from the remaining row. Returns `None` if the sample has no such rows.
+/// Grades the sample submission with predictions only in its first row. Aggregates of SQL skip missing values, so the query
+/// of a metric might compute a score from this row alone. Returns `None` if the sample has fewer than two rows.
 fn grade_with_gaps(grader: &Grader, answers: &Frame, sample: &[u8]) -> Option<GradeOutcome> {
     let ids = grader.identifiers();
     let mut frame = submission::parse(sample).ok()?;

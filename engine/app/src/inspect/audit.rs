@@ -101,7 +101,8 @@ pub struct TreeAudit {
 
 /// Audits one competition. `tree` is a directory with data that another program prepared.
 ///
-/// If the last run published nothing because an output does not have its published checksum, audits the outputs in the cache.
+/// If the last run published nothing because an output does not have its published checksum, audits the outputs in the
+/// cache.
 ///
 /// # Errors
 /// Returns an error if there is neither a bundle nor prepared data, if there are no prepared data to compare `tree` with, or
@@ -429,8 +430,8 @@ fn roles(pipeline: &Pipeline) -> Roles {
     }
 }
 
-/// Returns the parameters of a plain shuffle split, for which the original order can be reconstructed from both parts.
-/// Returns `None` for other splits.
+/// Returns the parameters of a pipeline's split if it is a plain shuffle. Then the original order of the rows can be
+/// reconstructed from the two tables. Returns `None` for other splits.
 fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     let mut tables = pipeline.tables.iter();
     let declaration = tables.find_map(|table| match &table.made {
@@ -484,7 +485,7 @@ fn conclusion(
     let same_tree = tree.map(|part| part.report.verdict <= Verdict::SameContent);
     let text = match (good_bundle, all_hold, same_tree) {
         (_, Some(true), Some(false)) => {
-            "the prepared data have their published checksums, so the tree is the side that differs"
+            "the prepared data have their published checksums, so the difference is in the tree"
         }
         (Some(false), Some(true), _) => {
             "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads did not change"
@@ -500,20 +501,20 @@ fn conclusion(
             "outputs do not have their published checksums; the bundle was not checked"
         }
         (_, _, Some(false)) => {
-            "the tree differs, and no published checksum shows which side is right"
+            "the tree differs from the prepared data, and no published checksum shows which of them is right"
         }
         (_, Some(true), Some(true)) => "the prepared data and the tree have the published content",
         (_, Some(true), None) => "the prepared data have the published content",
-        (_, None, Some(true)) => "both trees have the same content",
+        (_, None, Some(true)) => "the prepared data and the tree have the same content",
         (Some(true), None, None) if is_published => "the bundle is the published one",
         _ => "no checksum is published to compare with",
     };
     text.to_owned()
 }
 
-/// Searches for leaks of answers in the prepared data of a competition. Also searches its bundle, if that is in
-/// `source`, otherwise in the directory of the last run, or in the data directory. `base` has the data directory of the base
-/// variant, which contains the bundles of all variants.
+/// Searches for leaks of answers in the prepared data and in the bundle of a competition. Finds the bundle in `source`, or
+/// if `source` is `None`, in the directory that the last run used. Otherwise finds it in the data directory of `base`, which
+/// contains the bundles of all variants.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.

@@ -1,5 +1,5 @@
-//! Compares two variants, two pipeline files, or two data directories. Compares the settings of the pipelines and the
-//! outputs, as far as both sides have them.
+//! Compares two variants, two pipeline files, or two data directories. The settings of pipelines are compared if both sides
+//! have a pipeline, and the outputs are compared if both sides are prepared.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -83,7 +83,9 @@ pub fn diff_data(
     id: &str,
 ) -> Result<DataDifferences, Error> {
     let outputs = outputs(settings, old, new, id)?.ok_or_else(|| {
-        let message = format!("`{id}` is not prepared in both directories");
+        let message = format!(
+            "cannot compare `{id}`, because it is prepared in at most one of the directories"
+        );
         Error::new(Failure::Input, message)
     })?;
     Ok(DataDifferences {

@@ -24,7 +24,7 @@ use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
-/// Divisor of the memory for a second run, which must give the same results as the first run with less memory.
+/// A rerun has the memory of the first run divided by this number. With less memory, it must compute the same results.
 pub(crate) const MEMORY_DIVISOR: u64 = 4;
 
 /// The results of the steps of a competition that ran again.
@@ -125,9 +125,9 @@ pub fn rerun(
     Ok(all)
 }
 
-/// Creates a directory for results that are compared and then removed, in `parent`, the directory for temporary files of a
-/// cache. The lock shows the cache that a process still uses the directory. On file systems without locks, the cache decides
-/// by the directory's age whether to remove it.
+/// Creates a scratch directory in `parent`, the directory for temporary files of a cache. Also returns a lock on the scratch
+/// directory, because the cache removes temporary directories that no process has locked. On a file system without locks,
+/// returns no lock. There the cache removes only old directories.
 pub(crate) fn scratch(parent: &Path, prefix: &str) -> Result<(TempDir, Option<File>), Error> {
     let directory = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
     let directory =
@@ -156,8 +156,8 @@ struct Rerunning<'a> {
 impl Rerunning<'_> {
     fn call(&self, cancel: &Cancel) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
-        // The bundle may come from the remote. But the remote is not a tier of the scratch cache, so no results are
-        // read from it or sent to it.
+        // The bundle may come from the remote. But results are neither read from the remote nor sent to it, because the
+        // remote is not a tier of the scratch cache.
         let store = Store::open(&settings.store_dir)?;
         let context = Context::new(store.clone(), settings.limits(), cancel.clone());
         let engine = prep_sql::Session::new(&store.temp_dir());

@@ -120,13 +120,14 @@ fn steps(store: &Store, id: &str, run: &EarlierRun) -> Result<Steps, Error> {
         }
     }
     if steps.is_empty() && lost > 0 {
-        let message = format!("that run of `{id}` is no longer in the cache");
+        let message = format!("the requested run of `{id}` is no longer in the cache");
         return Err(Error::new(Failure::Input, message));
     }
     Ok(steps)
 }
 
-/// Returns the differences between the key records of a step in two runs. `None` if the run has no such step.
+/// Returns the differences between the key records of a step in two runs. `old` or `new` is `None` if that run does not
+/// contain the step.
 fn step_differences(
     name: &str,
     old: Option<&EarlierStep>,

@@ -18,9 +18,9 @@ use crate::stages::resolve::Plan;
 use crate::stages::run::{CompetitionState, Run};
 use crate::task::{PreparationOptions, Task};
 
-/// Publishes the current outputs of a competition into a scratch data directory, if they are only in the cache. Returns the
-/// directory, which is removed when it is dropped. Returns `None` if the outputs are already in the data directory, or if
-/// the cache lacks some of them.
+/// Publishes the current outputs of a competition into a scratch data directory. Returns this directory, which is removed
+/// when it is dropped. Returns `None` if the outputs are already published in the data directory, or if some outputs are
+/// not in the cache.
 ///
 /// # Errors
 /// Returns an error if the cache cannot be read, or the scratch directory cannot be written.
@@ -64,8 +64,8 @@ pub(super) fn publish(task: &Task, id: &str) -> Result<Option<TempDir>, Error> {
     Ok((ended.state_of(id) == CompetitionState::Prepared).then_some(directory))
 }
 
-/// Returns whether the cache contains all current outputs, but the data directory does not: it contains no outputs, or those
-/// of an earlier run, because the last run failed a check.
+/// Returns whether the current outputs are in the cache, but not published in the data directory. This is the case after a
+/// run that failed a check. Then the data directory contains no outputs, or the outputs of an earlier run.
 fn is_unpublished(task: &Task, id: &str) -> Result<bool, Error> {
     if task.options.variant != BASE_VARIANT {
         return Ok(false);

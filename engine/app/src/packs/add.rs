@@ -75,8 +75,8 @@ impl PackOrigin {
 /// Adds a pack to the directory of packs. Runs nothing.
 ///
 /// # Errors
-/// Returns an error if the pack or its name is not valid, if it is installed already, or if a file cannot be copied. Then
-/// the directory of packs is unchanged.
+/// Returns an error if the pack or its name is not valid, if a pack of this name is installed, or if a file cannot be
+/// copied. After an error, the directory of packs is unchanged.
 pub fn add_pack(
     settings: &Settings,
     origin: &PackOrigin,
@@ -303,14 +303,16 @@ impl Staging {
                 true => format!("{} has more than {}", Quoted(path), units::bytes(limit)),
                 false => format!("the pack has more than {}", units::bytes(MAX_PACK_BYTES)),
             };
-            return Err(Error::new(Failure::Input, message)
-                .help("move large files to `sources` with a URL"));
+            return Err(Error::new(Failure::Input, message).help(
+                "publish large files on a server, and name their URLs in `sources` of the pipeline",
+            ));
         }
         self.bytes += copied;
         Ok(())
     }
 
-    /// Records a path. It must not differ from another path only in case, because some file systems ignore case.
+    /// Records a path of the pack. Rejects a path that differs from a recorded one only in case, because some file systems
+    /// ignore case.
     fn claim(&mut self, path: &str, is_directory: bool) -> Result<(), Error> {
         let refused = |message: String| Err(Error::new(Failure::Input, message));
         let new = (path.to_owned(), is_directory);

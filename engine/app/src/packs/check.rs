@@ -126,8 +126,9 @@ impl PackChecks<'_> {
         Ok(all)
     }
 
-    /// Returns the new text of `file`, a `pack.lock`, with the digests of the competitions that `checks` found reproducible.
-    /// Other competitions keep their digests in `file` or, if it does not exist, those in the installed pack's `pack.lock`.
+    /// Returns the new text of `file`, a `pack.lock`. The text contains new digests of the competitions that `checks` found
+    /// reproducible. It keeps the old digests of other competitions, from `file` or, if that does not exist, from the
+    /// installed `pack.lock`.
     ///
     /// # Errors
     /// Returns an error if the earlier file is damaged.

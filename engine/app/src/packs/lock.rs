@@ -1,7 +1,7 @@
 //! `pack.lock`: the digests of a pack's prepared data that its author published.
 //!
-//! The file has the format of `prep.lock` (see `prep_digests::Lockfile`), with the names of the competitions in place of
-//! ids. Its last line is a signature of the text before it, by a key of `prep_remote`.
+//! The file has the format of `prep.lock` (see `prep_digests::Lockfile`). It contains the names of competitions without the
+//! name of the pack. If the file is signed, its last line is the signature.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -85,8 +85,8 @@ impl PackLock {
         }
     }
 
-    /// Returns the new text of the file, signed with `key`. `found` are the new digests by the names of the competitions.
-    /// Other competitions keep their digests.
+    /// Returns the new text of the file, signed if `key` is given. `found` contains new digests by the names of
+    /// competitions. All other competitions keep their digests.
     pub(crate) fn text_with(
         mut self,
         pack: &str,

@@ -6,10 +6,10 @@
 //! PACKS/NAME/ID/pipeline.yaml     and description.md, leaderboard.csv, checksums.json
 //! ```
 //!
-//! A pack is data that other people wrote. Adding a pack copies its files and runs nothing (see `add`). Adding a pack and
-//! reading an installed one check the same rules: ids are parsed by [`prep_spec::CompetitionId`], and a source directory
-//! of a pipeline must be inside the pack ([`inner_directory`]). A damaged pack is reported only when it is used, so it does
-//! not affect other competitions.
+//! A pack is data that other people wrote. Adding a pack copies its files and runs nothing (see `add`). The same rules are
+//! checked when a pack is added and when an installed pack is read. For example, ids are parsed by
+//! [`prep_spec::CompetitionId`], and the directories of sources must be inside the pack ([`inner_directory`]). A damaged
+//! pack is reported only when it is used, so it does not affect other competitions.
 
 pub(crate) mod add;
 pub(crate) mod check;
@@ -143,7 +143,8 @@ impl<'a> PackFiles<'a> {
         entries.collect()
     }
 
-    /// Parses all pipelines, without planning their queries, and checks where their sources are.
+    /// Parses all pipelines, without planning their queries, and checks that the directories of their sources are inside the
+    /// pack.
     ///
     /// # Errors
     /// Returns the first mistake.
@@ -167,7 +168,8 @@ impl<'a> PackFiles<'a> {
     }
 }
 
-/// Returns the directory of a source of a pack's pipeline. The path is relative to the directory of the pipeline.
+/// Resolves `folder`, the directory of the source `source` in a pack's pipeline. It is relative to the directory of the
+/// pipeline.
 ///
 /// # Errors
 /// Returns an error if the path leads out of the pack. Only the components of the path are checked, because a pack contains

@@ -24,8 +24,8 @@ use crate::stages::load::{Competition, FurtherSource};
 use crate::task::{PreparationOptions, Task};
 
 impl Competition {
-    /// Finds the sources, and builds the graph of the steps. Each competition gets its own graph, so that the steps of a
-    /// competition that fails can be left out. Writes nothing.
+    /// Finds the sources, and builds the graph of the steps. Each competition gets its own graph. So if the graph of one
+    /// competition cannot be built, the other competitions are not affected. Writes nothing.
     ///
     /// # Errors
     /// Returns an error if the pipeline names an invalid source or cannot be built, or if the user's description is
@@ -61,8 +61,8 @@ impl Competition {
         Ok(graph)
     }
 
-    /// Finds the bundle and the further sources. If the file of a source does not exist, the content in `self.contents` is
-    /// used in its place.
+    /// Finds the bundle and the further sources. If a file of a source does not exist, its recorded digest from
+    /// `self.contents` is used in its place.
     fn find_sources(&mut self, task: &Task) -> Result<Sources, Error> {
         let contents = &mut self.contents;
         let whole = bundle(&self.id, &self.pipeline, task).with_content(contents.bundle.clone());
@@ -92,8 +92,8 @@ impl Competition {
 /// Returns the description of a competition that the user publishes instead of the built-in one. Returns `None` if the
 /// user did not pass a directory with descriptions.
 ///
-/// It changes the text that an agent reads, but nothing that a score depends on. The digest of `public` includes the
-/// description, so results record which text was used.
+/// The user's description changes the text that an agent reads, but nothing that a score depends on. Grading reports contain
+/// the digest of `public`, which includes the description, so they record which text the agent read.
 ///
 /// # Errors
 /// Returns an error if the directory has no description of the competition, or if the description is empty or cannot be
@@ -135,8 +135,9 @@ pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle
     KaggleBundle::new(&bundle.kaggle, search, md5, task.network.clone())
 }
 
-/// Wraps a source so that its file is first searched for in the mirror, if a remote is configured. `name` is the name of the
-/// source in the cache. `further` is its name in the pipeline, or `None` for the bundle.
+/// Wraps a source so that it first searches the mirror for its file. Returns the source unchanged if no remote is
+/// configured. `name` is the name of the source in the cache. `further` is its name in the pipeline, or `None` for the
+/// bundle.
 fn mirrored(
     source: Box<dyn Source>,
     name: &str,
@@ -161,8 +162,8 @@ fn mirrored(
 /// Further sources as nodes of the graph, by name, and the same sources for messages and listings.
 pub(crate) type FurtherSources = (BTreeMap<String, Box<dyn Source>>, Vec<FurtherSource>);
 
-/// Finds the further sources that a pipeline names. If the file of a source does not exist, the content in `contents` is
-/// used in its place.
+/// Finds the further sources that a pipeline names. If the file of a source does not exist, its recorded digest from
+/// `contents` is used in its place.
 ///
 /// # Errors
 /// Returns an error if the pipeline names an invalid source.

@@ -1,9 +1,9 @@
-//! The contents of sources that are not on this machine.
+//! Finds the recorded digests of sources whose files are not on this machine.
 //!
-//! If a bundle is not on this machine, the data directory's record of its content is used in its place. Without such a
-//! record, the bundle is missing, even if the cache contains results of a bundle, because that may be the bundle of another
-//! data directory. The cache's latest results are used only on request ([`PreparationOptions::from_cache`]). The results in
-//! a remote are used if the remote is configured.
+//! If a bundle is not on this machine, the digest in the record of the data directory is used in its place. So the data
+//! directory stays up to date without the bundle. If there is no such record, the bundle is missing. The cache may contain
+//! results of a bundle of the same name. But they may belong to another data directory, so they are used only on request
+//! ([`PreparationOptions::from_cache`]). If a remote is configured, its results are used without a request.
 //!
 //! [`PreparationOptions::from_cache`]: crate::PreparationOptions::from_cache
 
@@ -107,7 +107,7 @@ impl StatedContents {
         })
     }
 
-    /// Returns the contents from which the latest results in the cache were computed. The bundle is that of
+    /// Returns the contents from which the latest results in the cache were computed. Finds the bundle with
     /// [`cached_bundle`]. `files` contains the names and files of the further sources.
     fn of_cache(
         store: &Store,

@@ -202,8 +202,8 @@ impl Plan {
     /// # Errors
     /// Returns an error if the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
-        // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the
-        // reason.
+        // If no download is possible, for example without credentials, no disk space is needed. The run continues, and
+        // the step of each missing bundle reports the reason.
         let network = |input: &MissingInput<'_>| match input.source {
             None => task.network.get(),
             Some(_) => task.network.any(),
@@ -225,8 +225,8 @@ impl Plan {
     }
 }
 
-/// Returns the size of a bundle from Kaggle's listing. If the bundle cannot be listed and has no published size, the
-/// total size of its files is used. Kaggle returns that even to accounts that have not accepted the rules.
+/// Returns the size of a bundle from Kaggle's listing. If the bundle cannot be listed and has no published size, uses the
+/// total size of its files. Kaggle returns this total even to accounts that have not accepted the rules.
 fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = input.competition;
     let cancel = Cancel::default();
@@ -305,8 +305,8 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Estimates the space for competitions. If bundles are `kept`, they all exist at the end. Otherwise at most
-    /// `side_by_side` of them exist at the same time, and the largest are assumed.
+    /// Estimates the disk space that competitions need. If `kept` is true, bundles are not deleted, so the space includes
+    /// all bundles. Otherwise at most `side_by_side` bundles exist at the same time, so the space includes the largest ones.
     pub fn new(needs: &[Need], kept: bool, side_by_side: usize, data_dir: &Path) -> Peak {
         let mut bundles: Vec<u64> = needs.iter().map(|need| need.bundle).collect();
         bundles.sort_unstable_by(|a, b| b.cmp(a));
@@ -364,8 +364,8 @@ impl Peak {
 /// Maximum number of concurrent network requests.
 const MAX_REQUESTS: usize = 8;
 
-/// Calls `ask`, which sends a request, for every item, several at the same time. The results are in the order of the
-/// items.
+/// Calls `ask` with each of `items`. `ask` sends a request, and several requests run at the same time. Returns the results
+/// in the order of `items`.
 pub fn ask_all<I: Sync, T: Send>(items: &[I], ask: impl Fn(&I) -> T + Sync) -> Vec<T> {
     prep_contents::parallel::map(items, MAX_REQUESTS, ask)
 }

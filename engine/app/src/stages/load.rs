@@ -1,8 +1,9 @@
 //! First stage: finds the catalog entries of a task's competitions. Loads and checks their pipelines, reads
 //! published checksums, and compares the pipelines with `prep.lock`.
 //!
-//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. Therefore the
-//! cache records that this build of the program found no mistakes in this text, and later runs skip the planning.
+//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. Therefore
+//! queries are planned only once: the cache records that a build of the program found no mistakes in the text of a
+//! pipeline. Later runs of the same build skip the planning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -101,7 +102,8 @@ pub struct Competition {
     pub(crate) part: Option<PartOfBundle>,
     /// Sources in addition to the bundle.
     pub sources: Vec<FurtherSource>,
-    /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
+    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
+    /// nor recorded in the data directory. Otherwise `None`.
     pub borrowed: Option<BorrowedBundle>,
 }
 
@@ -143,8 +145,8 @@ impl Competition {
     /// Loads the pipeline of an entry. Its sources are found later.
     ///
     /// # Errors
-    /// Returns an error if the entry has no pipeline, if one of its files has mistakes, or if `prep.lock` must match and
-    /// differs.
+    /// Returns an error if the entry has no pipeline, or if one of its files has mistakes. With the option `locked`, also
+    /// returns an error if `prep.lock` differs.
     pub(super) fn load(
         entry: &CatalogEntry,
         chosen: &Chosen<'_>,
@@ -267,7 +269,7 @@ fn to_lock_entry(entry: &CatalogEntry, pipeline: &Pipeline) -> LockedDataset {
 /// The name of the query in errors.
 const QUERY_NAME: &str = "rows";
 
-/// Replaces the outputs of a pipeline with the query. Returns the request for the preview.
+/// Replaces the outputs of a pipeline with the query in `view`. Returns the request to run this query.
 ///
 /// # Errors
 /// Returns an error if the query is invalid for the pipeline's tables.
@@ -307,7 +309,7 @@ pub(crate) fn reading(pipeline: &Pipeline, query: &str) -> Result<Reading, Error
     })
 }
 
-/// Loads pipelines, and remembers which ones were checked.
+/// Loads and checks pipelines. Records in the cache which pipelines were checked, so that later runs skip the check.
 pub struct Loader<'a> {
     store: Option<&'a Store>,
     program: &'a str,
@@ -315,7 +317,8 @@ pub struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Creates a loader that records checks in `store`, if it can be written. `program` identifies this build.
+    /// Creates a loader that records successful checks in `store`, if the store can be written. `program` identifies the
+    /// build of the running program.
     pub fn new(store: &'a Store, program: &'a str) -> Loader<'a> {
         Loader {
             store: Some(store),
@@ -456,7 +459,8 @@ fn check_metric_queries(
         .collect()
 }
 
-/// Returns the position of a column's name in the value at the JSON pointer `pointer`, if the name occurs there.
+/// Searches a value of the section `grade` for the name of a column, and returns the position of the name in the pipeline.
+/// `pointer` is the JSON pointer of the value.
 fn place_of_column(
     pipeline: &Pipeline,
     grade: &Spanned<Grade>,

@@ -32,7 +32,7 @@ pub(crate) fn read(data_dir: &Path) -> Result<Lockfile, Error> {
     Lockfile::parse(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Error::new(Failure::Input, message).help(
-            "move the file to another directory; the next run that does not require it writes a new one",
+            "move the file to another directory; the next run that need not match a lockfile writes a new one",
         )
     })
 }

@@ -13,7 +13,8 @@
 //! summary      Ended, records      Preparation: one summary per competition
 //! ```
 //!
-//! `plan` and `why` stop after `resolve`. `remote push` and `cache verify --rerun` continue from there differently.
+//! `plan` and `why` stop after `resolve`. `remote push` and `cache verify --rerun` also use only the stages up to `resolve`,
+//! and then run steps on their own.
 
 pub(crate) mod assemble;
 pub(crate) mod contents;
@@ -46,8 +47,8 @@ use crate::run_log::RunLog;
 use crate::sealed;
 use crate::task::Task;
 
-/// Results that are held in memory may use the memory of the running steps divided by this number. This memory is used
-/// in addition to that of the steps.
+/// Results that are held in memory may use the memory limit of the steps divided by this number. They use this memory in
+/// addition to the memory of the steps.
 const HELD_MEMORY_DIVISOR: u64 = 4;
 
 impl Plan {

@@ -1,5 +1,5 @@
-//! Determines the bundle and the sources from which a competition's results were computed, and records them in the data
-//! directory as soon as its tree is published.
+//! Determines the bundle and the sources from which a competition's results were computed. Records them in the data
+//! directory as soon as the competition is published.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::stages::resolve::CompetitionGraph;
 pub(crate) struct Origin {
     /// The name of the source in the pipeline. `None` for the bundle.
     pub(crate) source: Option<String>,
-    /// The name of the source in the cache and the remote. `None` for a part of the bundle, which is not recorded as
-    /// the bundle.
+    /// The name of the source in the cache and the remote. `None` for a part of the bundle, because a part must not be
+    /// recorded as the bundle.
     pub(crate) name: Option<String>,
     pub(crate) record: SourceRecord,
     /// The path of the file, if it exists.
@@ -48,8 +48,8 @@ impl UsedValue {
     }
 }
 
-/// Returns the files that the steps of a competition used. `value` returns the value of a source that the steps used. The
-/// keys of all steps depend on these values.
+/// Returns the files of the sources that the steps of a competition used. For each source, `value` returns the value that
+/// the steps used, because the file of the source may have changed since.
 pub(crate) fn origins(
     all: &CompetitionGraph,
     competition: &Competition,
@@ -112,7 +112,7 @@ pub(crate) fn origins(
     Ok(origins)
 }
 
-/// Returns the record of a tree that was prepared from `origins`. `before` is the earlier record of the same tree.
+/// Returns a record that a competition was prepared from `origins`. `before` is the previous record in the data directory.
 pub(super) fn record(
     competition: &Competition,
     origins: &[Origin],
@@ -150,9 +150,9 @@ pub(super) fn record(
     }
 }
 
-/// Records how the tree of a competition was prepared, as soon as the tree is published or found to be current
-/// (`was_current`). The stage `record` would be too late for a run of many competitions that deletes bundles and is then
-/// killed. Errors are ignored: nothing is recorded, and a later run still needs the bundle.
+/// Records how a competition was prepared, as soon as it is published. `was_current` is true if nothing had to be published.
+/// The stage `record` would be too late, because a run may delete bundles and then be killed before that stage. Ignores
+/// errors. Without the record, the next run needs the bundle again.
 pub(super) fn record_publication(
     all: &CompetitionGraph,
     (store, data_dir): (&Store, &Path),

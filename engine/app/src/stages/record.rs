@@ -1,5 +1,6 @@
 //! Sixth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
-//! If data are up to date, also renews the modification time of their record, with which programs such as Make compare.
+//! Also renews the modification time of the manifests, even if the data were up to date. So Make can use a manifest as
+//! a target.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -17,7 +18,8 @@ use crate::stages::run::{CompetitionState, Ended};
 use crate::stages::{lock, origins};
 use crate::{bundles, prepared};
 
-/// Records the origin of complete data. Returns the records of the published data, by competition.
+/// Records how each competition that is complete was prepared, and updates `prep.lock`. Returns the manifests of all
+/// published competitions by id.
 ///
 /// # Errors
 /// Returns an error if a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
@@ -112,7 +114,8 @@ fn note_preparation(
     }
 }
 
-/// Merges the origin with the origin that was recorded earlier, and records the result. Returns the merged origin.
+/// Chooses between `origin` and the origin that an earlier run recorded (see [`DataOrigin::or`]). Records the chosen origin
+/// and returns it.
 fn note_origin(published: &Manifest, data_dir: &Path, id: &str, origin: DataOrigin) -> DataOrigin {
     let known = match &published.origin {
         Some(before) => origin.or(before),
@@ -156,8 +159,9 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// Returns the origin of the data of a competition, which must be complete. `bundle` is the digest of the bundle from which
-/// the data were prepared. `last` contains the last run of each step, including the run that has just ended.
+/// Returns whether a built-in pipeline prepared the data of a competition, and whether the data match their published
+/// checksums. The data must be complete. `bundle` is the digest of the bundle from which they were prepared. `last` contains
+/// the last run of each step, including the run that has just ended.
 ///
 /// # Errors
 /// Returns an error if the history cannot be read.

@@ -1,8 +1,8 @@
 //! Third stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
 //!
 //! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as one
-//! error. Also describes each [`BorrowedBundle`], so that the user knows whose results a run uses: such a bundle is neither
-//! on this machine nor recorded in the data directory.
+//! error. Also describes each [`BorrowedBundle`]: a bundle that is neither on this machine nor recorded in the data
+//! directory, although the run uses results that were computed from it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -289,8 +289,8 @@ fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
     Err(Error::new(error.failure(), message).help(remedy))
 }
 
-/// Describes the bundle of a competition whose results are used although it is neither on this machine nor recorded in the
-/// data directory.
+/// Describes the bundle from which the results of a competition were computed. Returns `None` if the bundle is on this
+/// machine or recorded in the data directory.
 fn borrowed(task: &Task, competition: &Competition) -> Option<BorrowedBundle> {
     if competition.bundle.is_some() {
         return None;

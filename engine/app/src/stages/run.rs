@@ -1,6 +1,5 @@
-//! Fifth stage: runs the steps that are not up to date. Measures the time of every competition, records how a tree was
-//! prepared as soon as it is published, and, if requested, deletes its bundle. The later stages record facts about a run
-//! whose steps have ended, and create its summary.
+//! Fifth stage: runs the steps that are not up to date, and measures the time of every competition. As soon as a competition
+//! is published, this stage records how it was prepared, and deletes its bundle if this is requested.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -169,7 +168,7 @@ impl Ended {
     /// Frees the plan of the run. For many competitions that takes a noticeable time, so a separate thread does it.
     pub(crate) fn free(self) {
         let freed = std::thread::Builder::new().spawn(move || drop((self.all, self.watch)));
-        // If the thread could not be started, the plan is freed already.
+        // If the thread cannot be started, `spawn` has already dropped the closure with the plan.
         drop(freed);
     }
 }
@@ -187,8 +186,8 @@ pub(crate) struct Watch {
     all: Arc<CompetitionGraph>,
     store: Store,
     task: Task,
-    /// The sources, by competition and step, whose failure is not reported as a failure, because it only leaves their
-    /// competition out.
+    /// Sources whose failure is not reported as a failure, because their competition is then left out. Each source is a pair
+    /// of competition and step.
     optional: HashSet<(String, String)>,
     next: Arc<dyn Reporter>,
     times: Mutex<HashMap<String, (Instant, Instant)>>,
@@ -263,8 +262,8 @@ impl Reporter for Watch {
     }
 }
 
-/// Returns the competitions that turned out to be unavailable while they ran: a step needed the bytes of a source that is
-/// not on this machine. Their other sources and steps did not fail.
+/// Returns the competitions that failed only because a step needed the bytes of a source that is not on this machine. The
+/// summary leaves these competitions out.
 pub(super) fn left_out_while_running(ended: &Ended) -> Vec<String> {
     let ids = ended.all.competitions.iter().map(|one| &one.id);
     let is_left_out = |id: &&String| {

@@ -128,18 +128,19 @@ pub struct Summary {
     /// Files and directories in the prepared directory that no run published. A run does not remove them.
     #[serde(skip_serializing_if = "PathSummary::is_empty")]
     pub unpublished: PathSummary,
-    /// The bundle whose results were used, if it is neither on this machine nor recorded in the data directory.
+    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
+    /// nor recorded in the data directory. Otherwise `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub borrowed: Option<BorrowedBundle>,
     /// The names of the options that had the values of the last run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub as_last_time: Vec<&'static str>,
-    /// The scores of the sample submission, the answers and an empty submission, with warnings about them. `None` if they
-    /// were not graded.
+    /// The result of the trial: the scores of the sample submission, the answers and an empty submission, with warnings.
+    /// `None` if these submissions were not graded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<serde_json::Value>,
-    /// Whether the user sees the result of the trial: the pipeline is not a built-in one, and the submissions were graded
-    /// in this run or caused warnings.
+    /// Whether the command line prints the result of the trial. It does so for pipelines that are not built in, if the
+    /// trial ran in this run or has warnings.
     #[serde(skip)]
     pub shows_trial: bool,
     pub failures: Vec<StepFailure>,

@@ -75,8 +75,8 @@ pub fn reward(report: &CompetitionReport, reward: f64) -> String {
     pretty(numbers) + "\n"
 }
 
-/// Prints remarks on competitions without medals, on submissions that are copies of the answers, on metrics that are
-/// queries of their author, and on scores that cannot be compared with upstream's scores.
+/// Prints remarks about graded competitions: no medals because there is no leaderboard, a submission that is a copy of the
+/// answers, a metric that the author of the pipeline wrote as a query, and scores that are not comparable with upstream's.
 pub fn remarks(printer: &Printer, reports: &[&CompetitionReport]) {
     without_leaderboard(printer, reports);
     for report in reports.iter().filter(|report| report.is_answers) {
@@ -93,7 +93,9 @@ fn own_metrics(printer: &Printer, reports: &[&CompetitionReport]) {
     let own = reports.iter().filter(|report| report.has_own_metric);
     let ids: BTreeSet<&str> = own.map(|report| report.competition_id.as_str()).collect();
     for id in ids {
-        printer.message(format!("the metric of `{id}` is a query of its author"));
+        printer.message(format!(
+            "the metric of `{id}` is a query that the author of the pipeline wrote"
+        ));
     }
 }
 

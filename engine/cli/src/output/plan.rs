@@ -29,7 +29,8 @@ struct PlannedCompetition {
     /// Whether the bundle is missing on this machine but is in the mirror. Then steps read it from the mirror.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
-    /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
+    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
+    /// nor recorded in the data directory. Otherwise `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     borrowed: Option<BorrowedBundle>,
     /// The names of the options that have the values of the last run.
@@ -128,9 +129,9 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
     }
 }
 
-/// Prints which options have the values of the last run. Also prints from which bundle the results are, if that bundle
-/// is neither on this machine nor recorded in the data directory. With `is_pull`, results from a remote are expected
-/// and are not reported.
+/// Prints which options have the values of the last run. Also prints a note for each competition whose results were
+/// computed from a bundle that is neither on this machine nor recorded in the data directory. If `is_pull` is true, prints
+/// no note about results in a remote, because a pull requests them.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for competition in &plan.all.competitions {
@@ -264,10 +265,10 @@ fn download_text(download: &Download, name: &str) -> String {
         }
         (None, Some(bytes), Some(part)) => {
             let part = units::bytes(part);
-            format!("{bytes} to download, {part} of them with --partial")
+            format!("{bytes} to download, or only {part} with --partial")
         }
         (None, Some(bytes), None) => {
-            format!("{name} is missing, its published size is {bytes}")
+            format!("{name} is missing; its published size is {bytes}")
         }
         (None, None, _) => format!("{name} is missing"),
     }
@@ -376,11 +377,11 @@ mod tests {
         for (download, expected) in [
             (
                 download(Some(2_000_000), Some(1000), None),
-                "2.00 MB to download, 1.00 kB of them with --partial",
+                "2.00 MB to download, or only 1.00 kB with --partial",
             ),
             (
                 download(Some(2_000_000), None, None),
-                "the bundle is missing, its published size is 2.00 MB",
+                "the bundle is missing; its published size is 2.00 MB",
             ),
             (
                 download(Some(1000), Some(1000), None),

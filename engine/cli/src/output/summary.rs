@@ -130,7 +130,7 @@ fn unpublished(summary: &Summary) -> Option<String> {
     }
     (!found.is_empty()).then(|| {
         format!(
-            "{}: not removed from the prepared directory, because `prep` did not publish them: {}; `--remove-unpublished` removes them",
+            "{}: files that `prep` did not publish are still in the prepared directory: {}; `--remove-unpublished` removes them",
             summary.id,
             named.join(", ")
         )

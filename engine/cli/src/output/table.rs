@@ -226,8 +226,8 @@ fn report<'a>(source: &'a SourceFile, diagnostic: &'a Diagnostic) -> annotate_sn
     }
 }
 
-/// Returns the part of the span in its first line, because a long query would push the message out of view. The
-/// returned range is always within the text, even if the span is not.
+/// Returns the part of `span` up to the end of its first line, because showing a long query would push the message out of
+/// view. The returned range is always within the text, even if `span` is not.
 fn range(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
     let text = &source.text;
     let clamp = |mut at: usize| {

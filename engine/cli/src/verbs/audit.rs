@@ -179,7 +179,7 @@ fn outputs(part: &OutputsAudit) -> String {
 
 fn tree(part: &TreeAudit) -> String {
     format!(
-        "{} of {} files have equal bytes in {}",
+        "{} of {} files are identical to those in {}",
         part.equal,
         part.common,
         part.path.display()

@@ -198,7 +198,8 @@ fn table(graded: &GradedList, rows: &[Row]) -> String {
     table.render()
 }
 
-/// Returns the next commands to try. They run in the demo's directory, whose prep.toml names the other directories.
+/// Returns commands that the user can try next. They run in the demo's directory. Its prep.toml contains the data, cache
+/// and bundle directories, so the commands need no options for directories.
 fn next_commands(dir: &Path, catalog: &Catalog) -> Result<String, CliError> {
     let dir = dir.display();
     let id = SAMPLES.first().map_or("ID", |sample| sample.id);

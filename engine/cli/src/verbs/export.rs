@@ -112,7 +112,7 @@ impl ExportArgs {
         let plain: Vec<&str> = plain.map(|task| task.id.as_str()).collect();
         if !plain.is_empty() {
             session.printer.warning(format!(
-                "the answers are not encrypted in `tests`; --for seals them: {}",
+                "the answers of {} in `tests` are not encrypted; --for seals them",
                 plain.join(", ")
             ));
         }
@@ -155,7 +155,7 @@ impl ExportArgs {
         session.printer.show(json, text)?;
         if let Some(paths) = &exported.unpublished {
             session.printer.warning(format!(
-                "{id}: not copied, because `prep` did not publish them: {paths}"
+                "{id}: files that `prep` did not publish were not copied: {paths}"
             ));
         }
         Ok(Exit::Success)

@@ -107,10 +107,10 @@ impl GradeArgs {
             }
             [submission] if is_csv(submission) => {
                 let path = submission.display();
-                Err(
-                    CliError::usage(format!("the competition of `{path}` is missing"))
-                        .help(format!("the id comes first: prep grade ID {path}")),
-                )
+                Err(CliError::usage(format!(
+                    "no competition is named for the submission `{path}`"
+                ))
+                .help(format!("write its id first: `prep grade ID {path}`")))
             }
             [list] if list.is_file() => grade_list(session, &catalog, list, self),
             [id] => Err(unknown(&catalog, id)),
@@ -161,7 +161,7 @@ fn grade_one(
 ) -> VerbResult {
     if args.given.leaderboard.is_some() && args.given.answers.is_none() {
         return Err(CliError::usage("--leaderboard needs --answers")
-            .help("prepared data are ranked on the leaderboard of the competition"));
+            .help("name the answers too, because prepared data always use the leaderboard of the competition"));
     }
     let key = args.sign.key(session)?;
     if key.is_some() && args.output.is_none() && !session.printer.json {

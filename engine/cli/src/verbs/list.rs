@@ -26,8 +26,8 @@ pub struct ListArgs {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    /// The exit code. It is not `Success` if records of the competition cannot be read. Other competitions are listed
-    /// nevertheless.
+    /// The exit code for this competition. It is not `Success` if the manifest or another record of the competition cannot
+    /// be read. Then the other competitions are listed nevertheless.
     #[serde(skip)]
     exit: Exit,
     id: String,

@@ -309,8 +309,8 @@ fn cells(check: &PackCheck) -> [String; 7] {
     ]
 }
 
-/// Returns a Markdown table for documentation. Several of its columns show mistakes of upstream's script, with the
-/// reasons from the section `accepted` of each pipeline.
+/// Returns a Markdown table for documentation. The columns for leaks, results that are not reproducible, and silent
+/// failures show mistakes of upstream's script, with the explanations from the section `accepted` of each pipeline.
 fn markdown(found: &[PackCheck]) -> String {
     let mut text = "| competition | leaks | not reproducible | silent failure | prepared twice | pack.lock |\n\
                     |---|---|---|---|---|---|\n"

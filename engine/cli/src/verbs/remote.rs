@@ -105,7 +105,7 @@ impl PushArgs {
                 ));
             } else if !pushed.not_here.is_empty() {
                 session.printer.warning(format!(
-                    "{}: {} missing on this machine, so the remote does not record the bundle of the results; prepare the competition, then push again",
+                    "{}: {} missing on this machine, so the bundle is not recorded in the remote; prepare the competition, then push again",
                     pushed.id,
                     units::count(pushed.not_here.len() as u64, "result")
                 ));
@@ -130,8 +130,8 @@ impl PushArgs {
 }
 
 impl PushArgs {
-    /// Returns a message about the options and bundles that a pull of the sent results needs. Returns `None` if it
-    /// needs only a selection.
+    /// Returns a message about the options and bundles that `prep remote pull` needs for the sent results. Returns `None` if
+    /// the command needs only a selection of competitions.
     fn pull(&self, all: &[PushResult]) -> Option<String> {
         let sent: Vec<&PushResult> = all
             .iter()
@@ -157,7 +157,7 @@ impl PushArgs {
         }
         if !without.is_empty() {
             text.push(format!(
-                "the mirror does not have the bundle of {} (`mirror = true` in `[remote]` of {FILE} sends bundles); a machine without the bundle can only pull competitions whose outputs contain no file of the bundle",
+                "the mirror does not contain the bundle of {}, so a machine without the bundle can only pull competitions whose outputs contain no file of the bundle; `mirror = true` in `[remote]` of {FILE} sends bundles",
                 without.join(", ")
             ));
         }

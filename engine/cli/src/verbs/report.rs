@@ -35,7 +35,7 @@ pub struct ReportArgs {
     variant: Option<String>,
     /// A grading report, or a directory of them; can be repeated
     ///
-    /// Reports of prep and of upstream. In a directory, they are all files *grading_report*.json.
+    /// Reports of prep and of upstream are accepted. From a directory, all files *grading_report*.json are read.
     #[arg(long, value_name = "[NAME=]REPORT.json")]
     grading: Vec<String>,
     /// The file to write

@@ -81,7 +81,7 @@ impl SealArgs {
         if !left.is_empty() {
             let left: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
             session.printer.warning(format!(
-                "these also contain answers, so agents must not be able to read them: {}",
+                "these files and directories also contain answers, so agents must not be able to read them: {}",
                 left.join(", ")
             ));
         }

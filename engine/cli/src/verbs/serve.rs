@@ -48,7 +48,7 @@ pub struct ServeArgs {
     max_upload: u64,
     /// Seconds without data before a client is disconnected
     ///
-    /// An upload may take ten times as long. It must send at least 4 KiB per second on average over this time.
+    /// An entire upload may take ten times as long. Within SECONDS, a client must send at least 4 KiB per second on average.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
     #[command(flatten)]

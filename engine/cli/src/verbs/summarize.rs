@@ -65,7 +65,7 @@ pub struct SummarizeArgs {
     /// YAML file with hours, hardware, model and cutoff of each experiment
     ///
     /// The fields are agent, model, cutoff, hours, hardware, date, leakage, source and reports. Fields below the name of an
-    /// experiment apply to it, others to all.
+    /// experiment apply only to this experiment. Other fields apply to all experiments.
     #[arg(long, value_name = "FILE.yaml")]
     budget: Option<PathBuf>,
     /// Show figures per competition instead of per set
@@ -237,8 +237,8 @@ impl SummarizeArgs {
         }
     }
 
-    /// Reports sets without figures. They are an error if the user requested sets by name, or if the result has neither
-    /// figures of a set nor figures of competitions.
+    /// Reports sets without figures. A set without figures is an error if the user requested sets by name, or if the
+    /// experiment has no figures at all. Otherwise it is a message.
     fn complete(
         &self,
         session: &CliSession,

@@ -35,9 +35,9 @@ pub struct VerifyReportArgs {
     /// Grading reports, outputs of `prep grade --json`, or directories of reports
     #[arg(value_name = "REPORT.json|DIR", required = true)]
     reports: Vec<PathBuf>,
-    /// Key of the grader: public, or a name of yours [default: trusted ones]
+    /// Public key of the grader, or name of your key [default: trusted keys]
     ///
-    /// The default are the keys in `trusted` in `[remote]` of prep.toml.
+    /// By default, the keys in `trusted` in `[remote]` of prep.toml are accepted.
     #[arg(long, value_name = "KEY")]
     key: Vec<String>,
     /// Published digests: the prep.lock of another data directory
@@ -181,7 +181,7 @@ fn show(
     let ids: BTreeSet<&str> = logs.collect();
     if ids.len() > 1 {
         session.printer.warning(format!(
-            "the reports belong to {} logs, so their numbers of gradings do not include each other",
+            "the reports belong to {} logs, and each number of gradings counts only one of the logs",
             ids.len()
         ));
     }

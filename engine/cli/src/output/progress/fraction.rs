@@ -24,8 +24,8 @@ pub(super) struct Fraction {
     ended: u64,
     /// The highest fraction so far. The fraction does not fall if a step has more bytes than estimated.
     highest: f64,
-    /// Time and fraction when the first processed bytes were reported. The fraction is above zero if an interrupted
-    /// download continues.
+    /// The time at which the first processed bytes were reported, and the fraction at that time. This fraction is above
+    /// zero if an interrupted download continues.
     first: Option<(Instant, f64)>,
 }
 

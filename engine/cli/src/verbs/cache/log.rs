@@ -46,7 +46,10 @@ impl RunLogArgs {
         if let Some(id) = ids.iter().find(|id| !is_logged(id)) {
             let logged = runs.iter().flat_map(|run| &run.selected);
             let near = prep_spec::nearest(id, logged.map(String::as_str));
-            let error = CliError::new(Exit::Input, format!("no run in the log has `{id}`"));
+            let error = CliError::new(
+                Exit::Input,
+                format!("no run in the log contains the competition `{id}`"),
+            );
             return Err(error.help("`prep cache log` lists the runs").suggest(near));
         }
         runs.retain(|run| ids.is_empty() || run.selected.iter().any(|id| ids.contains(id)));
