@@ -1,4 +1,6 @@
-//! Compares the cache operations of a no-op run and of a first run with plain files: `cargo bench -p prep-cache --bench store`.
+//! Measures the cache operations of a no-op run and of a first run, and the same work done with plain files.
+//!
+//! Run it with `cargo bench -p prep-cache --bench store`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
