@@ -159,7 +159,8 @@ impl TablePair<'_> {
     }
 }
 
-/// Returns names and cells of the first columns of a row. `place` returns the index of a column in the row's table.
+/// Formats the first three columns of a row as text, with names and cells, for an example in a finding. `place` returns the
+/// index of a column in the row's table.
 fn first_cells(
     row: &Row,
     columns: &[CommonColumn],

@@ -59,7 +59,8 @@ impl<'a> ColumnTypes<'a> {
         }
     }
 
-    /// Checks that the types of columns could be read. If not, the counts are invalid.
+    /// Returns the error that occurred while the types of columns were read, if any. After such an error, the counts of
+    /// differences are invalid.
     ///
     /// # Errors
     /// Returns an error if reading the rows failed.
