@@ -87,7 +87,8 @@ impl KaggleBundle {
         &self.target
     }
 
-    /// Returns the network. If there is no network, the error lists the paths at which the bundle was searched.
+    /// Returns the network. If downloads are not possible, returns an error that lists the paths at which the bundle was
+    /// searched.
     pub(crate) fn network(&self, context: &Context) -> Result<Network, StepError> {
         let network = self.network.get();
         network.map_err(|cause| self.local.not_fetched_in(context, cause))
@@ -103,7 +104,8 @@ impl KaggleBundle {
     }
 }
 
-/// Locks the partial file of `target`, and waits while another process has the lock. Returns `None` if `target` exists.
+/// Takes the lock for downloading `target`. If another process has the lock, waits until it releases the lock. Returns
+/// `None` if `target` exists.
 pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partial>>, StepError> {
     loop {
         context.check()?;
@@ -115,8 +117,8 @@ pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partia
     }
 }
 
-/// Downloads a file to `target` and records its digests. If `md5` is given, a different MD5 is an error. Returns `None`
-/// if another process has just downloaded the file.
+/// Downloads a file to `target` and records its digests. If `md5` is given and the file has a different MD5, returns an
+/// error. If another process has just downloaded the file, returns `None`.
 pub(crate) fn fetch_file(
     network: &Network,
     item: Item,
@@ -182,8 +184,8 @@ pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes that an interrupted download uses. If `file` is `None`, it is the download of the
-/// bundle `ID.zip`, otherwise the download of this file of another source.
+/// Returns the disk space in bytes that an interrupted download uses. `file` is the name of another source's file, or `None`
+/// for the bundle `ID.zip`.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data
