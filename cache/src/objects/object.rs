@@ -119,7 +119,7 @@ impl Seek for ObjectReader<'_> {
             SeekFrom::End(offset) => self.object.len.checked_add_signed(offset),
         };
         self.position = target.ok_or_else(|| {
-            io::Error::new(ErrorKind::InvalidInput, "seek to before the first byte")
+            io::Error::new(ErrorKind::InvalidInput, "cannot seek before the first byte")
         })?;
         Ok(self.position)
     }

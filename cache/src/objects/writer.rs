@@ -317,7 +317,7 @@ impl ObjectWriter {
     }
 
     fn failed(&self) -> StoreError {
-        let source = io::Error::other("an earlier write to it failed");
+        let source = io::Error::other("an earlier write of this object failed");
         StoreError::io("commit", self.store.root(), source)
     }
 

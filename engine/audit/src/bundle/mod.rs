@@ -661,7 +661,7 @@ impl Bundle<'_> {
                         false => "",
                     };
                     changes.push(format!(
-                        "{name} has {} bytes and CRC {:08x}, but had {} bytes and CRC {:08x}{archive}",
+                        "{name} has {} bytes and CRC {:08x}, but in the verified bundle {} bytes and CRC {:08x}{archive}",
                         found.size, found.crc, member.size, member.crc
                     ));
                 }
@@ -694,11 +694,11 @@ impl Bundle<'_> {
         }
         if changes.is_empty() {
             let proof = match good.len() {
-                1 => "its only member has the name, size and CRC of that in the verified bundle"
+                1 => "its only member has the same name, size and CRC as in the verified bundle"
                     .to_owned(),
                 count => {
                     format!(
-                        "all {count} members have the names, sizes and CRCs of the verified bundle"
+                        "all {count} members have the same names, sizes and CRCs as in the verified bundle"
                     )
                 }
             };
@@ -706,7 +706,7 @@ impl Bundle<'_> {
         }
         let finding = self.finding(Cause::BundleChanged);
         let finding = finding.cells(changes.len() as u64).proof(format!(
-            "of {} members, {changed} changed and {missing} are missing; {new} are new",
+            "of the {} members of the verified bundle, {changed} changed and {missing} are missing; {new} other members are new",
             good.len()
         ));
         found.push(finding.examples(changes));

@@ -80,7 +80,7 @@ pub fn check(
                 match forms::search(file, format, md5, limits)? {
                     Some(rendering) => {
                         let proof = format!(
-                            "our content has the published MD5 if it is written in this form: {}",
+                            "the prepared content has the published MD5 if it is written in this form: {}",
                             rendering.description()
                         );
                         AuditFinding::new(rendering.cause(), path).proof(proof)

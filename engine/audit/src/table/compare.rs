@@ -146,7 +146,7 @@ impl TablePair<'_> {
         let mut finding = AuditFinding::new(Cause::RowOrder, self.path)
             .rows(paired.reordered)
             .proof(format!(
-                "{} of {count} rows exist in both tables, at any position",
+                "{} of {count} rows are in both tables, regardless of their position",
                 paired.pairs
             ));
         if self.role.rows_by_position && self.role.is_followed {

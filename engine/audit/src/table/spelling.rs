@@ -62,11 +62,11 @@ impl Spelling {
     /// Returns the proof if ids are equal only in this spelling.
     pub(super) fn proof(self) -> &'static str {
         match self {
-            Spelling::Integers => "with ids as numbers, each row is in both tables",
-            Spelling::Trimmed => "without spaces around ids, each row is in both tables",
-            Spelling::LowerCase => "with ids in lower case, each row is in both tables",
+            Spelling::Integers => "if ids are compared as numbers, each row is in both tables",
+            Spelling::Trimmed => "if spaces around ids are removed, each row is in both tables",
+            Spelling::LowerCase => "if ids are converted to lower case, each row is in both tables",
             Spelling::Doubles => {
-                "with ids in double precision, which is exact up to 2^53, each row is in both tables"
+                "if ids are rounded to double precision, which is exact up to 2^53, each row is in both tables"
             }
         }
     }

@@ -252,14 +252,14 @@ impl SearchedAnswers {
                 }
                 if is_new && agreement.is_linear() {
                     return Ok(Some(format!(
-                        "their column `{name}` is the answer in `{label}` in a different unit"
+                        "their column `{name}` contains the answer in `{label}` in a different unit"
                     )));
                 }
                 let classes: HashSet<&String> = answers.values().collect();
                 let right = agreement.right_by_code(classes.len());
                 if is_new && right * 10 >= count * 9 && is_conclusive(right, count, most) {
                     return Ok(Some(format!(
-                        "their column `{name}` is a code of the answer in `{label}` for {right} of {count} test items"
+                        "their column `{name}` contains a code for the answer in `{label}` for {right} of {count} test items"
                     )));
                 }
             }

@@ -136,7 +136,7 @@ pub(super) fn explain(
         let mut finding = AuditFinding::new(Cause::OtherSplit, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
-            "compared by `{}`, {count} of our items are in a different part of theirs, and {} of their items in a different part of ours",
+            "items paired by `{}`: {count} items of our file are in a different file of theirs, and {} items of their file are in a different file of ours",
             own.key,
             own.only_there.len()
         ));

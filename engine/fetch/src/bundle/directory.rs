@@ -36,7 +36,7 @@ pub enum DirectoryError {
     Missing { name: String, path: PathBuf },
     /// The directory contains something other than files and directories.
     #[error(
-        "the source `{name}`: {path} {what}; remove it, or add the directory that it leads to as another source"
+        "the source `{name}`: {path} {what}; remove it; if it is a link to a directory, you can add that directory as another source"
     )]
     Odd {
         name: String,

@@ -196,7 +196,8 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     partial.metadata().map_or(0, |file| file.blocks() * 512)
 }
 
-/// Lists the bundle, its parts, incomplete downloads, and the directory that contains the files of other sources.
+/// Lists all files in `DATA/ID` that belong to the competition's downloads: the bundle, parts of it, incomplete downloads,
+/// and the directory with the files of other sources.
 ///
 /// # Errors
 /// Returns an error if the directory `DATA/ID` exists and cannot be listed.
@@ -219,8 +220,8 @@ pub fn bundle_files(data: &Path, id: &str) -> io::Result<Vec<PathBuf>> {
     Ok(files.map(|entry| entry.path()).collect())
 }
 
-/// Removes `DATA/ID/ID.zip`, parts of it, and the files of other sources. Files outside of the data directory belong to
-/// the user and are kept.
+/// Removes `DATA/ID/ID.zip`, parts of this bundle, and the files of other sources. Keeps files outside the data directory,
+/// because they belong to the user.
 pub fn discard(data_dir: &Path, id: &str) {
     let directory = data_dir.join(id);
     discard_sources(&directory.join(SOURCES));
@@ -286,8 +287,8 @@ pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
     fs::read_to_string(origin_path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
 }
 
-/// Removes a file, and then its record. If the file cannot be removed, the record stays too. Without a record, the file would
-/// be treated as one that the user provided.
+/// Removes a file, and then the record of its origin. If the file cannot be removed, the record must stay, because a file
+/// without a record is treated as one that the user provided.
 pub(crate) fn remove_with_origin(file: &Path) {
     // Errors are ignored, because a file with a record of another origin is not used.
     if fs::remove_file(file).is_ok() {
