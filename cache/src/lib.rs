@@ -29,7 +29,7 @@
 //! | The store never leaves an entry without its objects | objects are written before their entry, and removed after it |
 //! | A truncated or modified record is treated as absent | each record carries a hash of its bucket, key and content |
 //! | Files of a killed process are never used | temporary files are never looked up; they are removed after a day |
-//! | A memory-mapped object never changes | its file has no name outside the store, and never gets one (`private.rs`) |
+//! | A memory-mapped object never changes | its file has no hard link outside the store, and never gets one (`private.rs`) |
 //! | Many processes can share a store | atomic renames, advisory locks that end with their process, leases (`locks/lease`) |
 //!
 //! # Power failure

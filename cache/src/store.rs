@@ -401,8 +401,8 @@ impl Store {
         })
     }
 
-    /// Flushes `file` if other machines may see its file system, because such file systems may report write errors only
-    /// then. `path` is any path on that file system. Returns the metadata of the file.
+    /// Flushes `file` if other machines may see its file system, because such file systems may report write errors only when
+    /// a file is flushed. `path` is any path on that file system. Returns the metadata of the file.
     ///
     /// # Errors
     /// If bytes that were written did not reach the server.

@@ -202,8 +202,9 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    // A shared lock is enough. NFS would grant an exclusive lock only for a file that is open for writing. If the file
-    // system does not support locks, this check always succeeds.
+    // A shared lock is enough for this check: it fails if another process has the exclusive lock. NFS would not grant an
+    // exclusive lock, because the file is open for reading only. If the file system does not support locks, the check always
+    // succeeds.
     if lock_open_file(&file, Mode::Shared, false)?.is_none() {
         return Ok(false);
     }

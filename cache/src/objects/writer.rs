@@ -3,8 +3,8 @@
 //! The digest is computed while the bytes are written, so they are not read back. The file gets its final name only when it
 //! is complete. Small objects can be written to memory instead of a file.
 //!
-//! [`ScatteredWriter`] writes an object whose bytes become available in a different order. It accepts bytes at any offset.
-//! Its digest can only be computed when all bytes are written, so the file is read once more at the end.
+//! [`ScatteredWriter`] writes an object whose bytes are not produced in their order. It accepts bytes at any offset. Its
+//! digest can only be computed when all bytes are written, so the file is read once more at the end.
 
 use std::fs::{File, Permissions};
 use std::io;

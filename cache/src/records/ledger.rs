@@ -78,8 +78,8 @@ impl Store {
 
     /// Returns the objects of an entry that are missing. If the list is empty, the entry can be used.
     ///
-    /// The list also contains the objects of [`unstored`](LedgerEntry::unstored), after the others. It does not contain
-    /// objects that can probably be fetched from the tier. Checks only whether the files exist.
+    /// The list also contains missing objects of [`unstored`](LedgerEntry::unstored), after the others. It does not contain
+    /// objects that the tier may have. Checks only whether the files exist, not their content.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
@@ -314,8 +314,8 @@ pub(crate) struct NamedHistory {
 }
 
 impl Store {
-    /// Returns the history of a competition in a scope, as [`set_last_run`](Self::set_last_run) stored it. `None` if the
-    /// store has no such history, or if it is damaged.
+    /// Returns the history of a competition in a scope, as [`set_last_run`](Self::set_last_run) stored it. `None` if no
+    /// history was stored, or if the stored record is damaged.
     ///
     /// # Errors
     /// If the record exists but cannot be read.

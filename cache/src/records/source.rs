@@ -5,9 +5,9 @@
 //! modified just now, the store waits for the next tick before it reads the file. This usually takes 20 milliseconds, or up
 //! to two seconds if the times of the file are full seconds.
 //!
-//! A record can also be stored under a name, for example the id of a competition for its bundle. Such a record remains after
-//! the file is removed. For each name, there are two records: one for the content that was seen last, and one for the
-//! content from which results were produced ([`Store::confirm_source`]).
+//! A record can also be stored under a name. For example, the record of a bundle is stored under the id of its competition.
+//! Such a record remains after the file is removed. For each name, there are two records: one for the content that was seen
+//! last, and one for the content from which results were produced ([`Store::confirm_source`]).
 //!
 //! All data directories that share a store share these records. Therefore a named record does not show from which content a
 //! particular directory was prepared. It only suggests a content for which the store may have results, and provides the
@@ -292,8 +292,9 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number of the records about `name` that this store has received from `remote`. Returns 0
-    /// if it has not received any. (A remote increases the number with each new record, so a lower number is outdated.)
+    /// Returns the highest serial number of the records about the source `name` that this store has received from `remote`.
+    /// Returns 0 if it has not received any. (A remote increases the number with each new record, so a record with a lower
+    /// number is outdated.)
     ///
     /// # Errors
     /// If the record cannot be read.
@@ -302,7 +303,8 @@ impl Store {
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
-    /// Remembers that `remote` has a record about `name` with the serial number `serial`, which describes `content`.
+    /// Remembers that `remote` has a record about the source `name`, with the serial number `serial`, which describes
+    /// `content`.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -328,7 +330,7 @@ impl Store {
         self.set_named(&last_seen_name(name), record)
     }
 
-    /// Records that results were produced from the content of `record`, as the content of the source `name`.
+    /// Records that results were produced from the source `name` when it had the content of `record`.
     ///
     /// # Errors
     /// If the record cannot be written.

@@ -189,7 +189,7 @@ impl Stamp {
 ///
 /// The wait is one tick of the file system's clock, minus the time since the last write. The tick follows from the digits of
 /// the times: if they are full seconds, the tick may be seconds long. A program may have set the modification time to a full
-/// second. Therefore the time with the most digits determines the tick.
+/// second. Therefore the time with the fewest trailing zeros determines the tick.
 ///
 /// A time in the future may come from another machine whose clock is ahead. It is treated as the time of a write that
 /// happens now.
@@ -209,8 +209,8 @@ pub fn is_coarse(time: i64) -> bool {
     resolution_of(time) > CLOCK_TICK
 }
 
-/// Estimates the resolution of the clock from which `time` was taken by the number of trailing zeros of `time`. Returns at
-/// least [`CLOCK_TICK`].
+/// Estimates the resolution of a clock from a time that it reported, by counting the trailing zeros. Returns at least
+/// [`CLOCK_TICK`].
 fn resolution_of(time: i64) -> Duration {
     const SECOND: i64 = 1_000_000_000;
     if time % SECOND == 0 {

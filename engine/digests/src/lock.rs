@@ -540,7 +540,7 @@ mod tests {
     #[test]
     fn newer_and_malformed_lock_files_are_errors() {
         for (text, expected) in [
-            ("version 3\n", "the lock file has version 3, but this program"),
+            ("version 3\n", "the lock file has version 3"),
             ("", "the line `version 2` is missing"),
             ("a v1 public x\n", "the line `version 2` is missing"),
             ("version 1\na v1 public\n", "line 2 is not"),

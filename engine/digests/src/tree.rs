@@ -63,7 +63,8 @@ pub struct TreeHasher {
 }
 
 impl TreeHasher {
-    /// Creates a hasher that needs little memory, because files must be added in the order of their paths.
+    /// Creates a hasher for files that are added in the order of their paths. It needs little memory, because it does not
+    /// store the lines.
     ///
     /// The order must be that of the *escaped* paths. Escaping a line break changes the order, so paths must not contain
     /// line breaks.

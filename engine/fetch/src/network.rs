@@ -79,8 +79,8 @@ impl Network {
     }
 
     /// Checks that the bundle of `id` can be downloaded, and returns its length in bytes. Makes one API call, which returns
-    /// a signed URL, and then requests one byte, because the URL alone does not show that it works. If the server limits
-    /// requests (429), returns an error without a retry.
+    /// a signed URL, and then requests one byte, because the signed URL alone does not show that a download works. If the
+    /// server limits requests (429), returns an error without a retry.
     ///
     /// # Errors
     /// [`FetchError::RulesNotAccepted`] and other errors of the API.
@@ -152,8 +152,8 @@ impl Network {
         &self.shared
     }
 
-    /// Downloads the file of an order into its partial file. Returns an error if `cancel` is set. Returns `None` if the
-    /// order has ranges, because only entire files have digests.
+    /// Downloads the file that `order` describes into its partial file. Returns an error if `cancel` is set. Returns `None`
+    /// if the order has ranges, because only entire files have digests.
     pub(crate) fn download(
         &self,
         order: &Order,

@@ -109,8 +109,8 @@ fn empty_file_is_not_a_conflict() -> Outcome {
     Ok(())
 }
 
-/// The first process waits for a rival that announced itself before its first check, but not for a process that announced
-/// itself later.
+/// The first process waits for a rival that announced itself before the first process checked, but not for a rival that
+/// announced itself later.
 #[test]
 fn first_process_does_not_wait_for_later_ones() -> Outcome {
     let directory = tempfile::tempdir()?;

@@ -238,8 +238,8 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Returns the evidence that line endings were converted, if there is any. In intact compressed data, a carriage return
-    /// precedes some line feeds, but not all and not none.
+    /// Returns the evidence that line endings were converted, if there is any. In intact compressed data, some line feeds
+    /// come after a carriage return, and others do not.
     fn text_mode_evidence(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
             (20.., crlf) if crlf == self.lf => Some("every LF comes after a CR"),
@@ -592,9 +592,9 @@ impl Bundle<'_> {
         }))
     }
 
-    /// Returns the directory that contains all members, if removing it from their paths makes the bundle correct: the
-    /// members then equal those of the verified bundle. If these are unknown, a path that the pipeline reads must exist only
-    /// without the directory.
+    /// Returns the directory that contains all members, if the bundle is correct without this directory. If the members of
+    /// the verified bundle are known, the members must equal them. Otherwise, paths that the pipeline reads must exist
+    /// without the directory, but not with it.
     fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");

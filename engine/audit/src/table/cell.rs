@@ -137,8 +137,8 @@ fn is_missing(cell: &[u8]) -> bool {
     words.contains(&cell)
 }
 
-/// Whether all cells of a column are numbers, and whether all are booleans. Otherwise the column contains text, in which
-/// `007` is not `7`, and `1e5` is not `100000`.
+/// Whether all cells of a column are numbers, and whether all are booleans. If neither is the case, the cells are text, in
+/// which `007` is not `7`, and `1e5` is not `100000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ColumnType {
     pub numbers: bool,

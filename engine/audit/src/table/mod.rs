@@ -122,7 +122,7 @@ pub fn compare(
                 .iter()
                 .any(|one| one.cause == Cause::DocumentLayout);
             if is_list && !has_layout {
-                let proof = "the file contains one list of records instead of one record on each line";
+                let proof = "the file is one list of records instead of one record on each line";
                 findings.push(AuditFinding::new(Cause::DocumentLayout, path).proof(proof));
             }
         }

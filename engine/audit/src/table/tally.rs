@@ -59,11 +59,7 @@ impl<'a> ColumnTypes<'a> {
         }
     }
 
-    /// Returns the error that occurred while the types of columns were read, if any. After such an error, the counts of
-    /// differences are invalid.
-    ///
-    /// # Errors
-    /// Returns an error if reading the rows failed.
+    /// Fails if the types of columns could not be read. In this case, the counts of differences are invalid.
     pub(crate) fn failed(&self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }

@@ -28,8 +28,8 @@ impl OneSided {
         }
     }
 
-    /// Takes out the files whose paths in the two trees differ only in case, accents or Unicode normalization. Returns them
-    /// as pairs of the path in `theirs` and the path in `ours`.
+    /// Removes files from both lists whose paths in the two trees differ only in case, accents or Unicode normalization.
+    /// Returns them as pairs of the path in `theirs` and the path in `ours`.
     pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
         let paths = self.surplus.keys();
         let folded: HashMap<String, String> =
@@ -37,20 +37,20 @@ impl OneSided {
         self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
     }
 
-    /// Takes out the files that are compressed only in `theirs`, where they have the suffix `.gz`, `.zip` or `.7z`. Returns
-    /// them as pairs of the path in `theirs` and the path in `ours`.
+    /// Removes files from both lists that are compressed only in `theirs`, where they have the suffix `.gz`, `.zip` or
+    /// `.7z`. Returns them as pairs of the path in `theirs` and the path in `ours`.
     pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
     }
 
-    /// Takes out the files that are compressed with gzip only in `ours`. Returns them as pairs of the path in `theirs` and
-    /// the path in `ours`.
+    /// Removes files from both lists that are compressed with gzip only in `ours`. Returns them as pairs of the path in
+    /// `theirs` and the path in `ours`.
     pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }
 
-    /// Takes out the files that have a different path in each tree. `names` maps the path in `ours` to the possible paths in
-    /// `theirs`. Returns them as pairs of the path in `theirs` and the path in `ours`.
+    /// Removes files from both lists that have a different path in each tree. `names` returns the possible paths in
+    /// `theirs`, given the path in `ours`. Returns the files as pairs of the path in `theirs` and the path in `ours`.
     fn take_pairs<N: IntoIterator<Item = String>>(
         &mut self,
         names: impl Fn(&str) -> N,
@@ -67,8 +67,9 @@ impl OneSided {
         found
     }
 
-    /// Takes out the archives of `ours` that were unpacked in `theirs`: all their members are files in one directory of
-    /// `theirs`. Returns pairs of the archive's path and the path of this directory, which ends with `/` or is empty.
+    /// Removes the archives of `ours` that were unpacked in `theirs`, and the unpacked files: all members of such an archive
+    /// are files in one directory of `theirs`. Returns pairs of the archive's path and the path of this directory, which
+    /// ends with `/` or is empty.
     ///
     /// # Errors
     /// Returns an error if an archive of `ours` cannot be read.
@@ -213,8 +214,9 @@ pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> C
     }
 }
 
-/// Removes files that were renamed, because they have the same content, from `surplus` and `missing`. Returns the findings
-/// about them. Reads only files whose size occurs on both sides. `other_split` is true if the trees are split differently.
+/// Finds files in `surplus` and `missing` that have the same content, because they were renamed. Removes these files from
+/// both lists, and returns the findings about them. Reads only files whose size occurs in both lists. `other_split` is true
+/// if the trees are split differently.
 fn renamed(
     theirs: &Path,
     surplus: &mut BTreeMap<String, u64>,

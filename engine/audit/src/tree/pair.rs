@@ -379,8 +379,9 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Returns whether the bytes of `theirs` after the offset `begin` do not belong to its content. In a binary format, this is
-/// true for all bytes except whitespace. In a CSV file, it is true for lines with a different number of fields.
+/// Returns whether the bytes of `theirs` after the offset `begin` are not part of its data. In a CSV file, this is true if
+/// they contain a line with a different number of fields than the header. In a binary format, it is true unless all of these
+/// bytes are whitespace.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);

@@ -170,8 +170,8 @@ impl SearchedAnswers {
             let path = finding.path.clone();
             by_path.entry(path).or_default().push(finding);
         }
-        // The members of `theirs` are searched without a comparison with `ours`. `nothing` is a path at which there is no
-        // file.
+        // The members of `theirs` are searched without a comparison with `ours`. Therefore a path without a file is passed
+        // in place of the file of `ours`.
         let nothing = roots.ours.join("");
         let visited = entries::of_file(&theirs, file, resources, &mut |member, _, content| {
             if !by_path.contains_key(file) && !by_path.contains_key(member) {

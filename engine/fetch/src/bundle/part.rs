@@ -218,7 +218,7 @@ const MAX_FILES: usize = 100;
 
 impl PartOfBundle {
     /// Fetches the members one by one, and writes them into the archive that `partial` has locked. Returns `false` if the
-    /// API does not list all required files, or if there are more than [`MAX_FILES`].
+    /// API does not list all required members, or if there are more than [`MAX_FILES`] of them.
     pub(super) fn fetch_one_by_one(
         &self,
         network: &Network,

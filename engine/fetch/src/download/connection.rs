@@ -99,7 +99,7 @@ pub(crate) async fn connection(
 pub(crate) struct SessionAddress<'a> {
     pub(crate) location: &'a mut Option<Location>,
     /// The number of addresses of this session that were rejected before this one. Each connection remembers the number of
-    /// its address. If that is smaller, the rejection of its address has already been handled.
+    /// its address. If the server rejects an address with a smaller number, its rejection has already been handled.
     pub(crate) number: u64,
     /// Whether the address has served a request.
     pub(crate) has_served: Arc<AtomicBool>,

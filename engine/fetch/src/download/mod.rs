@@ -31,8 +31,8 @@ const MAX_REPLACEMENTS: u32 = 3;
 /// Number of complete downloads with a wrong MD5 before a download fails.
 const MAX_DAMAGED: u32 = 2;
 
-/// Downloads the file of an order into its partial file, and verifies the file. The file keeps its partial name. Returns
-/// `None` if the order has ranges, because parts of a file cannot be verified here.
+/// Downloads the file that `order` describes into its partial file, and verifies the file. The file keeps its partial name.
+/// Returns `None` if the order has ranges, because parts of a file cannot be verified here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
     let mut location = None;
     let mut ranges = true;
@@ -217,7 +217,7 @@ impl Order {
     }
 
     /// Returns the disk space in bytes that the download needs. For a part of a bundle, it is twice the length of the
-    /// ranges, because their members are copied into an archive at the end.
+    /// ranges, because the members in these ranges are copied into an archive at the end.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.ranges {
             None => object.total,

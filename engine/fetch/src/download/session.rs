@@ -55,8 +55,8 @@ pub(crate) struct Session<'a> {
     pace: Pace,
     /// Failures since the last completed piece.
     retry: Retry,
-    /// The number of the current round of failures. Each connection remembers the round in which it started. If that is an
-    /// earlier round, its failure is not counted, because it belongs to a failure that was counted.
+    /// The number of the current round of failures. Each connection remembers the round in which it started. Failures of one
+    /// round are counted once: if the round of a connection is smaller, its failure was already counted.
     round: u64,
     /// No connection starts before this time.
     pause: Option<Instant>,

@@ -80,8 +80,7 @@ impl Pieces {
         }
     }
 
-    /// Returns the range of the pieces that contain bytes of `range`: the number of the first piece, and the number after
-    /// the last piece.
+    /// Returns the numbers of the pieces that contain bytes of `range`: the first number, and the exclusive end.
     fn numbers(&self, range: &Range<u64>) -> (usize, usize) {
         let number = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let end = number(range.end.div_ceil(self.size)).min(self.pieces.len());

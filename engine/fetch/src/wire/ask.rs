@@ -240,8 +240,8 @@ async fn classify_answer(
     }))
 }
 
-/// Adds the credentials to a request. For a login, also returns the access token that was added. If the API has rejected the
-/// token `rejected`, that token is not sent again.
+/// Adds the credentials to a request. Also returns the access token that was added, or `None` if the credentials are not
+/// those of a login. If the API has rejected the token `rejected`, that token is not sent again.
 ///
 /// # Errors
 /// Returns an error if there are no credentials, or a login cannot be renewed.

@@ -138,8 +138,8 @@ impl Drop for Shared {
     }
 }
 
-/// Creates the HTTP client. It uses only HTTP/1.1, because with HTTP/2 all ranges would share a single TCP connection, and
-/// its speed limit. The client itself follows no redirects, because only the API's hosts may receive the credentials.
+/// Creates the HTTP client. It uses only HTTP/1.1, because with HTTP/2 all ranges would share a single TCP connection, which
+/// may be throttled. The client itself follows no redirects, because only the API's hosts may receive the credentials.
 fn client(options: &DownloadOptions) -> Result<Client, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -164,9 +164,8 @@ fn client(options: &DownloadOptions) -> Result<Client, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// Sends a request and waits for the header of the response, for at most the stall timeout. After some seconds without a
-/// response, reports that it is waiting. `url` and `offset`, the URL and the first byte of the request, appear only in
-/// messages.
+/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. After some seconds
+/// without a response, reports that it is waiting. `offset` is the offset of the requested bytes, for messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,
