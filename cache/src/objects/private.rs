@@ -132,8 +132,8 @@ impl Store {
         self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Replaces the object with a private copy. If the file system does not support the mark, the object stays, and the
-    /// returned copy is a file that has already been removed from its directory.
+    /// Replaces the object with a private copy. If the file system does not support the mark, the object is not replaced.
+    /// The returned copy is then a file that is already deleted, but still open.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);

@@ -1,5 +1,7 @@
-//! Two things: a budget that limits the number of threads and measures their use of processor time and I/O, and a worker
-//! thread that processes chunks of bytes in order.
+//! Threads:
+//!
+//! - a budget that limits the number of threads, and measures their use of processor time and I/O
+//! - a worker thread that processes chunks of bytes in order
 
 use std::fs;
 use std::sync::Arc;

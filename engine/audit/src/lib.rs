@@ -1,9 +1,9 @@
 //! Explains why files differ from the published ones.
 //!
-//! Three functions of this crate compare files: the bundle with its published MD5, the prepared outputs with their published
-//! checksums, and an *audited tree*, which another program prepared, with the tree that `prep` prepared. Together they show
-//! which of the two trees differs from the published files. In names, messages and comments of this crate, *ours* is the
-//! tree that `prep` prepared, or a file of it, and *theirs* is the audited tree, or a file of it.
+//! An *audited tree* is a tree that another program prepared. This crate compares it with the tree that `prep` prepared. It
+//! also compares the bundle with its published MD5, and the outputs of `prep` with their published checksums. Together,
+//! these comparisons show which of the two trees differs from the published files. In this crate, *ours* is the tree that
+//! `prep` prepared, or a file of it. *Theirs* is the audited tree, or a file of it.
 //!
 //! ```text
 //! causes      all causes; `causes.txt` has the harm, meaning and suggested action of each

@@ -79,8 +79,8 @@ impl Network {
     }
 
     /// Checks that the bundle of `id` can be downloaded, and returns its length in bytes. Makes one API call, which returns
-    /// a signed URL, and then requests one byte, because the signed URL alone does not show that a download works. If the
-    /// server limits requests (429), returns an error without a retry.
+    /// a signed URL, and then requests one byte. The signed URL alone does not show that a download works. If the server
+    /// limits requests (429), returns an error without a retry.
     ///
     /// # Errors
     /// [`FetchError::RulesNotAccepted`] and other errors of the API.

@@ -10,11 +10,11 @@
 //! 3. If there is no conflict, it has the lock, and writes this into its file. Otherwise it *withdraws*: it removes its
 //!    file.
 //!
-//! If two processes are in conflict, the process that announces itself later finds the file of the other, so at most one of
-//! them gets the lock. If both announce themselves before they check, both find each other's file. Then the process whose
-//! file has the smaller name waits until the other has removed its file. Therefore one of them gets the lock. The waiting
-//! process does not wait for processes that announce themselves after its first check, because they find its file and
-//! withdraw. File names are unique and never reused. Therefore a process that writes to, renames or removes a file late
+//! If two processes are in conflict, the process that announces itself later finds the file of the other. Therefore at most
+//! one of them gets the lock. If both announce themselves before they check, both find each other's file. Then the process
+//! whose file has the smaller name waits until the other has removed its file. Therefore one of them gets the lock. The
+//! waiting process does not wait for processes that announce themselves after its first check, because they find its file
+//! and withdraw. File names are unique and never reused. Therefore a process that writes to, renames or removes a file late
 //! cannot affect the file of a different process.
 //!
 //! # Dead holders

@@ -1,8 +1,14 @@
 //! Checks a downloaded bundle.
 //!
-//! The checks run in this order: the first bytes of the file, the end record of the archive, the central directory against
-//! the members' local records, and the CRC of every member. If all of them succeed, the members are compared with those of a
-//! bundle that has the published MD5. The file is read at most twice: once for its MD5, and once for the members.
+//! The checks run in this order:
+//!
+//! 1. the first bytes of the file
+//! 2. the end record of the archive
+//! 3. the central directory, which is compared with the members' local records
+//! 4. the CRC of every member
+//!
+//! If all of them succeed, the members are compared with those of a bundle that has the published MD5. The file is read at
+//! most twice: once for its MD5, and once for the members.
 
 pub mod known;
 

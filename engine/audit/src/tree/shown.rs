@@ -206,8 +206,8 @@ impl SearchedAnswers {
         Ok(shown.filter(|_| !is_known))
     }
 
-    /// Searches a table of the audited tree for a column that reveals the answers, but does not reveal them in the same
-    /// table of prep's own tree. Returns a description of the column.
+    /// Searches a table of the audited tree for a column that reveals the answers. Ignores a column that reveals them in the
+    /// same table of prep's own tree as well. Returns a description of the column.
     fn shown_in_table(
         &self,
         path: &str,

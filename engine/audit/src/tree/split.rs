@@ -213,8 +213,8 @@ fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search>
     let size = SplitSize::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
     let found = |hypothesis| Ok(Search::Found(hypothesis, (their_test.len(), count)));
     let mut tried = 0;
-    // Both orders are tried, because a pipeline may write the parts in the order in which the split draws the items, or in
-    // the order of the source file.
+    // A pipeline may write the items in the order in which the split draws them, or in the order of the source file. Both
+    // orders are tried.
     for in_file_order in [false, true] {
         let mut own = own.clone();
         if in_file_order {
@@ -362,8 +362,8 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Returns the positions of the train items and of the test items in a shuffled split of `count` items, in the order in
-/// which the split draws them. If `keys` is given, the split is stratified. Returns `None` if such a split is impossible.
+/// Splits `count` items by a shuffle. Returns the positions of the train items and of the test items, in the order in which
+/// the split draws them. If `keys` is given, the split is stratified. Returns `None` if such a split is impossible.
 pub(crate) fn parts(
     count: usize,
     seed: u32,

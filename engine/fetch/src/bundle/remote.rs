@@ -198,8 +198,8 @@ impl ReadAt for Remote<'_> {
             } else {
                 options.piece
             };
-            // Near the end of the file, earlier bytes are fetched as well, because a reader of a zip archive starts at the
-            // end and then needs the bytes before.
+            // Near the end of the file, earlier bytes are fetched as well. A reader of a zip archive starts at the end, and
+            // then needs the bytes before.
             let start = offset.min(total.saturating_sub(options.piece));
             let start = match state.read(start) {
                 Some(_) => offset,

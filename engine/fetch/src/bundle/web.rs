@@ -147,7 +147,7 @@ impl WebFile {
         format!("member {path} of the bundle")
     }
 
-    /// Returns whether the record of the file at the target names a different origin, for example because the pipeline had a
+    /// Returns whether the record of the file at the target names a different origin. For example, the pipeline had a
     /// different URL when the file was downloaded.
     fn is_foreign(&self) -> bool {
         let named = self.member.as_deref().map(WebFile::origin_of_member);

@@ -216,8 +216,8 @@ impl Order {
         }
     }
 
-    /// Returns the disk space in bytes that the download needs. For a part of a bundle, it is twice the length of the
-    /// ranges, because the members in these ranges are copied into an archive at the end.
+    /// Returns the disk space in bytes that the download needs. For a part of a bundle, this is twice the length of the
+    /// ranges, because their bytes are copied into an archive at the end.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.ranges {
             None => object.total,
@@ -227,8 +227,8 @@ impl Order {
         }
     }
 
-    /// Returns an error if the file is so long that its piece map might not fit into memory. For a part of a bundle, the
-    /// check of the disk space does not detect this, because a part may be small although the bundle is long.
+    /// Returns an error if the file is so long that its piece map might not fit into memory. The check of the disk space is
+    /// not sufficient: a small part of a very long bundle needs little disk space.
     pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
         match object.total <= max_bytes(self.shared.options.piece.max(1)) {
             true => Ok(()),

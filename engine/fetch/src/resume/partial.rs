@@ -189,9 +189,11 @@ pub(crate) struct State {
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the object and the state of an earlier session, or `None` if they cannot be used. They can be used if three
-/// conditions hold: the map is valid and names the same address, the file has the length that the map records, and the
-/// server can confirm that the object is still the same.
+/// Returns the object and the state of an earlier session. Returns `None` unless all these conditions hold:
+///
+/// - The map is valid, and names the same address.
+/// - The file has the length that the map records.
+/// - The server can confirm that the object is still the same.
 pub(crate) fn load(
     partial: &Partial,
     wanted: Wanted<'_>,
