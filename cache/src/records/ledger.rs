@@ -1,5 +1,4 @@
-//! Three things: the ledger, which maps the key of a step to its outputs; the history of runs; and the format of all
-//! records.
+//! The ledger, the history of runs, and the format of all records. The ledger maps the key of a step to its outputs.
 //!
 //! The objects of a ledger entry are written before the entry. Therefore all objects existed when the entry was written, but
 //! some may have been removed since. A caller may use an entry only if [`Store::missing`] returns an empty list.

@@ -1,7 +1,5 @@
-//! Threads:
-//!
-//! - a budget that limits the number of threads, and measures their use of processor time and I/O
-//! - a worker thread that processes chunks of bytes in order
+//! A thread budget, and a worker thread. The budget limits the number of threads, and measures their use of processor time
+//! and I/O. The worker thread processes chunks of bytes in order.
 
 use std::fs;
 use std::sync::Arc;

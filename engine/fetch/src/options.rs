@@ -30,7 +30,8 @@ pub struct DownloadOptions {
     pub piece: u64,
     /// Maximum length of a range request in bytes. Must be a multiple of `piece`.
     pub range: u64,
-    /// A connection is closed if it sends nothing for this long, or less than the minimum rate ([`RateCheck`]).
+    /// A connection is closed if the server sends nothing for this time, or sends less than the minimum rate
+    /// ([`RateCheck`]).
     ///
     /// [`RateCheck`]: prep_core::RateCheck
     pub stall: Duration,

@@ -370,7 +370,8 @@ fn observe(path: &Path, content: &[u8]) -> Observation {
     }
 }
 
-/// Removes observations of files in the directory `holders` that are not in `paths`, the current list of its files.
+/// Removes the observations of files that no longer exist in the directory `holders`. `paths` is the current list of its
+/// files.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
     if let Some(seen) = OBSERVATIONS.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));

@@ -55,7 +55,7 @@ impl PartOfBundle {
         }
     }
 
-    /// States the content of the part that was used last, as [`LocalBundle::with_content`] does for a bundle.
+    /// Sets the content that the part had when it was last used, as [`LocalBundle::with_content`] does for a bundle.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> PartOfBundle {
         PartOfBundle {
