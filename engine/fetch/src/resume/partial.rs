@@ -6,10 +6,10 @@
 //! failure, the file is either complete or missing. In contrast, results of steps are not flushed, because computing them
 //! again is usually faster than a download.
 //!
-//! The digests are computed while the file is downloaded. Pieces are processed in order. Once the next piece is written, it is
-//! read back (usually from the page cache, because it was just written), verified against the CRC-32 of the received bytes,
-//! and added to BLAKE3 and MD5. So the digests are ready shortly after the last piece was written. Pieces that an earlier
-//! process wrote are verified in the same way. A piece that does not match its record is fetched again.
+//! The digests are computed while the file is downloaded. Pieces are processed in order. Once the next piece is written, it
+//! is read back, usually from the page cache. It is verified against the CRC-32 of the received bytes, and added to BLAKE3
+//! and MD5. Therefore the digests are ready shortly after the last piece was written. Pieces that an earlier process wrote
+//! are verified in the same way. A piece that does not match its record is fetched again.
 
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
