@@ -1,4 +1,6 @@
-//! Compares the cache operations of a no-op run and of a first run with plain files: `cargo bench -p prep-cache --bench store`.
+//! Measures the cache operations of a no-op run and of a first run, and the same work done with plain files.
+//!
+//! Run it with `cargo bench -p prep-cache --bench store`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -67,7 +69,7 @@ fn lookups(store: &Store) -> Outcome {
             .try_for_each(|key| store.lookup(key).map(drop))?)
     })?;
     println!(
-        "2,000 lookups in the ledger: {found:?}; a no-op run over all competitions has about the same number"
+        "2,000 lookups in the ledger: {found:?}; a no-op run over all competitions makes about as many"
     );
     Ok(())
 }
@@ -101,7 +103,7 @@ fn small_objects(store: &Store, dir: &Path) -> Outcome {
             .try_for_each(|digest| other.materialise(digest, &dest(digest)).map(drop))?)
     })?;
     println!(
-        "20,000 objects of 2 kB: put {first:?}, again {again:?}, read {cold:?}, again {warm:?}, link {link:?}"
+        "20,000 objects of 2 kB: write {first:?}, write again {again:?}, read {cold:?}, read again {warm:?}, link {link:?}"
     );
 
     let plain = dir.join("plain");
@@ -145,7 +147,7 @@ fn big_object(store: &Store, dir: &Path) -> Outcome {
         Ok(())
     })?;
     println!(
-        "256 MiB: write an object {put:?}, first open {open:?}; plain file {write:?}, BLAKE3 alone {hash:?}"
+        "256 MiB: write an object {put:?}, open it first {open:?}; write a plain file {write:?}, only hash with BLAKE3 {hash:?}"
     );
     let identity = best_of(2, || Ok(store.ingest(&plain, false, &|_| {}).map(drop)?))?;
     let both = best_of(2, || Ok(store.ingest(&plain, true, &|_| {}).map(drop)?))?;

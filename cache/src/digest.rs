@@ -40,8 +40,8 @@ impl Digest {
     }
 }
 
-/// Reads `input` to its end, `chunk_bytes` bytes at a time. Returns the digest and the number of the bytes. Calls
-/// `progress` with the number of bytes of each read.
+/// Hashes all bytes of `input`, which is read in chunks of `chunk_bytes` bytes. Returns the digest and the number of bytes.
+/// Calls `progress` with the length of each chunk.
 pub(crate) fn hash(
     mut input: impl Read,
     chunk_bytes: usize,

@@ -80,8 +80,8 @@ pub enum StoreError {
         digest: Digest,
     },
 
-    /// The object's bytes do not match its name. The object has been removed from the cache. The step that produces it
-    /// has to run again.
+    /// The bytes in the object's file do not match the object's name. The store moves the file to quarantine if possible.
+    /// The step that produces the object has to run again.
     #[error(
         "object {digest} is damaged: its {len} bytes hash to {found}{}; \
          the step that produces it must run again",

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::Digest;
 
-/// The directories of a store.
+/// The directories inside a store.
 ///
-/// The name of a directory of data includes the version of its format. A new format gets a new name, so data in an old
-/// format are treated as absent and cannot be misread.
+/// The name of a directory includes the version of its file format, for example `objects-v1`. A new format uses a new
+/// directory, so a new version of `prep` never misreads old files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bucket {
-    /// Contents, each named by the digest of its bytes. The files are read-only.
+    /// The objects: read-only files, each named by the digest of its content.
     ///
     /// ```text
     /// objects-v1/
@@ -19,8 +19,8 @@ pub(crate) enum Bucket {
     /// ```
     Objects,
 
-    /// The outputs of each step key: one [sealed](crate::records::ledger) JSON record per key. The modification time of a
-    /// file is the time of its last use, accurate to a day.
+    /// The ledger: one [sealed](crate::records::ledger) JSON file per step key, which lists the outputs of the step. The
+    /// modification time of a file is the time of its last use, accurate to a day.
     ///
     /// ```text
     /// ledger-v1/
@@ -29,7 +29,7 @@ pub(crate) enum Bucket {
     /// ```
     Ledger,
 
-    /// The last run of each competition, variant and target directory, as sealed JSON.
+    /// The history: the last run of each combination of competition, variant and target directory, as sealed JSON.
     ///
     /// ```text
     /// history-v1/
@@ -47,8 +47,7 @@ pub(crate) enum Bucket {
     /// ```
     Sources,
 
-    /// Member lists of bundles that have a published MD5, for later audits. Without the list of a bundle, an audit shows
-    /// less detail.
+    /// Member lists of bundles whose MD5 equals the published one. An audit compares later bundles with these lists.
     ///
     /// ```text
     /// bundles-v1/
@@ -56,7 +55,7 @@ pub(crate) enum Bucket {
     /// ```
     Bundles,
 
-    /// Logs of the last runs. Results never depend on them.
+    /// Logs of recent runs. Steps never read them.
     ///
     /// ```text
     /// runs-v1/
@@ -64,8 +63,7 @@ pub(crate) enum Bucket {
     /// ```
     Runs,
 
-    /// Files that are being written. The writer holds a lock on its file. A file without a lock belongs to a killed
-    /// process.
+    /// Files that are being written. A writer locks its file. A file without a lock was left by a killed process.
     ///
     /// ```text
     /// tmp/
@@ -73,7 +71,7 @@ pub(crate) enum Bucket {
     /// ```
     Tmp,
 
-    /// Empty lock files, and leases.
+    /// Lock files, which are empty, and directories of leases.
     ///
     /// ```text
     /// locks/

@@ -1,9 +1,9 @@
 //! A content-addressed store on local disk with a ledger of step results.
 //!
-//! - **Objects** are contents named by their BLAKE3 digest ([`Digest`]).
+//! - **Objects** are files named by the BLAKE3 digest of their content ([`Digest`]).
 //! - The **ledger** maps the key of a step to the objects that it produced ([`LedgerEntry`]).
 //! - The **history** records the step keys of the last run ([`History`]).
-//! - **Sources** are digests of files outside the store ([`SourceRecord`]).
+//! - **Sources** are records with the digests of files outside the store ([`SourceRecord`]).
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,17 +29,16 @@
 //! | The store never leaves an entry without its objects | objects are written before their entry, and removed after it |
 //! | A truncated or modified record is treated as absent | each record carries a hash of its bucket, key and content |
 //! | Files of a killed process are never used | temporary files are never looked up; they are removed after a day |
-//! | A memory-mapped object never changes | its file has no name outside the store, and never gets one (`private.rs`) |
+//! | A memory-mapped object never changes | its file has no hard link outside the store, and never gets one (`private.rs`) |
 //! | Many processes can share a store | atomic renames, advisory locks that end with their process, leases (`locks/lease`) |
 //!
 //! # Power failure
 //!
-//! On a local disk, files are not flushed, because a flush would take longer than producing most files. A power failure
-//! may lose or truncate files of the last half minute. This does not lead to wrong data: a damaged object does not match
-//! its digest when it is first opened, and a damaged record does not match its hash. The object or record is then
-//! produced again. The same applies if the system drops a delayed write after an I/O error. Files that were *copied* out
-//! of the store are not protected in this way. The caller that copied them has to compare them with their digests after a
-//! restart.
+//! On a local disk, files are not flushed, because a flush would take longer than producing most files. A power failure may
+//! lose or truncate files of the last half minute. This does not lead to wrong data: a damaged object does not match its
+//! digest when it is first opened, and a damaged record does not match its hash. The object or record is then produced
+//! again. The same applies if the system drops a delayed write after an I/O error. The store does not verify files that were
+//! *copied* out of it. After a restart, the caller has to compare such copies with their digests.
 //!
 //! On a file system that several machines share, each file is flushed before it gets its final name. Therefore, if the
 //! server is full or a quota is exceeded, the write returns an error. A server that restarts may still lose files whose

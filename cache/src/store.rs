@@ -1,11 +1,10 @@
-//! The handle to a store, the state that clones of the handle share, and the ways of publishing an object outside the
-//! store.
+//! The handle to a store, and the state that clones of the handle share.
 //!
 //! # Complete files
 //!
-//! A file is written under a temporary name and renamed when it is complete. On a local disk, it is renamed without a
-//! flush. A power failure may then damage the file. In this case, the next reader detects the damage and the file is
-//! produced again (see the crate's documentation). An I/O error of a delayed write has the same effect.
+//! A file is written under a temporary name and renamed when it is complete. On a local disk, it is renamed without a flush.
+//! Therefore a power failure or an I/O error of a delayed write may damage the file. The next reader detects the damage, and
+//! the file is produced again (see the crate's documentation).
 //!
 //! On a file system that other machines share ([`is_shared`]), delayed writes often fail, for example because of a
 //! quota or a full server. Only `fsync` and `close` report these errors, and Rust ignores the error of `close`.
@@ -14,15 +13,14 @@
 //!
 //! # Tiers
 //!
-//! A tier is a second level of the store. It contains results that many machines share.
+//! A tier is a second cache behind the store. It contains results that many machines share.
 //!
 //! A store with a tier requests missing entries and objects from the tier, and stores them. Therefore callers of a store
 //! do not have to know about the tier, and each entry or object is fetched at most once.
 //!
-//! An entry that comes from the tier is stored immediately. Its objects are fetched only when they are first opened. Until
-//! then they are treated as present, unless the tier knows that it does not have them ([`Tier::may_have`]). If an object
-//! then cannot be fetched, opening it returns [`StoreError::Missing`](crate::StoreError::Missing), as for any other lost
-//! object.
+//! An entry that comes from the tier is stored immediately, but its objects are fetched only when they are first opened.
+//! Until then, an object is treated as present unless [`Tier::may_have`] returns `false`. If it cannot be fetched, opening
+//! it returns [`StoreError::Missing`](crate::StoreError::Missing).
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -47,8 +45,8 @@ use crate::{Digest, LedgerEntry, Permit, StoreError, Threads, Unwritable, free_s
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
 # This directory is a cache of prep. You can delete it; prep will create it again.\n";
 
-/// A content-addressed store in a directory. Cheap to clone. Clones share the set of objects that this process has
-/// verified. All calls block, so use them on threads that may block.
+/// A content-addressed store in a directory. Cloning is cheap. Clones share the set of objects that this process has
+/// verified. All calls may block, so do not use them on threads of an asynchronous runtime.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -68,8 +66,8 @@ struct Inner {
     verified: Mutex<HashMap<Digest, Stamp>>,
     /// SHA-256 of objects that this process wrote with SHA-256 enabled.
     sums: Mutex<HashMap<Digest, [u8; 32]>>,
-    /// One lock per object that is being verified. If several threads open the same large object at the same time, only
-    /// one of them hashes it.
+    /// One lock for each object that a thread is verifying. If several threads open the same large object at the same time,
+    /// only one of them hashes it, and the others wait.
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
     /// Link modes that do not work, by destination device.
     unsupported_modes: Mutex<HashSet<(u64, LinkMode)>>,
@@ -90,8 +88,8 @@ impl Store {
                 .map_err(|error| StoreError::io("create the cache directory", &dir, error))?;
         }
         let store = Self::open_root(root, false)?;
-        // The first process that opens the store writes the tag, which proves that the directory is writable. For later
-        // processes, creating the temporary file below proves it.
+        // Writing the tag shows that the directory is writable. If the tag exists already, creating the temporary file below
+        // shows it.
         let tag = store.root().join("CACHEDIR.TAG");
         if !tag.exists() {
             fs::write(&tag, CACHE_TAG)
@@ -152,8 +150,8 @@ impl Store {
         }
     }
 
-    /// Returns the directory for member lists of bundles in the store `root`. The file of a list is named by the bundle's
-    /// MD5. The directory may be missing.
+    /// Returns the directory of the store `root` that contains the member lists of bundles. The name of each list is the
+    /// bundle's MD5. The directory may not exist.
     pub fn bundle_lists(root: &Path) -> PathBuf {
         Bucket::Bundles.dir(root)
     }
@@ -163,8 +161,8 @@ impl Store {
         Bucket::Runs.dir(root)
     }
 
-    /// Finds directories and locks of the store `root` that the current user cannot write, although a run writes them. If
-    /// several users share the store, another user may have created them.
+    /// Finds directories and locks of the store `root` that a run must write, but that the current user cannot write.
+    /// Another user of the same store may have created them.
     pub fn unwritable(root: &Path) -> Unwritable {
         let mut found = Unwritable::default();
         found.examine(root);
@@ -204,8 +202,8 @@ impl Store {
         self.with_sha256
     }
 
-    /// Returns the SHA-256 of an object that this process wrote with SHA-256 enabled, so that the object does not have
-    /// to be read again.
+    /// Returns the SHA-256 of an object, so that the caller need not read the object again. `None` unless this process wrote
+    /// the object with SHA-256 enabled.
     pub fn sha256(&self, digest: &Digest) -> Option<[u8; 32]> {
         self.inner.sums.lock().get(digest).copied()
     }
@@ -227,8 +225,8 @@ impl Store {
         &self.inner.root
     }
 
-    /// Returns the directory for temporary files on the store's file system. Files that are left in it are removed after
-    /// a day.
+    /// Returns the directory for temporary files. It is on the store's file system. Files that remain in it are removed
+    /// after a day.
     pub fn temp_dir(&self) -> PathBuf {
         Bucket::Tmp.dir(self.root())
     }
@@ -238,8 +236,8 @@ impl Store {
         self.inner.read_only
     }
 
-    /// Returns the length of an object in bytes. `None` if the object is not in the store. Does not read the bytes, because
-    /// they are verified when the object is opened.
+    /// Returns the length of an object in bytes, without reading or verifying the object. `None` if the object is not in the
+    /// store.
     pub fn len_of(&self, digest: &Digest) -> Option<u64> {
         let found = self.object_path(digest).symlink_metadata().ok()?;
         found.is_file().then_some(found.len())
@@ -250,7 +248,7 @@ impl Store {
         free_space(self.root())
     }
 
-    /// Fails if the file system has fewer than `bytes` free bytes. Call this before writing a large amount of data.
+    /// Checks that the file system has at least `bytes` free bytes. Call this before writing a large amount of data.
     ///
     /// # Errors
     /// [`StoreError::NoSpace`] if fewer than `bytes` bytes are free.
@@ -403,8 +401,8 @@ impl Store {
         })
     }
 
-    /// Flushes `file` if other machines may see its file system, because such a file system may report write errors only
-    /// at a flush. `path` is any path on that file system. Returns the metadata of the file.
+    /// Flushes `file` if other machines may see its file system, because such file systems may report write errors only when
+    /// a file is flushed. `path` is any path on that file system. Returns the metadata of the file.
     ///
     /// # Errors
     /// If bytes that were written did not reach the server.
@@ -425,8 +423,8 @@ impl Store {
     }
 }
 
-/// Renames the file `temp` to `path`. Creates the directory of `path` only if the first rename fails, because it
-/// usually exists.
+/// Renames the file `temp` to `path`. The directory of `path` usually exists, so it is created only if the first attempt
+/// fails.
 ///
 /// # Errors
 /// If the file cannot be renamed. The temporary file is then removed.
@@ -498,21 +496,23 @@ impl FromStr for LinkMode {
     }
 }
 
-/// A source of results that several machines share. An implementation handles its own errors: it limits how long it
-/// waits, reports problems itself, and after a problem behaves like an empty tier.
+/// A second cache behind a store, which contains results that several machines share. An implementation limits how long it
+/// waits, and reports its own errors. After an error, it behaves as if it contained no results.
 pub trait Tier: Debug + Send + Sync {
-    /// Returns the entry of a step key, for a step of `competition`, if the tier has an entry that can be trusted.
+    /// Returns the entry of a step key, if the tier has an entry that can be trusted. `competition` is the id of the
+    /// competition to which the step belongs.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
 
-    /// Announces that the store may later fetch an object of `length` bytes. The length comes from a trusted entry.
+    /// Passes the length of an object in bytes to the tier, before the store fetches the object. The length comes from a
+    /// trusted entry. [`fetch`](Self::fetch) uses it as a limit.
     fn expect(&self, object: &Digest, length: u64);
 
     /// Returns `false` if the tier is known not to have this object. Sends no request.
     fn may_have(&self, object: &Digest) -> bool;
 
-    /// Writes the bytes of an object to `to`, but at most the [expected](Self::expect) number. Returns `false` if the
-    /// object cannot be fetched completely. Some bytes may then have been written. The store compares the bytes with the
-    /// digest.
+    /// Writes the bytes of an object to `to`, but at most the number that was passed to [`expect`](Self::expect). Returns
+    /// `false` if the object cannot be fetched completely, even if some bytes were written. The caller compares the bytes
+    /// with the digest.
     ///
     /// # Errors
     /// If writing to `to` fails. Errors of the tier itself are not returned.

@@ -3,11 +3,10 @@
 //! A lock belongs to an open file, not to a process. Therefore two guards in the same process exclude each other as well.
 //! The operating system releases the lock when the process that holds it ends.
 //!
-//! If other machines may see the file system, or if the file system does not support locks, a
-//! [lease](crate::locks::lease) is taken in addition. Therefore the lock also works on file systems that do not support
-//! locks, or whose locks apply to one machine only.
+//! Some file systems do not support locks. On others, which several machines share, a lock may apply to one machine only. On
+//! both kinds, a guard holds a [lease](crate::locks::lease) in addition to the lock.
 //!
-//! A store has named locks, and a lock that separates runs from garbage collection.
+//! A store uses named locks, and one lock that prevents garbage collection during a run.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -32,8 +31,8 @@ pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
     path: PathBuf,
-    /// `None` if the file system does not support locks, or if there is no lock file and a read-only store cannot
-    /// create one.
+    /// `None` if the file system does not support locks. Also `None` if a read-only store has no lock file, because the
+    /// store must not create one.
     file: Option<File>,
     /// `Some` if processes on other machines may request the lock as well.
     lease: Option<Lease>,
@@ -69,7 +68,8 @@ impl Drop for LockGuard {
     }
 }
 
-/// Takes the lock on the file `path` if it is free. Creates the file if it does not exist.
+/// Tries to take the exclusive lock on the file `path`, without waiting. Returns `None` if another guard holds the lock.
+/// Creates the file if it does not exist.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
@@ -86,9 +86,10 @@ fn holders(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Locks the file `path`. Returns `None` if another guard holds the lock, or if the garbage collector removed the file
-/// between opening and locking. A caller that waits for the lock then tries again. If `wait` is true, this function blocks
-/// until the lock is free, as far as the file system supports this.
+/// Locks the file `path`. If `wait` is true and the file system supports it, blocks until the lock is free.
+///
+/// Returns `None` if another guard holds the lock, or if the garbage collector removed the file after this function opened
+/// it. Callers that wait for the lock then call this function again.
 pub(crate) fn acquire(
     path: &Path,
     mode: Mode,
@@ -114,7 +115,8 @@ pub(crate) fn acquire_with(
     let Some(locked) = lock_open_file(&file, mode, wait).map_err(error)? else {
         return Ok(None);
     };
-    // A lock on a removed file does not exclude other processes, because they lock a new file with the same path.
+    // Another process may have removed the file. A lock on a removed file is useless, because other processes lock the new
+    // file at this path.
     if locked && !is_file_at(&file, path).map_err(error)? {
         return Ok(None);
     }
@@ -137,8 +139,8 @@ pub(crate) fn acquire_with(
     Ok(None)
 }
 
-/// Locks the file `path` in shared mode, without creating it. If the file does not exist, the guard does not exclude any
-/// process. Returns `None` if another guard holds the lock exclusively.
+/// Locks the file `path` in shared mode, but never creates it. If the file does not exist, returns a guard that holds no
+/// lock. Returns `None` if another guard holds the lock exclusively.
 pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard>, StoreError> {
     let mut guard = LockGuard {
         path: path.to_owned(),
@@ -193,16 +195,16 @@ pub fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes the file or directory `path` unless another process holds an exclusive lock on it. Returns whether it was
-/// removed.
+/// Removes the file or directory `path`, unless another process has locked it. Returns whether this call removed it.
 pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    // The lock is shared, because NFS locks a file exclusively only if it is open for writing.
-    // If the file system does not support locks, the caller relies on the age of the file.
+    // A shared lock is enough for this check: it fails if another process has the exclusive lock. NFS would not grant an
+    // exclusive lock, because the file is open for reading only. If the file system does not support locks, the check always
+    // succeeds.
     if lock_open_file(&file, Mode::Shared, false)?.is_none() {
         return Ok(false);
     }

@@ -51,8 +51,8 @@ impl ProcessId {
         if test_kill_process(process) == Err(Errno::SRCH) {
             return ProcessState::Gone;
         }
-        // `/proc` may hide processes of other users (`hidepid`), so an unknown start time does not show that the process
-        // has ended.
+        // Without a start time, the process may still be running, because `/proc` may hide processes of other users
+        // (`hidepid`).
         match (self.start, start_of(self.number)) {
             (Some(then), Some(now)) if then == now => ProcessState::Runs,
             (Some(_), Some(_)) => ProcessState::Gone,
@@ -61,8 +61,9 @@ impl ProcessId {
     }
 }
 
-/// Returns a string that identifies the machine, its boot, and the namespaces of this process. Each process namespace (each
-/// container) numbers its processes separately, and start times depend on the time namespace.
+/// Returns a string that identifies the machine, its boot, and the namespaces of this process. Process ids and start times
+/// can only be compared if these are the same: each PID namespace numbers its processes separately, and start times depend
+/// on the time namespace.
 fn space() -> String {
     let namespace = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).ok();
     match (host(), boot(), namespace("pid")) {

@@ -7,8 +7,8 @@ use memmap2::{Mmap, MmapMut};
 
 /// An append-only buffer with a fixed capacity. A page of the buffer uses memory only after it is first written.
 ///
-/// The first access to a page takes longer than filling the page with bytes. If the system supports huge pages, the first
-/// accesses together take a fifth of the time. Random reads then also need fewer page-table walks.
+/// The system allocates a page when it is first accessed, which takes longer than filling the page. Huge pages reduce the
+/// total time of these first accesses to a fifth, and also make random reads faster.
 pub struct Buffer {
     pages: MmapMut,
     len: usize,
@@ -43,7 +43,7 @@ impl Buffer {
         self.pages.get(..self.len).unwrap_or_default()
     }
 
-    /// Makes the pages read-only and returns them with the number of bytes written.
+    /// Makes the pages read-only. Returns all pages, and the number of bytes that were written to them.
     ///
     /// # Errors
     /// If the system cannot change the protection of the pages.

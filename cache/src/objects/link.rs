@@ -1,9 +1,11 @@
-//! Publishes objects under a name outside the store.
+//! Publishes objects as files outside the store.
 //!
-//! A hard link needs no space, but a program that writes to the linked file changes the store's object. A reflink shares
-//! its disk blocks with the object until one of the two files is written. A copy shares nothing. A
-//! [private](crate::objects::private) object is never hard-linked. If a device does not support a mode, the store
-//! remembers this. Therefore it tries the mode once per process and not once per file.
+//! There are three modes ([`LinkMode`]). A hard link needs no space, but a program that writes to the linked file changes
+//! the store's object. A reflink shares its disk blocks with the object until one of the two files is written. A copy shares
+//! nothing.
+//!
+//! A [private](crate::objects::private) object is never hard-linked. If a mode does not work on a device, the store
+//! remembers this, so it does not try the mode again for each file.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -20,8 +22,8 @@ use crate::store::persist;
 use crate::{Digest, LinkMode, Store, StoreError};
 
 impl Store {
-    /// Publishes a verified object as `dest`, in the cheapest mode that works, and returns that mode. `dest` is
-    /// read-only. An existing file is replaced atomically. Missing parent directories are created.
+    /// Publishes a verified object as the read-only file `dest`. Uses the cheapest mode that works, and returns this mode.
+    /// Replaces an existing file atomically. Creates missing parent directories.
     ///
     /// # Errors
     /// The errors of [`open_object`](Self::open_object), and an error if `dest` cannot be written.
@@ -29,7 +31,7 @@ impl Store {
         self.materialise_as(digest, dest, LinkMode::HardLink)
     }
 
-    /// Same as [`materialise`](Self::materialise), but never uses a mode cheaper than `cheapest`. With
+    /// Same as [`materialise`](Self::materialise), but never uses a mode that is cheaper than `cheapest`. If `cheapest` is
     /// [`LinkMode::Reflink`] or [`LinkMode::Copy`], later writes to `dest` do not change the store.
     ///
     /// # Errors
@@ -115,8 +117,9 @@ fn device_of(dir: &Path) -> io::Result<u64> {
     }
 }
 
-/// Returns whether the next mode may succeed after this error. EACCES means that the directory cannot be written, so no
-/// mode works. EPERM means only that linking is not permitted, but Rust reports both as `PermissionDenied`.
+/// Returns whether another mode may succeed after one mode failed with `error`. EPERM only means that linking is not
+/// permitted. After EACCES no mode works, because the directory is not writable. Rust reports both as `PermissionDenied`, so
+/// the error number is compared.
 fn falls_back(error: &io::Error) -> bool {
     let permission = Some(rustix::io::Errno::PERM.raw_os_error());
     is_for_all(error)
@@ -134,9 +137,10 @@ fn is_for_all(error: &io::Error) -> bool {
         )
 }
 
-/// Creates the link under a temporary name, then examines the linked file, because the object's path may now name a
-/// different file ([`private`](crate::objects::private)). If the object must be copied instead, returns
-/// `TooManyLinks`, after which the caller tries the next mode.
+/// Publishes the object as a hard link. Fails with `TooManyLinks` if the object must be copied instead.
+///
+/// Another process may have replaced the object's file after it was opened. Therefore this function creates the link under a
+/// temporary name, and examines the linked file before it renames the link to `dest` ([`private`](crate::objects::private)).
 fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let opened = object.file().metadata()?;
     if is_marked(&opened) {
@@ -150,14 +154,13 @@ fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
     let found = linked.symlink_metadata()?;
-    // On a file system that does not count links, a process that marks the object as private would not notice this link.
-    // Therefore the object is copied.
+    // A link count below two means that the file system does not count links. Then a process that makes the object private
+    // would not notice this link, so the object is copied.
     if is_marked(&found) || !is_same_file(&found, &opened) || found.nlink() < 2 {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    // If another thread linked `dest` to the object in the meantime, both names belong to the same file, and renaming one
-    // to the other does nothing. The temporary name then still exists. Dropping `linked` removes it, but `persist` would
-    // keep it.
+    // Another thread may have linked `dest` to the same file in the meantime. Then this rename does nothing, and the
+    // temporary name still exists. Dropping `linked` removes it. (`persist` would keep it.)
     fs::rename(&linked, dest)
 }
 

@@ -63,7 +63,7 @@ impl Object {
         &self.digest
     }
 
-    /// Returns the object's path. The file is only certain to exist while a guard of [`Store::in_use`] is held. Prefer
+    /// Returns the object's path. Another process may remove this file unless you hold a guard of [`Store::in_use`]. Prefer
     /// [`file`](Self::file) or [`reader`](Self::reader).
     pub fn path(&self) -> &Path {
         &self.path
@@ -119,7 +119,7 @@ impl Seek for ObjectReader<'_> {
             SeekFrom::End(offset) => self.object.len.checked_add_signed(offset),
         };
         self.position = target.ok_or_else(|| {
-            io::Error::new(ErrorKind::InvalidInput, "seek to before the first byte")
+            io::Error::new(ErrorKind::InvalidInput, "cannot seek before the first byte")
         })?;
         Ok(self.position)
     }
@@ -144,7 +144,8 @@ impl Store {
         Ok(object)
     }
 
-    /// Opens an object without verifying it. Fetches the object from the tier first if this store does not have it.
+    /// Opens an object without verifying it. If this store does not have the object, first fetches it from the tier, a cache
+    /// that several machines share.
     fn open_or_fetch(&self, digest: &Digest) -> Result<Object, StoreError> {
         match self.open_unverified(digest) {
             Err(StoreError::Missing { .. }) if self.fetch_from_tier(digest)? => {
@@ -154,7 +155,7 @@ impl Store {
         }
     }
 
-    /// Reads all bytes of an object. For small objects.
+    /// Reads all bytes of an object into memory, so the object should be small.
     ///
     /// # Errors
     /// Same as for [`open_object`](Self::open_object).
@@ -249,14 +250,15 @@ impl Store {
         Ok(Some(object.len))
     }
 
-    /// Hashes a copy of an object. The copy does not have its final name yet. If the bytes do not match the digest, reports
-    /// the original as damaged.
+    /// Hashes `copy`, a file into which the bytes of an object were copied. If the bytes do not match the object's digest,
+    /// returns the error for a damaged object.
     pub(crate) fn verify_copy(&self, copy: &Object) -> Result<(), StoreError> {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Returns the error to report if copying an object failed with `error`. If the object was modified through a name
-    /// outside the store after it was verified, returns an error for the damaged object. Otherwise returns `error`.
+    /// Chooses the error to report after copying an object failed with `error`. A program may have modified the object
+    /// through a hard link outside the store. In this case, returns the error for a damaged object. Otherwise returns
+    /// `error`.
     pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,
@@ -318,8 +320,8 @@ fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     }
 }
 
-/// Returns the digest that is reported if a directory is at the path of an object. No object has this digest, not even an
-/// empty one.
+/// Returns a substitute for the digest of an object if its path is a directory, which cannot be hashed. It differs from the
+/// digests of all objects, including the empty object.
 fn of_directory() -> Digest {
     Digest::of_bytes(b"a directory in place of an object")
 }

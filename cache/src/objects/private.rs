@@ -1,12 +1,11 @@
-//! Objects that programs cannot change through a name outside the store, so that they can be mapped into memory.
+//! Objects that can be mapped into memory, because no file outside the store is a hard link to them.
 //!
 //! A published file may be a hard link to an object's file. A program that writes to the published file or truncates it
-//! changes the object. The store notices this when it next opens the object. However, a process that has mapped the
-//! file reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has
-//! a single name, in the store, and never gets a second name.
+//! changes the object. The store notices this when it next opens the object. However, a process that has mapped the file
+//! reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has no hard link
+//! outside the store, and never gets one.
 //!
-//! A private file has a mark: a bit of its mode that is otherwise unused. All processes can see it. Two kinds of processes
-//! work on an object:
+//! A private file has a mark: a bit of its mode that is otherwise unused. Two kinds of processes work on an object:
 //!
 //! - The **linker** first creates a temporary name for the file, then examines the file *that it linked*. It publishes
 //!   the name only if that file has no mark ([`link`](crate::objects::link)).
@@ -89,8 +88,8 @@ pub struct MappedObject {
 }
 
 impl MappedObject {
-    /// Allows the system to drop the range `part` of the mapped bytes from memory. Later accesses read the same bytes from
-    /// the file again.
+    /// Allows the system to drop the range `part` of the mapped bytes from memory. If the bytes are accessed later, the
+    /// system reads them from the file again.
     pub fn release(&self, part: Range<usize>) {
         let Some(map) = &self.map else { return };
         let start = part.start.min(map.len());
@@ -112,9 +111,9 @@ impl AsRef<[u8]> for MappedObject {
 }
 
 impl Store {
-    /// Opens an object that can be mapped into memory and read at any time: while it is open, no program can change its
-    /// bytes through a name outside the store. If the object has a name outside the store, the store replaces it with a
-    /// copy. On some file systems, the copy shares its disk blocks with the original.
+    /// Opens an object that can be mapped into memory: while it is open, no program can change its bytes. If a file outside
+    /// the store is a hard link to the object, the store replaces the object with a copy. On some file systems, the copy
+    /// shares its disk blocks with the original.
     ///
     /// # Errors
     /// Returns the errors of [`open_object`](Self::open_object), and an error if the copy cannot be written. Returns
@@ -133,8 +132,8 @@ impl Store {
         self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Replaces the object with a private copy. On a file system that does not support the mark, returns a copy without
-    /// a name.
+    /// Replaces the object with a private copy. If the file system does not support the mark, the object is not replaced.
+    /// The returned copy is then a file that is already deleted, but still open.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
@@ -158,16 +157,16 @@ pub(crate) fn is_marked(metadata: &Metadata) -> bool {
     metadata.mode() & MARK != 0
 }
 
-/// Marks a file, and returns whether it now has the mark. Some file systems do not store this bit of the mode. The other
-/// permissions stay as the user's umask set them.
+/// Sets the mark of a file. Returns whether the file now has the mark, because some file systems do not store this bit of
+/// the mode. Does not change the other bits of the mode.
 fn mark(file: &File) -> io::Result<bool> {
     let mode = file.metadata()?.mode() & 0o7777;
     file.set_permissions(Permissions::from_mode(mode | MARK))?;
     Ok(is_marked(&file.metadata()?))
 }
 
-/// Returns whether a marked object has no name except the store's. The order of the checks matters: see the module's
-/// documentation.
+/// Returns whether the only hard link of a marked object is the one in the store. The order of the checks matters: see the
+/// module's documentation.
 fn has_no_other_name(object: &Object) -> io::Result<bool> {
     match object.file().metadata()?.nlink() {
         // Another process removed or replaced the object, so the file no longer has a name.

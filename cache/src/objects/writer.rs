@@ -1,11 +1,10 @@
 //! Writes objects.
 //!
-//! The digest is computed while the bytes are written, so they are not read back. The file gets its final name only
-//! when it is complete. An object that is too small to be worth a file can be written to memory instead.
+//! The digest is computed while the bytes are written, so they are not read back. The file gets its final name only when it
+//! is complete. Small objects can be written to memory instead of a file.
 //!
-//! Some inputs can only be read sequentially, but the object that is produced from them contains their bytes in a different
-//! order. For these, [`ScatteredWriter`] accepts bytes at any offset. The digest can then only be computed when all bytes
-//! are written, so the file is read once more at the end.
+//! [`ScatteredWriter`] writes an object whose bytes are not produced in their order. It accepts bytes at any offset. Its
+//! digest can only be computed when all bytes are written, so the file is read once more at the end.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -22,8 +21,8 @@ use crate::system::machine::Stamp;
 use crate::system::threads::Consumer;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
-/// Small writes are collected up to this number of bytes, because this saves system calls, and because BLAKE3 is
-/// fastest on long inputs. An object that is longer than this is written on a separate thread.
+/// Number of bytes that are collected before they are written. This saves system calls, and BLAKE3 is fastest on long
+/// inputs. An object that is longer than this is written on a separate thread.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
 /// Mode of objects and of files that are published from them: readable for all users, writable for no user. The user's
@@ -103,8 +102,8 @@ impl PartialObject {
 /// The object with all its bytes, or the error that occurred while they were written.
 type WriteResult = Result<Box<PartialObject>, StoreError>;
 
-/// Maximum number of chunks that wait for the thread that hashes and writes a long object. A longer queue would only use
-/// memory.
+/// Maximum length of the queue of chunks for the thread that hashes and writes a long object. A longer queue would use more
+/// memory and would not make the thread faster.
 const MAX_QUEUED_CHUNKS: usize = 2;
 
 /// Continues writing an object on another thread. Returns the object if no thread can be started.
@@ -172,8 +171,8 @@ impl Store {
         Ok(self.writer_to(Destination::File(self.temp_file()?)))
     }
 
-    /// Starts a new object in the buffer `memory`. End the object with [`finish`](ObjectWriter::finish). If the object
-    /// outgrows the buffer, the store moves it to a file.
+    /// Starts a new object in the buffer `memory`. Call [`finish`](ObjectWriter::finish) to end the object. If the object
+    /// becomes longer than the buffer, the store moves it to a file.
     pub fn writer_in_memory(&self, memory: Buffer) -> ObjectWriter {
         self.writer_to(Destination::Memory(memory))
     }
@@ -216,8 +215,8 @@ impl Store {
         Ok(digest)
     }
 
-    /// Creates a locked, read-only file in the store's directory for temporary files. The file is removed when it is
-    /// dropped.
+    /// Creates a locked, read-only file in the store's directory for temporary files. Dropping the returned handle removes
+    /// the file.
     pub(crate) fn temp_file(&self) -> Result<NamedTempFile, StoreError> {
         self.must_be_writable()?;
         let dir = Bucket::Tmp.dir(self.root());
@@ -225,8 +224,8 @@ impl Store {
             .permissions(Permissions::from_mode(READ_ONLY))
             .tempfile_in(&dir);
         let temp = created.map_err(|error| StoreError::io("create a file in", &dir, error))?;
-        // The lock shows other processes that the writer is alive, so they do not remove the file. On file systems without
-        // locks, they rely on the age of the file.
+        // The lock shows other processes that the writer is alive, so they do not remove the file. If the file system does
+        // not support locks, other processes remove the file only when it is a day old.
         let _ = temp.as_file().try_lock();
         Ok(temp)
     }
@@ -273,8 +272,8 @@ impl ObjectWriter {
         self.len() == 0
     }
 
-    /// Writes all bytes of `chunk` without copying them. Returns a buffer that the caller can reuse, if one is available.
-    /// The buffer still contains old bytes.
+    /// Writes all bytes of `chunk` without copying them. Returns an old buffer for reuse, if one is available. The returned
+    /// buffer still contains bytes that were already written.
     ///
     /// # Errors
     /// Same as for [`Write::write`].
@@ -318,7 +317,7 @@ impl ObjectWriter {
     }
 
     fn failed(&self) -> StoreError {
-        let source = io::Error::other("an earlier write to it failed");
+        let source = io::Error::other("an earlier write of this object failed");
         StoreError::io("commit", self.store.root(), source)
     }
 
@@ -334,8 +333,8 @@ impl ObjectWriter {
         Ok(Stored { digest, len })
     }
 
-    /// Ends an object that was started in memory. Returns its bytes if they fit into the buffer. Otherwise the object
-    /// is in the store, as after [`commit`](Self::commit).
+    /// Ends an object that was started in memory. Returns its bytes if they fit into the buffer. Otherwise adds the object
+    /// to the store, as [`commit`](Self::commit) does, and returns no bytes.
     ///
     /// # Errors
     /// Same as for `commit`.
@@ -352,7 +351,7 @@ impl ObjectWriter {
         }
     }
 
-    /// Adds the object to the store if its digest is `digest`. Otherwise returns `false`.
+    /// Adds the object to the store if its digest is `digest`. Otherwise discards the object and returns `false`.
     ///
     /// # Errors
     /// Same as for [`commit`](Self::commit).
@@ -480,8 +479,8 @@ impl ScatteredWriter {
         Ok(())
     }
 
-    /// Adds the object to the store, like [`ObjectWriter::commit`](crate::ObjectWriter::commit). The file is read back to
-    /// compute its digest. `watch` is called before each read. If `watch` returns an error, the commit fails.
+    /// Adds the object to the store, like [`ObjectWriter::commit`](crate::ObjectWriter::commit). Reads the file back to
+    /// compute its digest, and calls `watch` before each read. An error of `watch` ends the commit.
     ///
     /// # Errors
     /// If the last bytes cannot be written, if the file cannot be read or renamed, or if `watch` fails.

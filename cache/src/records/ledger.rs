@@ -1,8 +1,7 @@
-//! The ledger, which maps the key of a step to the outputs of the step, the history of runs, and the format of records.
+//! The ledger, the history of runs, and the format of all records. The ledger maps the key of a step to its outputs.
 //!
-//! The objects of an entry are written first, then the entry. Therefore all objects were complete when the entry was
-//! written. They may have been removed or quarantined since. A caller may use an entry only if [`Store::missing`] returns
-//! no object.
+//! The objects of a ledger entry are written before the entry. Therefore all objects existed when the entry was written, but
+//! some may have been removed since. A caller may use an entry only if [`Store::missing`] returns an empty list.
 //!
 //! # The history
 //!
@@ -55,8 +54,8 @@ impl Store {
         }
     }
 
-    /// Same as [`lookup`](Self::lookup), but if the store has no entry, queries the tier. `competition` is the competition
-    /// of the step.
+    /// Returns the entry of a step key from this store, or otherwise from the tier, a cache that several machines share.
+    /// `competition` is the id of the competition to which the step belongs.
     ///
     /// # Errors
     /// The errors of `lookup`, and an error if an entry of the tier cannot be stored on this machine.
@@ -67,8 +66,8 @@ impl Store {
         }
     }
 
-    /// Writes the entry of a step key. The objects of the entry must already be in the store. A caller must treat an error
-    /// as a failure of the step, because without the entry the result cannot be found.
+    /// Writes the entry of a step key. All objects of the entry must already be in the store. If this fails, the caller must
+    /// treat the step as failed, because later runs would not find its result.
     ///
     /// # Errors
     /// If the entry cannot be written.
@@ -76,9 +75,10 @@ impl Store {
         self.save(Bucket::Ledger, key, entry)
     }
 
-    /// Returns the objects of an entry that are missing, in the entry's order, followed by the missing objects of
-    /// [`unstored`](LedgerEntry::unstored). If no object is missing, the entry can be used. An object that the tier may
-    /// have is not missing. Checks only whether the files exist.
+    /// Returns the objects of an entry that are missing. If the list is empty, the entry can be used.
+    ///
+    /// The list also contains missing objects of [`unstored`](LedgerEntry::unstored), after the others. It does not contain
+    /// objects that the tier may have. Checks only whether the files exist, not their content.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
@@ -86,8 +86,8 @@ impl Store {
             .collect()
     }
 
-    /// Returns the [`objects`](LedgerEntry::objects) of an entry that are not in this store. Ignores the tier and the
-    /// objects of [`unstored`](LedgerEntry::unstored).
+    /// Returns the [`objects`](LedgerEntry::objects) of an entry that are not in this store, even if the tier may have them.
+    /// Ignores [`unstored`](LedgerEntry::unstored).
     pub fn missing_locally(&self, entry: &LedgerEntry) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
@@ -102,8 +102,8 @@ impl Store {
     }
 }
 
-/// Updates the time of an entry's last use. Errors are ignored: only the owner of the file can change its time, and the
-/// owner may be another user.
+/// Sets the time of an entry's last use to now, unless it is recent. Ignores errors, because only the owner of the file can
+/// change its time, and the owner may be another user.
 fn note_use(file: &File) {
     let now = SystemTime::now();
     let last = file.metadata().and_then(|metadata| metadata.modified());
@@ -137,20 +137,20 @@ pub struct LedgerEntry {
     /// Further objects that the outputs refer to, for example the files of a tree.
     #[serde(default)]
     pub references: Vec<Digest>,
-    /// Further objects that the outputs refer to, but that were kept only in memory and are not in the store. If one of
-    /// them is needed, the step must run again.
+    /// Further objects that the outputs refer to, but that were never written to the store, because they were kept in
+    /// memory. If a later step needs one of them, this step must run again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstored: Vec<Digest>,
-    /// Lengths in bytes of the [`objects`](Self::objects), in the same order, if the entry came from a tier. At most this
-    /// number of bytes is fetched for each object. Empty if the lengths are unknown.
+    /// Lengths in bytes of the [`objects`](Self::objects), in the same order, if the entry came from a tier. They limit how
+    /// many bytes of an object are fetched. Empty if the lengths are unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths: Vec<u64>,
     /// Time of the step's run, in seconds since 1970.
     pub created: u64,
     /// Duration of the step's run in milliseconds.
     pub millis: u64,
-    /// Whether the step ran on another machine. Objects that are missing on this machine are in a tier and are fetched
-    /// on first use.
+    /// Whether the step ran on another machine. If so, an object that is missing on this machine is fetched from the tier
+    /// when it is first opened.
     #[serde(
         rename = "elsewhere",
         default,
@@ -169,16 +169,16 @@ impl LedgerEntry {
 /// The steps of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Time of the run in seconds since 1970. Garbage collection treats the run as a use of the entries of its steps.
+    /// Time of the run in seconds since 1970. Garbage collection treats this time as a use of the run's ledger entries.
     pub recorded: u64,
     /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,
-    /// Steps whose last run failed and would fail again, because the failure depends only on their key record. They
-    /// stay in the history even if later runs do not contain them.
+    /// Steps that failed in their last run, and whose failure depends only on their key record, so that they would fail
+    /// again. They stay in the history even if later runs do not contain these steps.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
-    /// Earlier runs, latest first. The key records of their steps are in the ledger as long as garbage collection keeps
-    /// the entries.
+    /// Earlier runs, latest first. Only the keys of their steps are stored here. The key records are in the ledger until
+    /// garbage collection removes the entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierRun>,
 }
@@ -215,8 +215,8 @@ impl History {
         last.chain(earlier)
     }
 
-    /// Returns the history after another run, which has these steps. The previous run becomes an earlier run, unless its
-    /// steps have the same keys as those of the new run.
+    /// Returns the history after a new run at the time `recorded` with the steps `steps` and `failed`. The last run of
+    /// `self` becomes an earlier run, unless its steps have the same keys as those of the new run.
     #[must_use]
     pub fn followed_by(
         self,
@@ -267,8 +267,8 @@ pub struct HistoryScope {
 }
 
 impl HistoryScope {
-    /// Returns the scope of runs of `variant` into `directory`. The directory need not exist. Different paths of the same
-    /// directory have the same scope.
+    /// Returns the scope of runs of `variant` into `directory`. The directory need not exist. Two paths of one directory
+    /// result in the same scope.
     pub fn new(variant: &str, directory: &Path) -> HistoryScope {
         HistoryScope {
             variant: variant.to_owned(),
@@ -313,8 +313,8 @@ pub(crate) struct NamedHistory {
 }
 
 impl Store {
-    /// Returns the history that [`set_last_run`](Self::set_last_run) stored last, or `None` if it does not exist or is
-    /// damaged.
+    /// Returns the history of a competition in a scope, as [`set_last_run`](Self::set_last_run) stored it. `None` if no
+    /// history was stored, or if the stored record is damaged.
     ///
     /// # Errors
     /// If the record exists but cannot be read.
@@ -329,7 +329,7 @@ impl Store {
         }
     }
 
-    /// Replaces the history of a competition in a scope.
+    /// Stores the history of a competition in a scope. It replaces the earlier history.
     ///
     /// # Errors
     /// If the record cannot be written.

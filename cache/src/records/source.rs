@@ -1,17 +1,17 @@
 //! Digests of files outside the store, such as bundles, so that each file is hashed only once.
 //!
 //! A record is valid while the stamp of the file (length, modification time, change time and inode) is unchanged. A file
-//! that is written twice within one tick of its file system's clock keeps its stamp. Therefore a file that was modified
-//! just now is read only after the tick has passed: usually after 20 milliseconds, or after up to two seconds if its
-//! times are full seconds.
+//! system's clock has ticks. If a file is written twice within one tick, its stamp stays the same. Therefore, if a file was
+//! modified just now, the store waits for the next tick before it reads the file. This usually takes 20 milliseconds, or up
+//! to two seconds if the times of the file are full seconds.
 //!
-//! A record can also be stored under a name, such as the bundle of a competition. A named record stays when its file is
-//! removed. A name has two records: the content that was seen last, and the content from which results were produced
-//! ([`Store::confirm_source`]). A file that turns out to be unusable changes only the first record.
+//! A record can also be stored under a name. For example, the record of a bundle is stored under the id of its competition.
+//! Such a record remains after the file is removed. For each name, there are two records: one for the content that was seen
+//! last, and one for the content from which results were produced ([`Store::confirm_source`]).
 //!
-//! All data directories that share a store write these records. Therefore a named record does not show from which content
-//! a particular directory was prepared. It has two other uses: it provides the other checksums of a known digest, and it
-//! names a content for which the store may have results.
+//! All data directories that share a store share these records. Therefore a named record does not show from which content a
+//! particular directory was prepared. It only suggests a content for which the store may have results, and provides the
+//! other checksums of that content.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -32,8 +32,8 @@ use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// Maximum number of chunks that wait for the MD5 thread. A longer queue would only use memory, because MD5 is the slower
-/// hash and determines the speed.
+/// Maximum number of chunks that wait for the MD5 thread. A longer queue would not make hashing faster, because MD5 is
+/// slower than BLAKE3.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
 /// Digests of a file outside the store.
@@ -43,8 +43,8 @@ pub struct SourceRecord {
     pub path: String,
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// MD5 of its bytes as 32 lower-case hexadecimal digits, if it was requested. It is needed because the benchmark
-    /// publishes MD5 checksums. MD5 only reveals accidental changes, and takes several times as long as BLAKE3.
+    /// MD5 of the bytes as 32 lower-case hexadecimal digits, if it was requested. It is needed for comparisons with
+    /// checksums that the benchmark publishes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
     /// SHA-256 of its bytes as 64 lower-case hexadecimal digits, if it was requested.
@@ -167,9 +167,10 @@ impl Store {
         self.save_source(&path, digest, md5, stamp)
     }
 
-    /// Applies `read` to the file at a canonical path. `read` returns its result and the number of bytes that it read.
-    /// Returns the result of `read` and the file's stamp. Fails if the file changes while it is read. If `expected` is
-    /// given, also fails if the file does not have this stamp.
+    /// Calls `read` with the file at a canonical path, and returns the result of `read` and the file's stamp. `read` must
+    /// also return the number of bytes that it read.
+    ///
+    /// Fails if the file changes while it is read, or if its stamp is not `expected` (if given).
     fn read_unchanged<T>(
         &self,
         path: &Path,
@@ -188,8 +189,8 @@ impl Store {
         }
         wait_until_settled(stamp);
         let (result, len) = read(&file).map_err(error)?;
-        // The stamp of the file that now has the path is also compared. A program that replaces the file by renaming does
-        // not change the open file.
+        // A program may have replaced the file by renaming. Then the open file is unchanged, but the stamp of the file at
+        // the path differs, so both stamps are compared.
         let open = Stamp::of_outside(&file.metadata().map_err(error)?);
         let named = Stamp::of_outside(&path.metadata().map_err(error)?);
         match open == stamp && named == stamp && len == stamp.len {
@@ -200,8 +201,8 @@ impl Store {
 }
 
 impl Store {
-    /// Stores digests that were computed while `file` was written, so that the file does not have to be read again.
-    /// `path` must already be the file's path, and no program may write to the file any more.
+    /// Stores the digests of `file`, which were computed while the file was written. Therefore the file is not read again.
+    /// `path` must be the final path of the file, and no program may be writing to the file any more.
     ///
     /// # Errors
     /// [`StoreError::Changed`] if `path` names a different file. Also returns an error if the file cannot be
@@ -246,8 +247,8 @@ impl Store {
         Ok(record)
     }
 
-    /// Adds the SHA-256 of the file `path` to its record `record`. This reads the file once more. The file must not have
-    /// changed since the record was created.
+    /// Adds the SHA-256 of the file `path` to `record`, its record in the store. For this, reads the whole file again. The
+    /// file must not have changed since the record was created.
     ///
     /// # Errors
     /// [`StoreError::Changed`] if the file has changed. Also returns an error if it cannot be read or the
@@ -282,8 +283,8 @@ impl Store {
         Ok(record)
     }
 
-    /// Same as [`name_source`](Self::name_source), but for a content that was never in a local file, for example only in
-    /// a mirror.
+    /// Same as [`name_source`](Self::name_source), for content that was never in a local file, for example because it is
+    /// only in a remote.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -291,8 +292,9 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number of a record about `name` that this store has seen from `remote`. 0 if it has not
-    /// seen a record.
+    /// Returns the highest serial number of the records about the source `name` that this store has received from `remote`.
+    /// Returns 0 if it has not received any. (A remote increases the number with each new record, so a record with a lower
+    /// number is outdated.)
     ///
     /// # Errors
     /// If the record cannot be read.
@@ -301,8 +303,8 @@ impl Store {
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
-    /// Stores `serial` as the highest serial number of a record about `name` from `remote`. `content` is the content that
-    /// this record describes.
+    /// Remembers that `remote` has a record about the source `name`, with the serial number `serial`, which describes
+    /// `content`.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -320,7 +322,7 @@ impl Store {
         self.set_named(&remote_record_name(remote, name), &record)
     }
 
-    /// Stores `record` as the content of `name` that was seen last.
+    /// Records that the source `name`, for example the bundle of a competition, was last seen with the content of `record`.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -328,7 +330,7 @@ impl Store {
         self.set_named(&last_seen_name(name), record)
     }
 
-    /// Stores `record` as the content of `name` from which results were produced.
+    /// Records that results were produced from the source `name` when it had the content of `record`.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -340,8 +342,8 @@ impl Store {
         self.set_named(name, record)
     }
 
-    /// Returns the candidates for the content of `name`, even if the files no longer exist: first the content from
-    /// which results were produced, then the content that was seen last. Callers use the first candidate that matches.
+    /// Returns the known contents of the source `name`, even if their files no longer exist. The first one is the content
+    /// from which results were produced, and the second one is the content that was seen last.
     ///
     /// # Errors
     /// If a record cannot be read.
@@ -387,13 +389,14 @@ fn key_of(canonical: &Path) -> Digest {
     Digest::of_bytes(canonical.as_os_str().as_encoded_bytes())
 }
 
-/// Returns the key of a named record. A path cannot contain NUL, so this key differs from the key of every path.
+/// Returns the key of a named record. The hashed string contains NUL. No path contains NUL, so this key differs from the key
+/// of every path.
 fn key_of_name(name: &str) -> Digest {
     Digest::of_bytes(format!("name\0{name}").as_bytes())
 }
 
-/// Returns the internal name of the record of the content that was seen last. Names of sources do not contain NUL, so it
-/// differs from all of them.
+/// Returns the internal name for the record of the content that was seen last. It contains NUL. Names of sources do not
+/// contain NUL, so no source has this name.
 fn last_seen_name(name: &str) -> String {
     format!("{name}\0seen")
 }
@@ -402,8 +405,8 @@ fn remote_record_name(remote: &str, name: &str) -> String {
     format!("{remote}\0{name}\0remote")
 }
 
-/// Computes BLAKE3, MD5 and length of `input` in one pass. MD5 runs on a separate thread if `permit` is given and the
-/// thread can be started.
+/// Computes BLAKE3, MD5 and length of `input` in one pass. If `permit` is given, MD5 is computed on a separate thread. If
+/// that thread cannot be started, MD5 is computed on the calling thread.
 fn hash_twice(
     mut input: impl Read,
     progress: &dyn Fn(u64),

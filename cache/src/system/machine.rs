@@ -3,11 +3,11 @@
 //!
 //! # Stamps
 //!
-//! A stamp is a cheap way to check whether a file is unchanged. It consists of the file's length, times and inode. A file
-//! system takes times from a clock with a limited resolution. A file that is written twice within one tick of that clock
-//! keeps its time, so its stamp does not show the second write. The tick is some milliseconds on most file systems, one
-//! second on ext3 and HFS+, and two seconds on FAT. Therefore a stamp is only reliable if it was taken after the tick of
-//! the last write had passed ([`time_until_settled`]). Every record that contains the time of a file follows this rule.
+//! A stamp is a cheap way to check whether a file is unchanged. It consists of the file's length, times and inode. The clock
+//! of a file system has ticks. If a file is written twice within one tick, its time stays the same, so its stamp does not
+//! show the second write. The tick is some milliseconds on most file systems, one second on ext3 and HFS+, and two seconds
+//! on FAT. Therefore a stamp is only reliable if it was taken after the tick of the last write had passed
+//! ([`time_until_settled`]). Every record that contains the time of a file follows this rule.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -58,8 +58,8 @@ const LOCAL_FILE_SYSTEMS: [u32; 19] = [
     0x7371_7368, // squashfs
 ];
 
-/// Returns whether other machines may see the file system of `path`. On such a file system, a lock of the operating
-/// system may apply to one machine only. Returns `true` if the type of the file system is unknown.
+/// Returns whether other machines may see the file system of `path`. A lock on such a file system may apply to one machine
+/// only. Returns `true` if the type of the file system is unknown.
 #[cfg(target_os = "linux")]
 pub fn is_shared(path: &Path) -> bool {
     let number = rustix::fs::statfs(path).map(|stat| stat.f_type);
@@ -73,8 +73,8 @@ pub fn is_shared(path: &Path) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-/// Returns whether other machines may see the file system of `path`. Always `true`, because its type is unknown on this
-/// system.
+/// Returns whether other machines may see the file system of `path`. Always returns `true` on this operating system, because
+/// the type of the file system is unknown.
 pub fn is_shared(_: &Path) -> bool {
     true
 }
@@ -115,20 +115,20 @@ pub const CLOCK_TICK: Duration = Duration::from_millis(20);
 /// The coarsest resolution of a file system: that of FAT.
 const COARSEST_RESOLUTION: Duration = Duration::from_secs(2);
 
-/// Length, modification time, inode and, for files outside the store, change time of a file. If all of them are the same
-/// as at an earlier check, the bytes are assumed to be unchanged.
+/// Identifies a state of a file by its length, modification time, inode and change time. If all of them are the same as at
+/// an earlier check, the bytes are assumed to be unchanged.
 ///
-/// Every program can set the modification time, so a file that was rewritten in place may still have its old modification
-/// time. Programs cannot set the change time. However, renaming a file, linking to it and changing its mode also update
-/// the change time. After such an operation, the file is read once more although its bytes are unchanged.
+/// The change time is needed because every program can set the modification time, but no program can set the change time.
+/// Renaming, linking and `chmod` also update the change time. Therefore, after such an operation, the file is read again
+/// although its bytes are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     pub(crate) len: u64,
     /// Nanoseconds since 1970, negative for earlier times.
     pub(crate) modified: i64,
     pub(crate) inode: u64,
-    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object adds a link,
-    /// which updates the change time. Also `None` in records of earlier versions.
+    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object creates a hard
+    /// link, which updates the change time. Also `None` in records of earlier versions of `prep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }
@@ -170,8 +170,8 @@ impl Stamp {
         }
     }
 
-    /// Returns whether a file that had this stamp and now has the stamp `now` is unchanged, as far as the recorded fields
-    /// show.
+    /// Returns whether a file that had the stamp `self` earlier, and has the stamp `now`, is unchanged. Ignores the change
+    /// time if `self` does not contain it.
     pub(crate) fn agrees_with(self, now: Stamp) -> bool {
         let now = match self.changed {
             Some(_) => now,
@@ -184,14 +184,15 @@ impl Stamp {
     }
 }
 
-/// Returns the duration from `now` after which every write is certain to give a file times that differ from `times`. Zero
-/// if a stamp that is taken now can be trusted. `times` are the modification and change time of the file, in nanoseconds
-/// since 1970.
+/// Returns how long to wait, from `now`, until a stamp of the file can be trusted. Then every later write is certain to
+/// change the times of the file. `times` are the file's modification and change time, in nanoseconds since 1970.
 ///
-/// The digits of the times show the resolution of the file system: if the times are multiples of a second, its clock may
-/// have a tick of seconds. The time with the finest resolution decides, because a program may have set the modification
-/// time to a full second. A time in the future may come from another machine whose clock is ahead. It is treated as the
-/// time of a write that happens now, so the result is a full tick.
+/// The wait is one tick of the file system's clock, minus the time since the last write. The tick follows from the digits of
+/// the times: if they are full seconds, the tick may be seconds long. A program may have set the modification time to a full
+/// second. Therefore the time with the fewest trailing zeros determines the tick.
+///
+/// A time in the future may come from another machine whose clock is ahead. It is treated as the time of a write that
+/// happens now.
 pub fn time_until_settled(times: &[i64], now: SystemTime) -> Duration {
     let resolution = times.iter().map(|time| resolution_of(*time)).min();
     let resolution = resolution.unwrap_or_default();
@@ -208,7 +209,8 @@ pub fn is_coarse(time: i64) -> bool {
     resolution_of(time) > CLOCK_TICK
 }
 
-/// Returns the resolution of the clock that a time may come from, as far as its digits show. At least [`CLOCK_TICK`].
+/// Estimates the resolution of a clock from a time that it reported, by counting the trailing zeros. Returns at least
+/// [`CLOCK_TICK`].
 fn resolution_of(time: i64) -> Duration {
     const SECOND: i64 = 1_000_000_000;
     if time % SECOND == 0 {

@@ -9,12 +9,12 @@ use rustix::fs::{Access, access};
 /// Bits of a mode: permissions, setuid, setgid and sticky.
 const MODE_BITS: u32 = 0o7777;
 
-/// Maximum number of directories that are examined. A published tree may contain very many directories, for example one
-/// per class of images.
+/// Maximum number of directories that are examined. It limits the time, because a published tree may contain very many
+/// directories, for example one per class of images.
 const MAX_DIRECTORIES: usize = 20_000;
 
 /// Describes the owner and mode of a file or directory, for example `/a belongs to user ann and group lab, and has mode
-/// 755`. `None` if the file cannot be examined.
+/// 755`. Returns `None` if its metadata cannot be read.
 pub fn ownership(path: &Path) -> Option<String> {
     let metadata = path.metadata().ok()?;
     let (user, group) = (metadata.uid(), metadata.gid());
@@ -49,8 +49,8 @@ fn may_write(path: &Path) -> bool {
     access(path, needed).is_ok()
 }
 
-/// Describes the owner and mode of the file or directory that prevents writing `path`: either `path` itself, or the
-/// directory in which it would be created. `None` if the current user can write both.
+/// Describes the owner and mode of the file or directory that prevents writing `path`. This is either `path` itself, or the
+/// directory in which `path` would be created. Returns `None` if the current user can write both.
 pub(crate) fn obstacle(path: &Path) -> Option<String> {
     let existing = path.ancestors().filter(|path| path.exists());
     let blocking = existing.take(2).find(|path| !may_write(path))?;
@@ -67,7 +67,8 @@ pub struct Unwritable {
 }
 
 impl Unwritable {
-    /// Examines the directory `root`, and `depth` levels of directories below it. Examines at most 20,000 directories.
+    /// Adds the directories that the current user cannot write: the directory `root`, and directories up to `depth` levels
+    /// below it. Examines at most 20,000 directories.
     pub fn examine_directories(&mut self, root: &Path, depth: usize) {
         let mut open = vec![(root.to_owned(), depth)];
         let mut examined = 0;

@@ -1,5 +1,5 @@
-//! A budget of threads, the processor time and I/O that threads use, and a worker thread that processes chunks of bytes
-//! in the order in which they are sent and returns their buffers for reuse.
+//! A thread budget, and a worker thread. The budget limits the number of threads, and measures their use of processor time
+//! and I/O. The worker thread processes chunks of bytes in order.
 
 use std::fs;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Threads {
         taken.is_ok().then(|| Permit(self.clone()))
     }
 
-    /// Returns the resources that work on threads of this handle has used. Work that is still running is not included.
+    /// Returns the processor time and I/O of all finished work that was counted for this handle.
     pub fn usage(&self) -> Usage {
         Usage {
             cpu: Duration::from_nanos(self.used.cpu.load(Ordering::Relaxed)),
@@ -103,8 +103,8 @@ impl Drop for Permit {
     }
 }
 
-/// Checks that the system can start `count` further threads. Some libraries start threads without a check, and panic or
-/// wait forever if they cannot.
+/// Checks that the system can start `count` more threads. Call this before using a library that panics or hangs if it cannot
+/// start its threads.
 ///
 /// # Errors
 /// Returns the I/O error if a thread cannot be started.
@@ -122,7 +122,7 @@ pub fn check_threads(count: usize) -> std::io::Result<()> {
     })
 }
 
-/// Starts a thread that runs `work(value)`. If this function succeeds, the result of the thread is never `None`.
+/// Starts a thread that runs `work(value)`. The thread returns `Some` with the result of `work`.
 ///
 /// # Errors
 /// Returns `value` if the system cannot start another thread. Limits on processes (`ulimit -u`, a container's limit)
@@ -226,7 +226,7 @@ impl Chunks {
     ) -> Result<(), E> {
         self.full.iter().try_for_each(|chunk| {
             take(&chunk)?;
-            // After sending its last chunk, the consumer handle no longer receives buffers, so this may fail.
+            // If the consumer no longer receives buffers, this fails, and the buffer is dropped.
             let _ = self.recycled.send(chunk);
             Ok(())
         })
@@ -234,7 +234,8 @@ impl Chunks {
 }
 
 impl<T: Send + 'static> Consumer<T> {
-    /// Starts a thread that runs `work(value, chunks)`. At most `waiting` chunks wait in the queue of the thread.
+    /// Starts a thread that runs `work(value, chunks)`. `chunks` yields the chunks that are sent to the thread. At most
+    /// `waiting` chunks are queued.
     ///
     /// # Errors
     /// Returns `value` if the system cannot start another thread.

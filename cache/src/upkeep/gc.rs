@@ -1,10 +1,11 @@
-//! Garbage collection, and the removal of the results that only certain competitions use.
+//! Garbage collection, and the removal of all results of given competitions.
 //!
 //! An object is kept as long as a ledger entry names it. The last use of an entry is the latest of three times: its
 //! last lookup (accurate to a day), its last write, and the last recorded run that contained its key. A collection has
 //! these steps:
 //!
-//! 1. It removes unreadable records, and entries that name missing objects.
+//! 1. It removes unreadable records, and entries that name missing objects. It keeps entries that came from a tier, because
+//!    the tier may have the objects.
 //! 2. It removes entries, runs and member lists of bundles that were not used for more than `keep_days` days.
 //! 3. It removes objects that no entry names, once they are a day old.
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
@@ -54,7 +55,8 @@ pub struct GcReport {
     pub freed_bytes: u64,
     /// Keys of removed ledger entries, sorted.
     pub entries: Vec<Digest>,
-    /// Other removed records: unreadable ones, old runs and member lists, sources whose files no longer exist.
+    /// Other removed records: unreadable records, old runs, old member lists, and records of source files that no longer
+    /// exist.
     pub records: Vec<PathBuf>,
     /// Number of temporary files of killed processes that were removed.
     pub leftovers: usize,
@@ -157,7 +159,7 @@ impl Store {
                     collection.report.records.push(path);
                     continue;
                 }
-                // If an entry cannot be read, the objects that it names are unknown. Continuing might remove them.
+                // If an entry cannot be read, it is unknown which objects it names. Continuing might remove these objects.
                 Err(error) => return Err(error),
             };
             let touched = file.metadata().and_then(|metadata| metadata.modified());
@@ -217,8 +219,8 @@ impl Store {
         Ok(())
     }
 
-    /// Adds two kinds of files to the report as records to remove: member lists that were not used for more than `keep_days`
-    /// days, and temporary files next to them that killed writers left.
+    /// Adds member lists that were not used for more than `keep_days` days to the records that will be removed. Also adds
+    /// temporary files in the same directory that killed processes left.
     fn survey_bundles(
         &self,
         options: &GcOptions,
@@ -239,8 +241,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the entries, records and objects of the report, in this order. If an entry or record cannot be removed, no
-    /// object is removed.
+    /// Removes the entries, records and objects that are listed in `report`, in this order. If an entry or record cannot be
+    /// removed, returns an error before removing any object.
     pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
@@ -394,8 +396,8 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
 }
 
 impl Store {
-    /// Removes the recorded runs of these competitions. Also removes the entries that only these runs used, and the objects
-    /// that only these entries name. If `dry_run`, only reports them.
+    /// Removes the recorded runs of `competitions`. Also removes the ledger entries that only these runs used, and the
+    /// objects that only these entries name. If `dry_run` is true, removes nothing and only reports what it would remove.
     ///
     /// # Errors
     /// Same as for [`gc`](Store::gc).

@@ -115,8 +115,8 @@ pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     Ok(listing)
 }
 
-/// Returns the names and paths of the entries of `dir`. Empty if `dir` does not exist. Names that are not UTF-8 are
-/// converted lossily. The store creates only UTF-8 names, and a converted name is never a valid digest.
+/// Returns the names and paths of all files and directories in `dir`. Empty if `dir` does not exist. Converts names that are
+/// not UTF-8 lossily. This is safe, because such a name does not belong to the store.
 pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let error = |source| StoreError::io("list", dir, source);
     let read = match fs::read_dir(dir) {
@@ -135,13 +135,15 @@ pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> 
     .map_err(error)
 }
 
-/// Minimum age of garbage. Younger files may be in use although they are not locked: a writer locks its file shortly after
-/// creating it, and some network file systems do not support locks.
+/// Minimum age of files that are treated as garbage. A younger file may be in use although it is not locked, because a
+/// writer creates its file before it locks the file. In addition, some network file systems do not support locks.
 pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes temporary files that are older than a day and not locked. Files that cannot be removed, for example files of
-/// another user, stay. Returns the number of removed files. With `dry_run`, removes nothing and returns the number of all
-/// files that are older than a day.
+/// Removes temporary files that are older than a day and not locked. Keeps files that it cannot remove, for example files of
+/// another user. Returns the number of removed files.
+///
+/// If `dry_run` is true, removes nothing, and returns the number of files that are older than a day, even if they are
+/// locked.
 pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     let now = SystemTime::now();
     let mut swept = 0;
@@ -157,13 +159,13 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes lock files that no process has locked, and leases of processes that are known to have ended. A process that
-/// takes a lock checks afterwards that the lock file still has its name, and otherwise tries again. Therefore it is safe
-/// to remove a file here.
+/// Removes lock files that no process has locked, and leases of processes that are known to have ended. Removing a lock file
+/// is safe: after locking a file, each process checks that the file still has its name, and otherwise tries again.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in entries(&Bucket::Locks.dir(root))? {
-        // The garbage collector itself has locked `use`, so only files that are named by a digest are removed.
+        // Only removes files that are named by a digest. The lock file `use` stays, because the garbage collector has locked
+        // it.
         if is_name(&name) {
             let _ = remove_unlocked(&path);
         } else if name.strip_suffix(HOLDERS_SUFFIX).is_some_and(is_name) {

@@ -37,7 +37,8 @@ pub struct VerifyReport {
     pub dangling: Vec<Digest>,
     /// Records (ledger, history, sources) that are truncated or modified.
     pub garbled: Vec<PathBuf>,
-    /// Files in the directories of objects and records that the store did not create. They are never changed.
+    /// Files in the directories of objects and records that the store did not create. A repair never changes or removes
+    /// them.
     pub foreign: Vec<PathBuf>,
     /// Errors when reading or repairing files.
     pub failed: Vec<StoreError>,
@@ -198,8 +199,8 @@ impl Store {
 
 fn remove(path: &Path, report: &mut VerifyReport) {
     let removed = match path.is_dir() {
-        // A directory is not a record. `remove_dir` fails for a directory that contains files, so files that the store did
-        // not create are kept.
+        // A directory in place of a record may contain files that the store did not create. `remove_dir` fails in this case,
+        // so these files are kept.
         true => fs::remove_dir(path),
         false => fs::remove_file(path),
     };

@@ -1,5 +1,5 @@
-//! The list of causes. Their ids are part of the interface, because scripts rely on them. `docs/audit.md` describes
-//! each.
+//! The list of causes. Their ids are part of the interface, because scripts rely on them. `docs/audit.md` describes every
+//! cause.
 
 use std::fmt;
 use std::sync::LazyLock;

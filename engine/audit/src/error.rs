@@ -36,14 +36,14 @@ impl AuditError {
         }
     }
 
-    /// Returns whether an I/O operation failed, for example because of a bad disk. This shows nothing about the content of
-    /// the file.
+    /// Returns whether the cause is an I/O error of the system, for example a bad disk. Such an error does not show that the
+    /// file is damaged.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, AuditError::Read { cause, .. } if cause.is_of_the_system())
     }
 }
 
-/// Returns the value, or `None` if the content is damaged or exceeds a limit.
+/// Returns the value of `read`, or `None` if the content that was read is damaged or exceeds a limit.
 ///
 /// # Errors
 /// Returns an error if an I/O operation failed.

@@ -1,8 +1,8 @@
-//! The type of a finding: one cause in one file.
+//! The type of a finding: one cause of a difference, in one file.
 //!
-//! Every cause has a minimum harm, and the role of a file can raise it. Files that grading reads matter more than files
-//! that participants read. The order of rows or columns matters only if grading pairs them by position. Every finding
-//! names the rule that determined its harm, so that you can compare it with the pipeline's section `grade`.
+//! Every cause has a minimum harm, and the role of a file can raise it. Files that grading reads matter more than files that
+//! participants read. The order of rows or columns matters only if grading pairs them by position. Every finding names the
+//! rule that determined its harm. You can compare this rule with the section `grade` of the pipeline.
 
 use crate::causes::{Cause, Harm};
 

@@ -121,7 +121,7 @@ fn one_sided(
     Ok(found)
 }
 
-/// Compares the files `old` and `new`. The differences report them as `path`.
+/// Compares the files `old` and `new`. The returned differences contain `path` as the path of both files.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -136,8 +136,8 @@ pub fn two_files(
     files(path, old, new, &context)
 }
 
-/// Compares the files `old` and `new`, which are reported as `path`. Archives that are nested too deeply are compared
-/// by bytes.
+/// Compares the files `old` and `new`. The returned differences contain `path` as the path of both files. An archive that is
+/// nested too deeply is not unpacked, so only its bytes are compared.
 fn files(
     path: &str,
     old: &Path,
@@ -171,7 +171,8 @@ fn files(
     Ok(vec![difference])
 }
 
-/// Returns the members that differ. `None` if one of the files is not an archive, or if only the compression differs.
+/// Compares the members of two archives and returns the differences. Returns `None` if one of the files is not an archive,
+/// or if all members are equal, so that only the compression differs.
 fn archives(
     path: &str,
     old: &Path,

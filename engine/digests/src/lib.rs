@@ -5,8 +5,8 @@
 //! | `tree` | SHA-256 digests, and the digest of a directory: the output of `find . -type f -exec sha256sum {} + \| LC_ALL=C sort -k 2 \| sha256sum` |
 //! | `lock` | `prep.lock`, the lockfile of a data directory; the digests that determine scores; the origin of the data |
 //!
-//! A digest covers file contents and relative paths. It does not depend on times, owners, modes, absolute paths or the
-//! computer. Therefore anyone can verify prepared data with `sha256sum`, without this program.
+//! A digest depends only on file contents and relative paths, not on times, owners, modes, absolute paths or the computer.
+//! Therefore anyone can verify prepared data with `sha256sum`, without this program.
 //!
 //! ```
 //! use prep_digests::{Sha256, TreeHasher};

@@ -16,8 +16,8 @@
 //! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so a changed competition yields a small diff, and
 //! changes to two competitions never conflict in version control. The file contains no host names, times or paths.
 //!
-//! The facts `answers`, `leaderboard`, `public` and `rules` determine scores and are compared. `bundle`,
-//! `comparable_with_v1`, `pipeline` and `program` only record how the data were prepared.
+//! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The facts
+//! `bundle`, `comparable_with_v1`, `pipeline` and `program` only record how the data were prepared.
 //!
 //! Version 1 recorded the published MD5 as `bundle`, even if a different bundle was used, and had no
 //! `comparable_with_v1`.
@@ -37,8 +37,8 @@ const HEAD: &str = "\
 # The prepared data of this directory, written by `prep run`. `prep run --locked` publishes only data that match.
 ";
 
-/// Facts about the preparation. They are not compared, because a different program or pipeline may produce the same
-/// data.
+/// Facts that only describe how the data were prepared. They are not compared, because a different program or pipeline may
+/// produce the same data.
 const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
 
 /// The fact with the digest of the bundle and its [`BundleStatus`].
@@ -51,7 +51,7 @@ const COMPARABLE: &str = "comparable_with_v1";
 pub enum LockfileError {
     /// A newer program wrote the file.
     #[error(
-        "it has version {found}, but this program reads at most version {VERSION}: a newer prep is needed"
+        "the lock file has version {found}, but this program reads at most version {VERSION}: a newer prep is needed"
     )]
     Newer {
         /// The version in the file.
@@ -148,8 +148,8 @@ impl fmt::Display for LockDifference {
 }
 
 impl LockedDataset {
-    /// Creates an entry with the facts that are known before anything is prepared: the digests of the leaderboard and of the
-    /// rules, or `None` for each one that the competition does not have.
+    /// Creates an entry with the two facts that are known before the data are prepared: the digests of the leaderboard and
+    /// of the rules. A digest is `None` if the competition has no leaderboard or no rules.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> LockedDataset {
         let mut locked = LockedDataset::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -214,10 +214,10 @@ impl LockedDataset {
         })
     }
 
-    /// Returns the facts that determine scores and differ between `self` (locked) and `found`.
+    /// Returns the differences between the facts of `self`, which are locked, and those of `found`. Compares only facts that
+    /// determine scores.
     ///
-    /// If `found` has no digest of `answers` or `public`, that fact is not compared, because the data have not been
-    /// prepared yet.
+    /// If `found` has no digest of `answers` or `public`, the data have not been prepared yet, so this fact is not compared.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
@@ -262,7 +262,7 @@ impl Lockfile {
     /// Parses a lock file.
     ///
     /// # Errors
-    /// [`LockfileError`] if the version is newer, or a line is malformed or repeats a fact.
+    /// [`LockfileError`] if a newer version of `prep` wrote the file, or if a line is malformed or repeats a fact.
     pub fn parse(text: &str) -> Result<Lockfile, LockfileError> {
         let mut lock = Lockfile::default();
         let mut version = None;
@@ -319,9 +319,9 @@ impl Lockfile {
 
     /// Records the facts of a competition.
     ///
-    /// If the facts that determine scores are unchanged, the recorded facts about the preparation stay. So the file does
-    /// not change if a different program prepares the same data. There are two exceptions. A verified bundle replaces one
-    /// that was not verified, and `comparable_with_v1` is always updated.
+    /// If no fact that determines scores has changed, the facts that describe the preparation stay as they are. Therefore,
+    /// if a different program prepares the same data, the file does not change. There are two exceptions: a bundle that was
+    /// verified replaces one that was not, and `comparable_with_v1` is always updated.
     pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
@@ -372,11 +372,11 @@ pub struct DatasetDigests {
     pub answers: TreeDigest,
     /// The file `leaderboard.csv`, which determines medals. `None` if the competition has no leaderboard.
     pub leaderboard: Option<Sha256>,
-    /// The section `grade` of the pipeline: answers, sample submission, rules, metric. `None` if it has no such
-    /// section.
+    /// Digest of the section `grade` of the pipeline, which contains the answers, sample submission, rules and metric.
+    /// `None` if the pipeline has no such section.
     pub rules: Option<Sha256>,
-    /// The file `description.md` of `prepared/public`, which agents read. The digest of `public` covers it, so it is
-    /// not part of [`DatasetDigests::lines`].
+    /// Digest of `prepared/public/description.md`, which agents read. [`DatasetDigests::lines`] does not contain it, because
+    /// the digest of `public` already includes this file.
     #[serde(default)]
     pub description: Option<Sha256>,
 }
@@ -459,8 +459,8 @@ pub struct DataOrigin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "checksums", rename_all = "snake_case")]
 pub enum ChecksumStatus {
-    /// Every output with a published checksum matches. Outputs whose bytes depend on the version of the library that
-    /// wrote them are not compared.
+    /// Every compared output has its published checksum. An output is not compared if its bytes depend on the version of the
+    /// library that wrote it.
     Passed,
     /// No checksums of outputs are published, and the bundle is not known to differ from the published one.
     NotPublished,
@@ -474,10 +474,10 @@ pub enum ChecksumStatus {
 }
 
 impl DataOrigin {
-    /// Merges `self` with the earlier record `before` of the same data, so that a verification is not lost when a later
-    /// run skips it.
+    /// Chooses between `self`, the result of this run, and `before`, an earlier result for the same data. The earlier result
+    /// stays if this run did not compare checksums.
     ///
-    /// A comparison with a user's own pipeline does not replace a comparison with the built-in pipeline.
+    /// A comparison with the built-in pipeline has precedence over a comparison with a pipeline of the user.
     #[must_use]
     pub fn or(self, before: &DataOrigin) -> DataOrigin {
         match (self.is_built_in, before.is_built_in) {
@@ -540,7 +540,7 @@ mod tests {
     #[test]
     fn newer_and_malformed_lock_files_are_errors() {
         for (text, expected) in [
-            ("version 3\n", "it has version 3, but this program"),
+            ("version 3\n", "the lock file has version 3"),
             ("", "the line `version 2` is missing"),
             ("a v1 public x\n", "the line `version 2` is missing"),
             ("version 1\na v1 public\n", "line 2 is not"),

@@ -7,8 +7,8 @@
 //! find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
 //! ```
 //!
-//! Paths begin with `./`. As in `sha256sum`, `\`, line feed and carriage return in a path are escaped, and the line of
-//! such a path begins with `\`. Times, modes and directories without files do not matter.
+//! Paths begin with `./`. As in `sha256sum`, `\`, line feed and carriage return in a path are escaped, and the line of such
+//! a path begins with `\`. Times, modes and empty directories do not change the digest.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use thiserror::Error;
 
-/// Initial and maximum size of the read buffer, in bytes. The buffer grows with the file, because clearing 256 KiB takes
-/// longer than reading a small file.
+/// Initial and maximum size of the read buffer, in bytes. The buffer starts small, because clearing 256 KiB takes longer
+/// than reading a small file.
 const INITIAL_READ_BYTES: usize = 1 << 13;
 const MAX_READ_BYTES: usize = 1 << 18;
 
@@ -54,7 +54,7 @@ pub struct Trees {
 pub struct TreeHasher {
     /// The digest of each file by its escaped path, because files may be added in any order.
     lines: BTreeMap<String, Sha256>,
-    /// Whether files are added in the order of their paths. Each line is then hashed immediately, and `lines` stays
+    /// Whether the caller adds files in the order of their paths. If so, each line is hashed immediately, and `lines` stays
     /// empty.
     sorted: bool,
     hasher: Sha256Hasher,
@@ -63,11 +63,11 @@ pub struct TreeHasher {
 }
 
 impl TreeHasher {
-    /// Creates a hasher for files that are added in the order of their paths. Its memory does not grow with their
-    /// number.
+    /// Creates a hasher for files that are added in the order of their paths. It needs little memory, because it does not
+    /// store the lines.
     ///
-    /// The order must be that of the escaped paths. Escaping a line break can change the position of its path in the order,
-    /// so paths with line breaks are not supported.
+    /// The order must be that of the *escaped* paths. Escaping a line break changes the order, so paths must not contain
+    /// line breaks.
     pub fn sorted() -> TreeHasher {
         TreeHasher {
             sorted: true,
@@ -149,7 +149,8 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
     }
 }
 
-/// Returns the digest of a directory, computed on `threads` threads. A missing directory has the digest of an empty one.
+/// Returns the digest of a directory, computed on `threads` threads. If the directory does not exist, returns the digest of
+/// an empty directory.
 ///
 /// # Errors
 /// The I/O error, and the path of the file that cannot be read. If the name of a file is not UTF-8, the path is that of

@@ -30,8 +30,8 @@ use std::{fmt, io};
 /// An error of any type that can move to another thread.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 
-/// The kind of a failure. The command line derives its exit code from the kind, so that callers need not parse
-/// messages.
+/// The kind of a failure. The command line derives its exit code from the kind. Therefore programs that call it need not
+/// parse messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
@@ -84,9 +84,9 @@ pub fn causes<'a>(
 
 /// Returns the messages of an error and its causes on one line, separated by `: `.
 ///
-/// Errors of this workspace do not contain the messages of their causes. But the errors of some libraries end with the
-/// message of their cause, and an error without a message of its own, such as an [`io::Error`] that wraps another error,
-/// has exactly that message. Therefore a message is skipped if the message before it ends with the same text.
+/// A message is skipped if the message before it ends with the same text. This is needed because the errors of some
+/// libraries repeat the message of their cause. In addition, an [`io::Error`] that wraps another error has exactly the
+/// message of that error.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut messages: Vec<String> = causes(error).map(ToString::to_string).collect();
     messages.dedup_by(|cause, before| before.ends_with(&**cause));
@@ -95,7 +95,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// Returns whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.
 ///
-/// The kind decides, because libraries that add a path to the message drop the error number.
+/// The kind of the error is checked as well as its error number, because libraries that add a path to the message drop the
+/// number.
 pub fn is_from_system(error: &io::Error) -> bool {
     let is_from_decoder = matches!(
         error.kind(),
@@ -111,7 +112,7 @@ pub fn is_from_system(error: &io::Error) -> bool {
 
 /// Returns whether the system is at fault, for example because the disk is full, permission is denied, or a block is bad.
 ///
-/// `false` for a missing or short file and for a connection that the server closed.
+/// Returns `false` if a file is missing or too short, or if a server closed the connection.
 pub fn is_system_fault(error: &io::Error) -> bool {
     let has_kind = matches!(
         error.kind(),
@@ -279,7 +280,8 @@ pub enum Remedy {
     SendAgain,
     /// Prepare without comparing with the lock file.
     Unlock,
-    /// Move files that no publication created out of the prepared directory, or let a publication remove them.
+    /// Move all files that `prep` did not publish out of the prepared directory, or let `prep` remove them when it
+    /// publishes.
     MoveOrRemoveUnpublished,
     /// Use directories on one file system for the cache and the data.
     UseOneFileSystem,

@@ -1,14 +1,15 @@
-//! Measures downloads from a local server, compared with `curl` and Kaggle's client: `cargo bench -p prep-fetch --bench
-//! download`.
+//! Measures downloads from a local server, and compares them with `curl` or Kaggle's client.
+//!
+//! Run it with `cargo bench -p prep-fetch --bench download`. Each download is a separate process, which prints its peak
+//! memory when it ends. The goal is less than 200 MB.
 //!
 //! ```text
 //! full speed   2 GB (DOWNLOAD_BENCH_BYTES), verified while it arrives; compared with curl, then md5sum; goal: at least 0.8 times as fast
 //! throttled    a tenth of these bytes, 20 MB/s for each connection; compared with Kaggle's client; goal: at least 3 times as fast
 //! ```
 //!
-//! `KAGGLE_CLIENT` names the program of Kaggle's client. If it is not set, the benchmark uses `curl` instead, which
-//! also has a single connection. Each download is a separate process that prints its peak memory when it ends. The goal
-//! is less than 200 MB.
+//! `KAGGLE_CLIENT` names the program of Kaggle's client. If it is not set, the benchmark uses `curl` instead, which also has
+//! a single connection.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 

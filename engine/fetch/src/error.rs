@@ -186,7 +186,8 @@ fn server_message(message: &str) -> String {
     }
 }
 
-/// Describes the pause `wait` that a server requests because of too many requests. `None` if it requests no specific pause.
+/// Describes the response of a server that received too many requests. `wait` is the pause that the server requests, or
+/// `None` if it requests no specific pause.
 fn describe_pause(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),
@@ -425,12 +426,13 @@ pub enum Trouble {
 /// The reason why a request, a connection or a session ended without a result.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The request can be repeated. The string is the message that the API sent, or empty. A session that ends in this way
-    /// starts from the beginning.
+    /// The request failed, but can be repeated. The string is the message that the API sent, or empty. If a session ends in
+    /// this way, the download starts again from the beginning.
     Trouble(Trouble, String),
     /// The object on the server has changed or no longer exists.
     Changed,
-    /// The server sends nothing that identifies the object, so the entire file must come from a single request.
+    /// The server sends nothing that identifies the object. Ranges could belong to different objects, so the entire file
+    /// must come from a single response.
     NoValidator,
     /// The server does not know the protocol or the requested resource. The other protocol may know it.
     Absent(FetchError),
@@ -490,8 +492,8 @@ pub(crate) fn transport_cause(error: reqwest::Error) -> String {
 /// Maximum length of a quoted message in characters.
 const MAX_CHARACTERS: usize = 200;
 
-/// Returns the `message` field of the API's JSON, or the beginning of a plain text. Returns an empty text for a web
-/// page. Removes control characters, and secrets that the server may have sent back.
+/// Returns the server's message for the user: the field `message` of a JSON response, or the beginning of a plain text.
+/// Returns an empty string for a web page. Removes control characters, and secrets that the server may have sent back.
 pub(crate) fn server_text(body: &str, credentials: &KaggleCredentials) -> String {
     let text = match serde_json::from_str::<serde_json::Value>(body) {
         Ok(json) => of_json(&json).unwrap_or_default().to_owned(),
@@ -518,7 +520,7 @@ fn of_json(json: &serde_json::Value) -> Option<&str> {
         .or_else(|| error?.as_str())
 }
 
-/// Returns whether a body is not text: it contains invalid UTF-8, or control characters that do not occur in text.
+/// Returns whether a response body is binary: it contains invalid UTF-8, or control characters that do not occur in text.
 fn is_binary(body: &str) -> bool {
     body.chars()
         .any(|c| c == char::REPLACEMENT_CHARACTER || c < '\t')

@@ -23,7 +23,7 @@ use crate::wire::shared::Shared;
 /// Interval at which the cancellation flag is checked.
 const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A handle for network access. Cloning it is cheap, and the limits apply to all clones together.
+/// A handle for network access. Cloning it is cheap. The limits apply to all clones together.
 ///
 /// Its methods block the calling thread and must not be called from an asynchronous runtime.
 #[derive(Clone)]
@@ -68,7 +68,8 @@ impl Network {
         })
     }
 
-    /// Returns the length in bytes of the file `name` at `url`. Requests the first byte of the file.
+    /// Returns the length in bytes of the file at `url`. Requests only the first byte of the file. `name` is the name of the
+    /// file.
     ///
     /// # Errors
     /// If the file does not exist or the request fails.
@@ -77,9 +78,9 @@ impl Network {
         self.block_on_unless(cancel, self.length(&item, None, Retry::default()))
     }
 
-    /// Returns the length in bytes of the bundle of `id`, which proves that it can be downloaded. Makes one API call
-    /// and requests one byte of the bundle, because a signed URL alone does not prove it. If the server limits requests
-    /// (429), returns an error without a retry.
+    /// Checks that the bundle of `id` can be downloaded, and returns its length in bytes. Makes one API call, which returns
+    /// a signed URL, and then requests one byte. The signed URL alone does not show that a download works. If the server
+    /// limits requests (429), returns an error without a retry.
     ///
     /// # Errors
     /// [`FetchError::RulesNotAccepted`] and other errors of the API.
@@ -112,7 +113,7 @@ impl Network {
         }
     }
 
-    /// Returns a name for the account and the API's address. It contains no secret. Searches for the credentials but
+    /// Returns a string that identifies the account and the API, but contains no secret. Searches for the credentials, but
     /// makes no request.
     ///
     /// # Errors
@@ -122,7 +123,7 @@ impl Network {
         Ok(format!("{account} at {}", self.shared.options.endpoint))
     }
 
-    /// Queries the API for the owner of the credentials.
+    /// Requests the owner of the credentials from the API.
     ///
     /// # Errors
     /// [`FetchError::Unauthorised`] if the API rejects the credentials.
@@ -130,7 +131,7 @@ impl Network {
         self.block_on_unless(cancel, queries::account(&self.shared))
     }
 
-    /// Returns the API's file list of a competition. This does not require that the rules are accepted.
+    /// Returns the list of a competition's files from the API. The account need not have accepted the rules.
     ///
     /// # Errors
     /// If an API call fails.
@@ -138,8 +139,8 @@ impl Network {
         self.block_on_unless(cancel, queries::files(&self.shared, id))
     }
 
-    /// Returns the number and total length of a competition's files with one API call. This does not require that the
-    /// rules are accepted.
+    /// Returns the number and total length of a competition's files. Makes one API call. The account need not have accepted
+    /// the rules.
     ///
     /// # Errors
     /// If the API call fails.
@@ -151,8 +152,8 @@ impl Network {
         &self.shared
     }
 
-    /// Downloads into a partial file until it is complete, or until the run is cancelled. Returns `None` if the order
-    /// has ranges.
+    /// Downloads the file that `order` describes into its partial file. Returns an error if `cancel` is set. Returns `None`
+    /// if the order has ranges, because only entire files have digests.
     pub(crate) fn download(
         &self,
         order: &Order,
@@ -191,8 +192,8 @@ pub struct LazyNetwork {
 type CreateNetwork = dyn Fn() -> Result<Network, FetchError> + Send + Sync;
 
 impl LazyNetwork {
-    /// Creates a lazy handle. The first call that needs the network calls `create`. If it fails, the next call tries
-    /// again.
+    /// Creates a lazy handle. The first call that needs the network calls `create`. If `create` fails, the next such call
+    /// tries again.
     pub fn new(
         create: impl Fn() -> Result<Network, FetchError> + Send + Sync + 'static,
     ) -> LazyNetwork {
@@ -202,7 +203,7 @@ impl LazyNetwork {
         }
     }
 
-    /// Returns the network if there are credentials for Kaggle.
+    /// Returns the network for requests with credentials. Searches for credentials for Kaggle first.
     ///
     /// # Errors
     /// Same as for [`any`](Self::any), and an error if there are no credentials.

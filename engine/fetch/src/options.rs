@@ -1,4 +1,5 @@
-//! Options of downloads, and reports that a download waits for a server that is unreachable, is silent, or requests a pause.
+//! Options of downloads, and the reports that a download is waiting, because a server is unreachable, sends nothing, or
+//! requests a pause.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,16 +25,17 @@ pub struct DownloadOptions {
     pub first_connections: usize,
     /// Maximum rate of all downloads together in bytes per second. If it is `None`, there is no limit.
     pub max_rate: Option<u64>,
-    /// Length of a piece in bytes. The piece map records complete pieces, so each connection loses at most one piece in
-    /// a crash.
+    /// Length of a piece in bytes. The piece map records only complete pieces. Therefore each connection loses at most one
+    /// piece if the process crashes.
     pub piece: u64,
     /// Maximum length of a range request in bytes. Must be a multiple of `piece`.
     pub range: u64,
-    /// A connection is closed if it sends nothing for this long, or less than the minimum rate ([`RateCheck`]).
+    /// A connection is closed if the server sends nothing for this time, or sends less than the minimum rate
+    /// ([`RateCheck`]).
     ///
     /// [`RateCheck`]: prep_core::RateCheck
     pub stall: Duration,
-    /// Time after which a download fails if the host has never answered, for example because its name does not exist.
+    /// Time after which a download fails if the host has never responded, for example because its name does not exist.
     pub first_contact: Duration,
     /// Number of failures in a row, without a completed piece in between, after which a download fails.
     pub attempts: u32,

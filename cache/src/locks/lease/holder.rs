@@ -130,8 +130,7 @@ impl HolderFile {
         Ok(is_held)
     }
 
-    /// Overwrites the holder's file with `content`. Returns `false` if the file no longer exists. The name of the file is
-    /// unique, so no other process can have created a new file with this name.
+    /// Overwrites the holder's file with `content`. Returns `false` if another process removed or renamed the file.
     fn write(&self, content: &[u8]) -> io::Result<bool> {
         // The file is opened for each write, because other machines see the write after the file is closed.
         let written = OpenOptions::new()
@@ -205,13 +204,15 @@ pub(super) struct ConflictCheck<'a> {
     pub(super) own_file: &'a Path,
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
-    /// Tokens of the processes that were requesting the lock at the previous check. Processes that announced themselves
-    /// after this process's first check find its file and withdraw, so this process does not wait for them.
+    /// Tokens of the processes that were requesting the lock at the previous check. `None` before the first check. This
+    /// process waits only for these processes: a process that announced itself later finds this process's file and
+    /// withdraws.
     pub(super) rivals: Option<Vec<String>>,
 }
 
 impl ConflictCheck<'_> {
-    /// Returns the conflict that prevents this process from taking the lock, if any. Breaks the locks of dead holders.
+    /// Returns the conflict that prevents this process from taking the lock. `None` if there is no conflict. Breaks the
+    /// locks of dead holders.
     pub(super) fn conflict(&mut self) -> io::Result<Option<Conflict>> {
         'again: for _ in 0..MAX_LISTINGS {
             let mut asking = Vec::new();
@@ -241,8 +242,8 @@ impl ConflictCheck<'_> {
                     }
                 }
                 match holder {
-                    // A process checks for conflicts only after it has written its file, so it will find the file of
-                    // this process.
+                    // The other process has not finished writing its file, so it has not checked for conflicts yet. When it
+                    // checks, it will find this process's file, so this process need not wait for it.
                     None if content.is_empty() => {}
                     Some(holder) if holder.has_lock == 0 && self.is_later(&holder.token) => {}
                     Some(holder) if holder.has_lock == 0 && path.as_path() > self.own_file => {
@@ -369,7 +370,8 @@ fn observe(path: &Path, content: &[u8]) -> Observation {
     }
 }
 
-/// Removes observations of files in the directory `holders` that are not in `paths`, the current list of its files.
+/// Removes the observations of files that no longer exist in the directory `holders`. `paths` is the current list of its
+/// files.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
     if let Some(seen) = OBSERVATIONS.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));

@@ -1,4 +1,4 @@
-//! Locks that work across machines. Each holder has a file, and shows by heartbeats in this file that it is alive.
+//! Locks that work across machines. Each holder of a lock has a file, and regularly writes to it to show that it is alive.
 //!
 //! On some file systems, locks of the operating system apply to one machine only (FUSE, Lustre without `flock`). Other
 //! file systems do not support locks. On both kinds, a lock has an additional directory with a file for each holder. A
@@ -10,12 +10,12 @@
 //! 3. If there is no conflict, it has the lock, and writes this into its file. Otherwise it *withdraws*: it removes its
 //!    file.
 //!
-//! If two processes are in conflict, the process that announces itself later finds the file of the other, so at most one
-//! of them gets the lock. If both announce themselves before they check, the process whose file has the smaller name waits
-//! until the other has removed its file, so one of them gets the lock. The waiting process does not wait for processes
-//! that announce themselves after its first check, because they find its file and withdraw. File names are unique, so a
-//! name that a process writes to, renames or removes never becomes the name of a different file. Therefore a process that
-//! acts late on an old observation does no harm.
+//! If two processes are in conflict, the process that announces itself later finds the file of the other. Therefore at most
+//! one of them gets the lock. If both announce themselves before they check, both find each other's file. Then the process
+//! whose file has the smaller name waits until the other has removed its file. Therefore one of them gets the lock. The
+//! waiting process does not wait for processes that announce themselves after its first check, because they find its file
+//! and withdraw. File names are unique and never reused. Therefore a process that writes to, renames or removes a file late
+//! cannot affect the file of a different process.
 //!
 //! # Dead holders
 //!

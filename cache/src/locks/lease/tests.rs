@@ -94,7 +94,8 @@ fn lock_of_a_dead_machine_is_free_after_the_silence() -> Outcome {
     Ok(())
 }
 
-/// A process whose file is still empty has not checked for conflicts yet, so it will find the existing files.
+/// A process whose file is still empty has not checked for conflicts yet. It will find the file of the process that takes
+/// the lock here, so its own file is not a conflict.
 #[test]
 fn empty_file_is_not_a_conflict() -> Outcome {
     let directory = tempfile::tempdir()?;
@@ -108,8 +109,8 @@ fn empty_file_is_not_a_conflict() -> Outcome {
     Ok(())
 }
 
-/// The first process waits for a rival that announced itself before its first check, but not for a process that announced
-/// itself later.
+/// The first process waits for a rival that announced itself before the first process checked, but not for a rival that
+/// announced itself later.
 #[test]
 fn first_process_does_not_wait_for_later_ones() -> Outcome {
     let directory = tempfile::tempdir()?;
@@ -171,8 +172,8 @@ fn lock_of_a_dead_local_process_is_free_immediately() -> Outcome {
     Ok(())
 }
 
-/// The holder's process id belongs to a live process, but the holder is silent: its start time may be unknown, or the
-/// process may hang. The lock must become free anyway.
+/// The holder's process id belongs to a live process, but no heartbeat is written: the process may hang, or a different
+/// process may have this id. The lock must become free anyway.
 #[test]
 #[cfg(target_os = "linux")]
 fn silent_live_process_loses_the_lock() -> Outcome {
@@ -216,7 +217,8 @@ fn holder_treated_as_dead_reports_the_lost_lock() -> Outcome {
     Ok(())
 }
 
-/// No thread writes heartbeats, as after a suspension. Therefore `is_lost` itself writes one and checks the file.
+/// No thread writes heartbeats in this test, as if the process had been suspended. Therefore `is_lost` itself must write a
+/// heartbeat, and must notice that the file is gone.
 #[test]
 fn resumed_holder_checks_its_file() -> Outcome {
     let directory = tempfile::tempdir()?;
@@ -360,7 +362,8 @@ fn mark(path: &Path) -> io::Result<()> {
         .map(drop)
 }
 
-/// Takes the lock repeatedly. While it has the lock, it keeps a file in `inside` that only this process uses.
+/// Takes the lock repeatedly, in a separate process. While this process has the lock, its file exists in the directory
+/// `inside`.
 #[test]
 #[ignore = "the other test runs it in separate processes"]
 fn child() -> Outcome {
@@ -400,8 +403,8 @@ fn child() -> Outcome {
     }
 }
 
-/// Reports each process that has a conflicting lock at the same time. Processes that were suspended or killed are ignored,
-/// because their files in `inside` may remain until they check their lease.
+/// Records an error for each other process that has a conflicting lock at the same time. Ignores processes in `excused`,
+/// which the test suspended or killed, because they may have left their file in `inside`.
 fn check_alone(directory: &Path, own_file: &Path, mode: Mode) -> io::Result<()> {
     let is_excused = |name: &str| {
         let process = name.rsplit('-').next().unwrap_or_default();

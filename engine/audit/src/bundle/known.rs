@@ -19,7 +19,8 @@ fn list_path(directory: &Path, md5: &str) -> PathBuf {
     directory.join(format!("{md5}.gz"))
 }
 
-/// Records the members of the bundle at `path`, whose MD5 is `md5`, unless they are recorded already.
+/// Writes the list of the bundle's members into `directory`, unless the list exists already. `path` is the bundle, and `md5`
+/// is its MD5.
 ///
 /// # Errors
 /// Returns an error if the bundle cannot be read, or the list cannot be written.
@@ -49,7 +50,8 @@ fn write_list(path: &Path, list: &[RawMember]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the members of the bundle with this MD5. `None` if they are not recorded.
+/// Returns the members of the bundle whose MD5 is `md5`, from the list in `directory`. `None` if there is no list of this
+/// bundle.
 ///
 /// # Errors
 /// Returns an error if the list cannot be read, or is damaged.
@@ -60,8 +62,8 @@ pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<RawMember>>, Aud
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // The new modification time protects the list from garbage collection. This fails in a read-only cache, which
-        // is never collected.
+        // The new modification time protects the list from garbage collection. Setting it fails in a read-only cache, but a
+        // read-only cache is never collected.
         let _ = file.set_modified(std::time::SystemTime::now());
         let lines = BufReader::new(GzDecoder::new(file)).lines();
         let members = lines.map(|line| {

@@ -1,8 +1,14 @@
 //! Checks a downloaded bundle.
 //!
-//! The checks go from the outside to the inside: the first bytes; the end record; whether the central directory agrees
-//! with the members' local records; the CRC of every member. Only an intact archive is compared with the member list of
-//! a verified bundle. The file is read at most twice: once for its MD5, once for the members.
+//! The checks run in this order:
+//!
+//! 1. the first bytes of the file
+//! 2. the end record of the archive
+//! 3. the central directory, which is compared with the members' local records
+//! 4. the CRC of every member
+//!
+//! If all of them succeed, the members are compared with those of a bundle that has the published MD5. The file is read at
+//! most twice: once for its MD5, and once for the members.
 
 pub mod known;
 
@@ -25,7 +31,8 @@ use crate::system_files::is_of_system;
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, DecodingLimits};
 
-/// Reads the list of members of an archive, which may be unsafe to unpack.
+/// Returns the list of members of an archive. Also accepts archives with errors or unsafe paths, because the archive is not
+/// unpacked.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or is not an archive.
@@ -48,7 +55,7 @@ struct MemberContent {
     md5: String,
 }
 
-/// Unpacks a member, whose data begin at `begin`.
+/// Unpacks a member whose data begin at the offset `begin`. Returns the length and the checksums of its content.
 ///
 /// # Errors
 /// Returns [`ContentsError::Damaged`] if the member cannot be unpacked.
@@ -65,7 +72,7 @@ fn content(file: &File, member: &RawMember, begin: u64) -> Result<MemberContent,
     })
 }
 
-/// Returns the length and the CRC-32 of a member's content with LF instead of CR LF.
+/// Returns the length and the CRC-32 of a member's content in which every CR LF is replaced by LF.
 ///
 /// # Errors
 /// Returns [`ContentsError::Damaged`] if the member cannot be unpacked.
@@ -237,8 +244,8 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Returns the evidence that line endings were converted, if there is any. In intact compressed data, some line
-    /// feeds come after a carriage return, but not all.
+    /// Returns the evidence that line endings were converted, if there is any. In intact compressed data, some line feeds
+    /// come after a carriage return, and others do not.
     fn text_mode_evidence(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
             (20.., crlf) if crlf == self.lf => Some("every LF comes after a CR"),
@@ -320,8 +327,8 @@ impl Bundle<'_> {
         }
     }
 
-    /// Returns whether the file is the bundle, compressed with gzip. A bundle is compressed already, so gzip hardly changes
-    /// its length.
+    /// Returns whether the file is a gzip file that contains the bundle. Unpacks at most four times the length of the file,
+    /// because a bundle is compressed already, so gzip hardly makes it smaller.
     fn is_gzipped(&self) -> io::Result<bool> {
         let Some(expected) = &self.expected.md5 else {
             return Ok(false);
@@ -336,8 +343,8 @@ impl Bundle<'_> {
         Ok(unpacked.is_ok() && hex(hasher).eq_ignore_ascii_case(expected))
     }
 
-    /// Returns the finding for converted line endings if there is evidence for them, because they explain damage
-    /// everywhere in the file. Otherwise returns `damage`.
+    /// Returns the finding for converted line endings if there is evidence for them. Otherwise returns `damage`. Converted
+    /// line endings explain all other damage in the file.
     fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
         match self.raw.text_mode_evidence() {
             Some(proof) => vec![
@@ -348,7 +355,8 @@ impl Bundle<'_> {
         }
     }
 
-    /// Returns the finding for an archive without an end record: it is truncated, or ends with zeros or an error page.
+    /// Returns the finding for an archive without an end record. It may be truncated, or it may end with zeros or an error
+    /// page.
     fn without_end(&self) -> io::Result<Vec<AuditFinding>> {
         if self.raw.zeros >= MIN_HOLE_BYTES as u64 {
             let begin = self.raw.bytes - self.raw.zeros;
@@ -561,8 +569,8 @@ impl Bundle<'_> {
         self.compare_members(&files, known)
     }
 
-    /// Returns the evidence that this member is the bundle itself, if there is any. The file is then a zip of the
-    /// bundle.
+    /// Returns the evidence that this member is the bundle itself, which means that the file is a zip archive of the bundle.
+    /// Returns `None` if there is no evidence.
     fn inner_bundle_evidence(&self, member: &RawMember) -> Result<Option<String>, ContentsError> {
         let Ok(begin) = member.data_offset(self.file)? else {
             return Ok(None);
@@ -590,8 +598,9 @@ impl Bundle<'_> {
         }))
     }
 
-    /// Returns the directory that contains all members, if the bundle is right without this directory: the members are
-    /// then those of the verified bundle, or have the paths that the pipeline reads.
+    /// Returns the directory that contains all members, if the bundle is correct without this directory. If the members of
+    /// the verified bundle are known, the members must equal them. Otherwise, paths that the pipeline reads must exist
+    /// without the directory, but not with it.
     fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");
@@ -658,7 +667,7 @@ impl Bundle<'_> {
                         false => "",
                     };
                     changes.push(format!(
-                        "{name} has {} bytes and CRC {:08x}, but had {} bytes and CRC {:08x}{archive}",
+                        "{name} has {} bytes and CRC {:08x}, but in the verified bundle {} bytes and CRC {:08x}{archive}",
                         found.size, found.crc, member.size, member.crc
                     ));
                 }
@@ -691,11 +700,11 @@ impl Bundle<'_> {
         }
         if changes.is_empty() {
             let proof = match good.len() {
-                1 => "its only member has the name, size and CRC of that in the verified bundle"
+                1 => "its only member has the same name, size and CRC as in the verified bundle"
                     .to_owned(),
                 count => {
                     format!(
-                        "all {count} members have the names, sizes and CRCs of the verified bundle"
+                        "all {count} members have the same names, sizes and CRCs as in the verified bundle"
                     )
                 }
             };
@@ -703,7 +712,7 @@ impl Bundle<'_> {
         }
         let finding = self.finding(Cause::BundleChanged);
         let finding = finding.cells(changes.len() as u64).proof(format!(
-            "of {} members, {changed} changed and {missing} are missing; {new} are new",
+            "of the {} members of the verified bundle, {changed} changed and {missing} are missing; {new} other members are new",
             good.len()
         ));
         found.push(finding.examples(changes));

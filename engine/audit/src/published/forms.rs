@@ -154,7 +154,8 @@ impl Rendering {
         line
     }
 
-    /// Renders a row into `line`. `number` is its index, and `is_number` lists the columns that contain only numbers.
+    /// Renders a row into `line`. `number` is the index of the row, and `is_number` states for each column whether it
+    /// contains only numbers.
     pub(super) fn row(&self, number: u64, row: &Row, is_number: &[bool], line: &mut Vec<u8>) {
         line.clear();
         if self.index {

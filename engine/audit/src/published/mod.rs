@@ -1,10 +1,11 @@
 //! Explains why a prepared file does not have its published checksum.
 //!
-//! A checksum reveals nothing about the content. So the audit tries causes: it renders the prepared content as a different
-//! library, option or version would have written it. A cause is accepted only if it reproduces the published checksum.
+//! A checksum reveals nothing about the published content. Therefore the audit tries causes: it renders the prepared content
+//! as a different library, option or version would have written it. A cause is accepted only if the result has the published
+//! checksum.
 //!
-//! The versions of fastparquet and pandas in the footer of a Parquet file are searched, too. The bytes before the footer are
-//! hashed once. Then a copy of this hash is continued with the footer of each pair of versions.
+//! For a Parquet file, the audit tries all known pairs of versions of fastparquet and pandas, because the footer contains
+//! both versions. It hashes the bytes before the footer once. For each pair, it continues from a copy of this hash state.
 
 mod forms;
 mod splits;
@@ -79,7 +80,7 @@ pub fn check(
                 match forms::search(file, format, md5, limits)? {
                     Some(rendering) => {
                         let proof = format!(
-                            "our content has the published MD5 if it is written in this form: {}",
+                            "the prepared content has the published MD5 if it is written in this form: {}",
                             rendering.description()
                         );
                         AuditFinding::new(rendering.cause(), path).proof(proof)
@@ -154,8 +155,8 @@ fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {
         .filter_map(move |line| line.strip_prefix(library)?.strip_prefix(' '))
 }
 
-/// Finds members of the bundle with these MD5s, including members of nested archives. Returns the path of each by its
-/// MD5.
+/// Finds members of the bundle whose MD5 is in `wanted`, including members of nested archives. Returns a map from the MD5 to
+/// the path of the member.
 ///
 /// # Errors
 /// Returns an error if the bundle cannot be read.

@@ -17,8 +17,8 @@ pub(crate) enum Difference {
     NumberSpelling,
     /// A number with leading zeros on one side only: `007` and `7`.
     LeadingZeros,
-    /// Two doubles that are almost equal: their distance in units in the last place, and whether pandas' default parser
-    /// reads the text of one side as the number of the other side.
+    /// Two doubles that are almost equal. `ulps` is their distance in units in the last place. `parser` is true if pandas'
+    /// default parser reads one side's text as the other side's number.
     LastDigit {
         ulps: u64,
         parser: bool,
@@ -137,7 +137,8 @@ fn is_missing(cell: &[u8]) -> bool {
     words.contains(&cell)
 }
 
-/// The types that all cells of a column have. In a column of text, `007` is not `7`, and `1e5` is not `100000`.
+/// Whether all cells of a column are numbers, and whether all are booleans. If neither is the case, the cells are text, in
+/// which `007` is not `7`, and `1e5` is not `100000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ColumnType {
     pub numbers: bool,
@@ -162,8 +163,8 @@ impl ColumnType {
         }
     }
 
-    /// Changes a difference in the spelling of numbers or booleans to a difference in value, unless all cells of the
-    /// column are numbers or booleans.
+    /// Changes a difference in the spelling of numbers to a difference in value, unless all cells of the column are numbers.
+    /// Does the same for booleans.
     pub(crate) fn adjust(self, difference: Difference) -> Difference {
         match difference {
             Difference::NumberSpelling
@@ -207,7 +208,7 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
     parse_f64(cell, FloatParser::RoundTrip)
 }
 
-/// Returns how two numbers with different text differ. `a` is the value of `theirs`, and `b` is the value of `ours`.
+/// Returns how two numbers with different spellings differ. `a` is the value of `theirs`, and `b` is the value of `ours`.
 fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     if a == b {
         // Doubles represent all integers only up to 2^53.

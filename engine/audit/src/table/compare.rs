@@ -146,7 +146,7 @@ impl TablePair<'_> {
         let mut finding = AuditFinding::new(Cause::RowOrder, self.path)
             .rows(paired.reordered)
             .proof(format!(
-                "{} of {count} rows exist in both tables, at any position",
+                "{} of {count} rows are in both tables, regardless of their position",
                 paired.pairs
             ));
         if self.role.rows_by_position && self.role.is_followed {
@@ -159,7 +159,8 @@ impl TablePair<'_> {
     }
 }
 
-/// Returns names and cells of the first columns of a row. `place` returns the index of a column in the row's table.
+/// Formats the first three columns of a row as text, with names and cells, for an example in a finding. `place` returns the
+/// index of a column in the row's table.
 fn first_cells(
     row: &Row,
     columns: &[CommonColumn],

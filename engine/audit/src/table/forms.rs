@@ -1,4 +1,5 @@
-//! Returns findings for differences in the form of two tables, for example line endings or the library that wrote them.
+//! Returns findings about the form of two tables, for example different line endings or a different library that wrote the
+//! file.
 
 use std::collections::HashSet;
 
@@ -88,8 +89,8 @@ pub(super) fn csv_findings(
     found
 }
 
-/// Compares the types and writers of two Parquet files with different bytes. `equal` is the number of rows if all rows
-/// are equal and in the same order, otherwise `None`.
+/// Compares the column types and the writers of two Parquet files with different bytes. `equal` is the number of rows if all
+/// rows of the files are equal and in the same order, otherwise `None`.
 pub(super) fn parquet_findings(
     path: &str,
     theirs: &ParquetFile,
@@ -130,8 +131,8 @@ pub(super) fn parquet_findings(
     found
 }
 
-/// Compares the layout and key order of two files of JSON records. `equal` is set if all rows are equal and in the same
-/// order.
+/// Compares the layout and key order of two files of JSON records. `equal` is true if all rows of the files are equal and in
+/// the same order.
 pub(super) fn records_findings(
     path: &str,
     theirs: &Records,
@@ -165,7 +166,8 @@ pub(super) fn records_findings(
     found
 }
 
-/// Compares the headers of two arrays. `equal` is the number of rows if all rows are equal and in the same order.
+/// Compares the headers of two arrays. `equal` is the number of rows if all rows of the arrays are equal and in the same
+/// order, otherwise `None`.
 pub(super) fn array_findings(
     path: &str,
     theirs: &ArrayFile,

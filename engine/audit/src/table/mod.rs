@@ -1,5 +1,6 @@
-//! Compares two tables: first their columns, then their rows in order, as multisets, and by a key. Each differing cell
-//! gets its own cause. Differences in the form of the files get their own causes, too.
+//! Compares two tables: first their columns, then their rows. Rows are compared in order, then without regard to their
+//! order, then by a key. Each differing cell gets its own cause. Differences in the form of the files get their own causes,
+//! too.
 
 pub(crate) mod cell;
 mod compare;
@@ -34,14 +35,14 @@ pub struct TableUse {
     pub rows_by_position: bool,
     /// Whether grading pairs columns by position.
     pub columns_by_position: bool,
-    /// Whether submissions follow the row order of this table. This is the case for the answers, the sample submission
-    /// and the test table.
+    /// Whether participants write the rows of a submission in the order of this table. True for the answers, the sample
+    /// submission and the test table.
     pub is_followed: bool,
 }
 
 impl TableUse {
-    /// Returns whether a column contains labels. In a private table without known labels, all columns except ids
-    /// contain labels.
+    /// Returns whether a column contains labels. If the label columns of a private table are unknown, every column except
+    /// the ids is treated as a label column.
     pub(crate) fn is_label(&self, column: &str) -> bool {
         let all = self.is_private && self.labels.is_empty();
         (all || self.labels.contains(column)) && !self.ids.contains(column)
@@ -105,8 +106,8 @@ pub fn compare(
             findings.extend(forms::parquet_findings(path, theirs, ours, outcome.rows));
         }
         (DetectedFile::Records(theirs), DetectedFile::Records(ours)) => {
-            // The columns of JSON records are listed in the order in which their keys first appear, so the order of
-            // columns has no meaning.
+            // In JSON records, the order of columns has no meaning: it is the order in which the keys first appear in the
+            // file.
             findings.retain(|finding| finding.cause != Cause::ColumnOrder);
             // If objects have additional or missing keys, this is not a difference in key order.
             let columns = [
@@ -121,7 +122,7 @@ pub fn compare(
                 .iter()
                 .any(|one| one.cause == Cause::DocumentLayout);
             if is_list && !has_layout {
-                let proof = "the records are in a list instead of one on each line";
+                let proof = "the file is one list of records instead of one record on each line";
                 findings.push(AuditFinding::new(Cause::DocumentLayout, path).proof(proof));
             }
         }
@@ -141,8 +142,8 @@ pub fn compare(
     Ok(outcome)
 }
 
-/// Compares the tables with all ids in the same spelling. Returns `None` unless that explains why rows are missing and
-/// added.
+/// Compares the tables again after converting the ids of both to the same spelling. Returns the result if all rows of both
+/// tables can be paired in this way, otherwise `None`.
 fn compare_with_respelled_ids(
     tables: &TablePair<'_>,
     found: &TableComparison,

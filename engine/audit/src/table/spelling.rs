@@ -1,6 +1,6 @@
-//! Detects ids that are spelled differently: codes that lost their leading zeros, integers that became `7.0` or were
-//! rounded to double precision, spaces, lower case. If the rows are also in a different order, they can be paired only
-//! if all ids are converted to the same spelling.
+//! Detects ids that are spelled differently in the two tables: codes that lost their leading zeros, integers that became
+//! `7.0` or were rounded to double precision, additional spaces, or lower case. Such rows can be paired by their ids only
+//! after all ids are converted to the same spelling.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -47,8 +47,8 @@ impl Spelling {
         }
     }
 
-    /// Returns the cause if ids are equal only in this spelling. `zeros` is the number of ids that have leading zeros
-    /// on one side only.
+    /// Returns the cause of a difference between ids that disappears when both tables use this spelling. `zeros` is the
+    /// number of ids with leading zeros if only one table has such ids, otherwise 0.
     pub(super) fn cause(self, zeros: u64) -> Cause {
         match self {
             Spelling::Integers if zeros > 0 => Cause::LeadingZeros,
@@ -62,11 +62,11 @@ impl Spelling {
     /// Returns the proof if ids are equal only in this spelling.
     pub(super) fn proof(self) -> &'static str {
         match self {
-            Spelling::Integers => "with ids as numbers, each row is in both tables",
-            Spelling::Trimmed => "without spaces around ids, each row is in both tables",
-            Spelling::LowerCase => "with ids in lower case, each row is in both tables",
+            Spelling::Integers => "if ids are compared as numbers, each row is in both tables",
+            Spelling::Trimmed => "if spaces around ids are removed, each row is in both tables",
+            Spelling::LowerCase => "if ids are converted to lower case, each row is in both tables",
             Spelling::Doubles => {
-                "with ids in double precision, which is exact up to 2^53, each row is in both tables"
+                "if ids are rounded to double precision, which is exact up to 2^53, each row is in both tables"
             }
         }
     }
@@ -146,8 +146,8 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
     digits.get(zeros.min(digits.len() - 1)..).unwrap_or(digits)
 }
 
-/// Returns the number of ids that a spelling changes, and the number of ids with leading zeros if only one of the
-/// tables has such ids, or 0 otherwise.
+/// Returns two numbers: how many ids change if they are converted to `spelling`, and how many ids have leading zeros. The
+/// second number is 0 if both tables have ids with leading zeros.
 pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,

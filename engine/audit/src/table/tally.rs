@@ -59,10 +59,7 @@ impl<'a> ColumnTypes<'a> {
         }
     }
 
-    /// Checks that the types of columns could be read. If not, the counts are invalid.
-    ///
-    /// # Errors
-    /// Returns an error if reading the rows failed.
+    /// Fails if the types of columns could not be read. In this case, the counts of differences are invalid.
     pub(crate) fn failed(&self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }

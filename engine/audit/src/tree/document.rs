@@ -1,8 +1,8 @@
 //! Compares two JSON documents, or the pixels of two images.
 //!
 //! The values of documents are compared first, then the order of keys, then the layout. If a document does not fit into
-//! memory and is a list, it is compared as a table, item by item. Other documents that do not fit into memory are only
-//! reported as different.
+//! memory, but is a list, its items are compared like the rows of a table. Other documents that do not fit into memory are
+//! only reported as different.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
@@ -19,7 +19,8 @@ use crate::table;
 use crate::table::TableUse;
 use crate::table::cell::{ColumnType, Difference};
 
-/// Maximum depth at which members and items are compared one by one. Deeper values are only reported as different.
+/// Maximum nesting depth at which objects and lists are compared value by value. Deeper values are only reported as
+/// different.
 const MAX_DEPTH: usize = 64;
 
 /// Compares two documents with different bytes.
@@ -69,8 +70,8 @@ pub(super) fn compare(
         finding.examples(examples)
     });
     let mut findings: Vec<AuditFinding> = found.collect();
-    // If only the order of items differs, the files have the same length. If they have different lengths, the layout
-    // differs, too.
+    // A different order of items does not change the length of a file. So if the order is the only difference found, but the
+    // lengths differ, the layout differs, too.
     let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
     let is_order = |finding: &AuditFinding| finding.cause == Cause::RowOrder;
     let reordered = walk.key_order || !findings.is_empty();
@@ -141,8 +142,8 @@ struct DocumentComparison<'a> {
 }
 
 impl<'a> DocumentComparison<'a> {
-    /// Counts a difference at the current path, or at its member `last`. `describe` formats the example. It is called
-    /// only for the first few differences.
+    /// Counts a difference at the current path, or one step below it at `last` if that is given. `describe` formats the
+    /// example, and is called only for the first few differences.
     fn add(
         &mut self,
         cause: Cause,

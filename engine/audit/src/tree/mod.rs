@@ -1,8 +1,8 @@
 //! Compares an audited tree of files with the tree that `prep` prepared.
 //!
-//! Two files of the same name are read side by side, up to their first difference. Several pairs are read at the same
-//! time. Only files that differ are analysed as tables, documents or images. Members of archives are compared like
-//! files. Files that exist on one side only are paired by content if their sizes are equal.
+//! Two files with the same path are read together, up to their first difference. If they differ, they are analysed as
+//! tables, documents or images. Members of archives are compared like files. A file that exists in only one tree is compared
+//! with files of the same size in the other tree, because it may have been renamed.
 
 mod document;
 mod names;
@@ -70,8 +70,8 @@ pub struct TreeComparison {
     pub common: u64,
 }
 
-/// Compares `theirs`, the tree that another program prepared, with `ours`, the tree that `prep` prepared. Both must be
-/// `prepared` directories, with the subdirectories `public` and `private`.
+/// Compares two `prepared` directories, each with the subdirectories `public` and `private`. `theirs` was prepared by
+/// another program, and `ours` by `prep`.
 ///
 /// # Errors
 /// Returns an error if a tree does not exist, or an I/O operation fails. A damaged file is a finding, not an error.
@@ -123,7 +123,8 @@ pub fn compare(
         named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
     for (archive, directory) in left.take_unpacked(ours, &resources.limits)? {
-        // The budget depends only on the archive in `ours`, because the files in `theirs` are about as long as its members.
+        // Only the archive in `ours` determines the memory budget. The files in `theirs` are the unpacked members of this
+        // archive, so they have about the same length.
         let file = ours.join(&archive);
         let found = pair::with_context(&roles, resources, [&file, &file], |context| {
             pair::unpacked_findings(&archive, &directory, theirs, &file, context)

@@ -28,8 +28,8 @@ impl OneSided {
         }
     }
 
-    /// Removes files whose paths in the two trees differ only in case, accents or Unicode normalization. Returns pairs of
-    /// the path in `theirs` and the path in `ours`.
+    /// Removes files from both lists whose paths in the two trees differ only in case, accents or Unicode normalization.
+    /// Returns them as pairs of the path in `theirs` and the path in `ours`.
     pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
         let paths = self.surplus.keys();
         let folded: HashMap<String, String> =
@@ -37,20 +37,20 @@ impl OneSided {
         self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
     }
 
-    /// Removes files that are compressed in `theirs`, with the suffix `.gz`, `.zip` or `.7z`. Returns pairs of the path in
-    /// `theirs` and the path in `ours`.
+    /// Removes files from both lists that are compressed only in `theirs`, where they have the suffix `.gz`, `.zip` or
+    /// `.7z`. Returns them as pairs of the path in `theirs` and the path in `ours`.
     pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
     }
 
-    /// Removes gzip files of `ours` that are not compressed in `theirs`. Returns pairs of the path in `theirs` and the path
-    /// in `ours`.
+    /// Removes files from both lists that are compressed with gzip only in `ours`. Returns them as pairs of the path in
+    /// `theirs` and the path in `ours`.
     pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }
 
-    /// Removes files of `ours` that `theirs` has under a different path. `names` returns the paths that a file may have in
-    /// `theirs`, given its path in `ours`. Returns pairs of the path in `theirs` and the path in `ours`.
+    /// Removes files from both lists that have a different path in each tree. `names` returns the possible paths in
+    /// `theirs`, given the path in `ours`. Returns the files as pairs of the path in `theirs` and the path in `ours`.
     fn take_pairs<N: IntoIterator<Item = String>>(
         &mut self,
         names: impl Fn(&str) -> N,
@@ -67,8 +67,9 @@ impl OneSided {
         found
     }
 
-    /// Removes archives of `ours` whose members are files in a directory of `theirs`, and removes these files. Returns pairs
-    /// of the archive's path and the path of that directory. The path ends with `/`, or is empty for the root of `theirs`.
+    /// Removes the archives of `ours` that were unpacked in `theirs`, and the unpacked files: all members of such an archive
+    /// are files in one directory of `theirs`. Returns pairs of the archive's path and the path of this directory, which
+    /// ends with `/` or is empty.
     ///
     /// # Errors
     /// Returns an error if an archive of `ours` cannot be read.
@@ -126,8 +127,8 @@ pub(super) fn case_finding(theirs: &str, ours: &str) -> AuditFinding {
     AuditFinding::new(Cause::FileNamesCase, ours).example(format!("theirs: {theirs}, ours: {ours}"))
 }
 
-/// Returns the findings for the remaining files: renamed, moved, missing or additional. `other_split` is set if tables
-/// show that the items were split differently.
+/// Returns the findings for files that exist in only one tree and were not paired earlier: renamed, moved, missing or
+/// additional files. `other_split` is true if tables show that the items were split differently.
 pub(super) fn compare(
     theirs: &Path,
     ours: &Path,
@@ -200,9 +201,10 @@ fn base_letter(letter: char) -> char {
     }
 }
 
-/// Returns the cause for a file whose content has the path `path` in one tree and `other` in the other tree. The cause is
-/// `files-other-part` if both paths have the same file name, and the file moved to a different part or `other_split` is
-/// true. Otherwise it is `files-renamed`.
+/// Chooses the cause for a file that has the path `path` in one tree and the path `other` in the other tree.
+///
+/// The cause is `files-other-part` if the file name is the same, and either the file moved between train and test, or
+/// `other_split` is true. Otherwise the cause is `files-renamed`.
 pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);
@@ -212,8 +214,9 @@ pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> C
     }
 }
 
-/// Removes pairs of files with equal content from `surplus` and `missing`, and returns the findings about these pairs. Reads
-/// only files whose size occurs on both sides. `other_split` states whether the trees are split differently.
+/// Finds files in `surplus` and `missing` that have the same content, because they were renamed. Removes these files from
+/// both lists, and returns the findings about them. Reads only files whose size occurs in both lists. `other_split` is true
+/// if the trees are split differently.
 fn renamed(
     theirs: &Path,
     surplus: &mut BTreeMap<String, u64>,
@@ -266,7 +269,7 @@ fn renamed(
     Ok(found)
 }
 
-/// Returns the finding for the file `path`, whose content in `theirs` is the content of the file `other` in `ours`.
+/// Returns the finding for a file of `theirs` at `path` that has the content of a different file of `ours`, at `other`.
 pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     let mut finding = AuditFinding::new(Cause::FilesSwapped, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {
@@ -276,7 +279,8 @@ pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     finding
 }
 
-/// Returns whether a file belongs to the test part, by its name or the name of a directory or archive that contains it.
+/// Returns whether the path shows that a file contains test items: its name, or the name of a directory or archive that
+/// contains it, begins with `test` or contains `_test` or `-test`.
 pub(super) fn is_of_test(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();

@@ -29,7 +29,7 @@ pub(super) struct PairContext<'a> {
 }
 
 impl PairContext<'_> {
-    /// Returns the context for members of the file.
+    /// Returns the context for comparing members of an archive that is compared in this context.
     ///
     /// # Errors
     /// Returns an error if archives are nested too deeply.
@@ -41,7 +41,7 @@ impl PairContext<'_> {
     }
 }
 
-/// Calls `compare` with the context for two files and the archives nested in them, which share a budget.
+/// Calls `compare` with a new context for two files. The files and all archives nested in them share one memory budget.
 ///
 /// # Errors
 /// Returns an error if a file cannot be accessed. Also returns errors from `compare`.
@@ -71,10 +71,10 @@ impl FileComparison {
     }
 }
 
-/// Compares two files. `path` is the path of both files, relative to their trees.
+/// Compares two files. `path` is the path that findings show, and its suffix determines the format.
 ///
 /// # Errors
-/// Returns an error if an I/O operation fails. This shows nothing about the content of the files.
+/// Returns an error if an I/O operation fails. If a file is damaged, returns a finding, not an error.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -162,8 +162,8 @@ fn find_differences(
         false => Format::from_path(path).filter(|_| !is_json),
     };
     let role = context.roles.role(path);
-    // If a binary file in `theirs` equals the beginning of the file in `ours`, it is truncated. Text files are compared
-    // further, because the file in `theirs` may be a complete table with fewer rows, or may lack only the last line break.
+    // A binary file in `theirs` that equals the beginning of the file in `ours` is truncated. A text file may instead be a
+    // complete table with fewer rows, or lack only the last line break, so text files are compared further.
     let is_csv = matches!(format, Some(Format::Csv(_)));
     let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
     if at.is_none() && !is_in_lines {
@@ -232,8 +232,8 @@ fn find_differences(
     }
 }
 
-/// Compares the unpacked content of `theirs` with `ours`, if `theirs` is compressed although its name does not show it, and
-/// `ours` is not compressed in this way. Returns `None` otherwise.
+/// Unpacks the file in `theirs` and compares its content with the file in `ours`. Returns `None` unless `theirs` is
+/// compressed although its name does not show this, and `ours` is not compressed in the same way.
 fn compare_unexpectedly_packed(
     path: &str,
     theirs: &Path,
@@ -317,7 +317,8 @@ impl Wrapping {
     }
 }
 
-/// Returns whether a file begins with bytes that text does not contain. UTF-16 text contains zeros, but is not binary.
+/// Returns whether a file begins with bytes that do not occur in text. Text in UTF-16 contains zero bytes, but is not
+/// treated as binary.
 fn is_binary(path: &Path) -> Result<bool> {
     let head = read::head(path, 4096)?;
     let is_wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
@@ -342,8 +343,8 @@ fn is_json_text(path: &Path) -> Result<bool> {
     ))
 }
 
-/// Compares two text files in a format that the audit does not read. Returns the findings if only their form differs:
-/// line endings, encoding, byte order mark, or the line breaks at the end.
+/// Compares two text files in a format that the audit does not read. If only their form differs (line endings, encoding,
+/// byte order mark, line breaks at the end), returns the findings, otherwise `None`.
 fn compare_text_form(
     path: &str,
     theirs: &Path,
@@ -378,8 +379,9 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Returns whether the bytes after offset `begin` do not belong to a file of this format. In a binary format, no bytes
-/// may follow. In a table, lines with a different number of fields do not belong to it.
+/// Returns whether the bytes of `theirs` after the offset `begin` are not part of its data. In a CSV file, this is true if
+/// they contain a line with a different number of fields than the header. In a binary format, it is true unless all of these
+/// bytes are whitespace.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);
@@ -472,8 +474,8 @@ fn compare_archives(
     Ok(found)
 }
 
-/// Returns the findings for an archive that was unpacked in `theirs`: the unpacking itself, and the differences between
-/// members.
+/// Returns the findings for an archive of `ours` that was unpacked in `theirs`: one finding for the unpacking, and one for
+/// each difference between a member and its unpacked file.
 pub(super) fn unpacked_findings(
     path: &str,
     directory: &str,
@@ -534,7 +536,7 @@ pub(super) fn inflated_findings(
     Ok(found)
 }
 
-/// Returns a finding if the archive `path` of `ours` could not be read to its end. `visited` is the result of reading it.
+/// Returns a finding if the archive at `path` in `ours` could not be read to its end. `visited` is the result of reading it.
 ///
 /// # Errors
 /// Returns an error if an I/O operation failed.

@@ -21,7 +21,7 @@ pub struct Roles {
     pub rows_by_position: bool,
     /// Whether grading pairs columns by position.
     pub columns_by_position: bool,
-    /// Id columns. If there are none, ids and labels are inferred. If ids are known but labels are not, all other
+    /// Id columns. If this set is empty, `completed` infers ids and labels. If ids are known but labels are not, all other
     /// columns of private tables are treated as labels.
     pub ids: HashSet<String>,
     /// Label columns.
@@ -29,8 +29,8 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Infers ids and labels from the prepared tables, unless ids are known. The columns of the answers that are also
-    /// in the public test table are ids; the other columns of the answers are labels. Without a public test table, the
+    /// Infers the id and label columns from the prepared tables, unless the ids are known. Columns of the answers that the
+    /// public test table also contains are ids. The other columns of the answers are labels. If there are no such ids, the
     /// first column is the id.
     ///
     /// # Errors

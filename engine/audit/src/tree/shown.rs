@@ -1,4 +1,5 @@
-//! Finds answers that became public: in an additional column, row, file or archive member, or in the sample submission.
+//! Finds answers that became public in the audited tree: in an additional column, row, file or archive member, or in the
+//! sample submission.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -24,7 +25,7 @@ const MAX_KEY_COLUMNS: usize = 8;
 /// Number of words after an item's id that are tried as its answer.
 const MAX_WORDS: usize = 8;
 
-/// Raises the harm of findings about public files that contain answers of test items.
+/// Raises the harm of each finding about a public file of the audited tree that reveals the answers to test items.
 ///
 /// # Errors
 /// Returns an error if a table cannot be read.
@@ -66,8 +67,8 @@ pub(super) fn raise(
     Ok(())
 }
 
-/// Returns the path of a file of `theirs`. If `path` names a member of an archive, returns the path of the outermost archive
-/// that contains the member.
+/// Returns the path of the file in `theirs` that contains `path`. This is `path` itself, or the outermost archive if `path`
+/// names a member of an archive.
 fn outermost_file(path: &str, theirs: &Path) -> Option<String> {
     let ends = path.match_indices('/').map(|(end, _)| end);
     let mut outer = ends
@@ -84,8 +85,8 @@ fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
     finding.proof = Some(proof.map_or(shown.to_owned(), |proof| format!("{proof}; {shown}")));
 }
 
-/// Raises the harm of additional public files if there is one file per test item, and its name or content contains the
-/// item's answer.
+/// Raises the harm of additional public files if each of them belongs to one test item, and most names or contents contain
+/// the item's answer.
 fn raise_item_files(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
@@ -145,8 +146,8 @@ impl SearchedAnswers {
         }))
     }
 
-    /// Raises the harm of findings about their file or, if it is an archive, about members of it. Reads the file once
-    /// for all findings.
+    /// Searches `file` for answers, and raises the harm of `findings` if it contains them. If `file` is an archive, searches
+    /// its members. Reads the file once for all findings.
     fn raise_in(
         &self,
         file: &str,
@@ -169,7 +170,8 @@ impl SearchedAnswers {
             let path = finding.path.clone();
             by_path.entry(path).or_default().push(finding);
         }
-        // Members are not compared with prep's own tree, because it has no files for them: this path is not a file.
+        // The members of `theirs` are searched without a comparison with `ours`. Therefore a path without a file is passed
+        // in place of the file of `ours`.
         let nothing = roots.ours.join("");
         let visited = entries::of_file(&theirs, file, resources, &mut |member, _, content| {
             if !by_path.contains_key(file) && !by_path.contains_key(member) {
@@ -204,8 +206,8 @@ impl SearchedAnswers {
         Ok(shown.filter(|_| !is_known))
     }
 
-    /// Searches a table of the audited tree for a column with answers that the same table in prep's own tree does not
-    /// contain. Returns a description of the column.
+    /// Searches a table of the audited tree for a column that reveals the answers. Ignores a column that reveals them in the
+    /// same table of prep's own tree as well. Returns a description of the column.
     fn shown_in_table(
         &self,
         path: &str,
@@ -250,14 +252,14 @@ impl SearchedAnswers {
                 }
                 if is_new && agreement.is_linear() {
                     return Ok(Some(format!(
-                        "their column `{name}` is the answer in `{label}` in a different unit"
+                        "their column `{name}` contains the answer in `{label}` in a different unit"
                     )));
                 }
                 let classes: HashSet<&String> = answers.values().collect();
                 let right = agreement.right_by_code(classes.len());
                 if is_new && right * 10 >= count * 9 && is_conclusive(right, count, most) {
                     return Ok(Some(format!(
-                        "their column `{name}` is a code of the answer in `{label}` for {right} of {count} test items"
+                        "their column `{name}` contains a code for the answer in `{label}` for {right} of {count} test items"
                     )));
                 }
             }
@@ -270,7 +272,8 @@ impl SearchedAnswers {
         vec![vec![Agreement::default(); self.labels.len()]; columns]
     }
 
-    /// Compares the cells of a row with the answers of the item `id`. `key` is the column of ids, which is skipped.
+    /// Counts how well the cells of a row agree with the answers to the item `id`. Skips the id column, whose position is
+    /// `key`.
     fn add_row(&self, all: &mut [Vec<Agreement>], row: &Row, id: &str, key: Option<usize>) {
         let columns = all.iter_mut().enumerate();
         for (position, agreements) in columns.filter(|(position, _)| Some(*position) != key) {
@@ -283,8 +286,8 @@ impl SearchedAnswers {
         }
     }
 
-    /// Searches a table without ids for a column that contains the answers, in the same order as the answers that `prep`
-    /// prepared. Returns a description of the column. Searches nothing if `ours`, the same table in prep's own tree, exists.
+    /// Searches a table without ids for a column that contains the answers in the same order as prep's own answers. Returns
+    /// a description of the column. Skips tables that also exist in prep's own tree, at the path `ours`.
     fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
         let names = table.columns();
         if ours.is_file() {
@@ -315,8 +318,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Searches files that each belong to one test item: does a file's name or content contain the answer to its item?
-    /// Returns a description of the files if the answers of most items are found in this way.
+    /// Searches files whose names contain the id of a test item. Checks whether the name or content of each file contains
+    /// the answer to its item. Returns a description of the files if most of them do.
     fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
         let ids: HashSet<&String> = self.order.iter().collect();
         let mut found: Vec<(&String, String)> = Vec::new();
@@ -378,8 +381,8 @@ impl SearchedAnswers {
             .map(|(_, position)| position))
     }
 
-    /// Searches a file of any format for answers. Finds them if each answer is the word at a fixed distance after the id
-    /// of its item.
+    /// Searches a file of any format for answers. Finds them if the distance between the id of an item and its answer, in
+    /// words, is the same for most items.
     fn shown_in_text(&self, file: &Path) -> Result<Option<String>> {
         let length = file
             .metadata()
@@ -414,7 +417,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns the fraction of rows of the table `ours` whose cell in the column `name` is the answer of the row's item.
+    /// Returns the fraction of rows in a table of prep's own tree whose cell in the column `name` equals the answer to the
+    /// row's item. `ours` is the path of the table on disk, and `path` is its path in the tree.
     fn hit_fraction(
         &self,
         ours: &Path,
@@ -448,7 +452,8 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the id that a file name consists of, or contains between separators. `stem` is the name without its suffix.
+/// Returns the id that equals `stem`, a file name without its suffix, or that is a part of `stem` between `_`, `-` or
+/// spaces.
 fn id_in<'a>(stem: &str, ids: &HashSet<&'a String>) -> Option<&'a String> {
     let stem = stem.to_owned();
     ids.get(&stem).copied().or_else(|| {
@@ -489,8 +494,8 @@ impl Agreement {
         }
     }
 
-    /// Returns whether the answers are a linear function of the cells. At least nine of ten answers must match this
-    /// function, with a tolerance of a thousandth of the range of answers.
+    /// Returns whether the answers are a linear function of the cells, for example in a different unit. At least nine of ten
+    /// answers must match the function, with a tolerance of a thousandth of the range of answers.
     fn is_linear(&self) -> bool {
         let by_number = |one: &&(f64, f64), other: &&(f64, f64)| one.0.total_cmp(&other.0);
         let (low, high) = (
@@ -513,8 +518,8 @@ impl Agreement {
         x1 > x0 && different.len() >= 2 * MIN_ITEMS && near * 10 >= self.count * 9
     }
 
-    /// Returns the number of items whose answer is the most frequent one among the items with the same cell. Returns 0
-    /// if the column contains too many different cells to be a code of this number of classes.
+    /// Returns how many answers are right if each different cell stands for the answer that occurs with it most often.
+    /// Returns 0 if the column has too many different cells to be a code for `classes` different answers.
     fn right_by_code(&self, classes: usize) -> usize {
         if self.codes.len() > MAX_CODES.min(2 * classes + 2) {
             return 0;
@@ -524,8 +529,8 @@ impl Agreement {
     }
 }
 
-/// Returns whether the hits exceed those of always predicting the most frequent answer by at least half of the
-/// remaining items. `most` is the fraction of the most frequent answer.
+/// Returns whether `hits` of `count` answers show that a column reveals the answers. Always predicting the most frequent
+/// answer is right for the fraction `most`. The hits must reach this fraction and at least half of the rest.
 fn is_conclusive(hits: usize, count: usize, most: f64) -> bool {
     let share = hits as f64 / count.max(1) as f64;
     count >= MIN_ITEMS && share >= most + 0.5 * (1.0 - most)
@@ -553,8 +558,8 @@ fn most_frequent(answers: &HashMap<String, String>) -> f64 {
     most as f64 / answers.len().max(1) as f64
 }
 
-/// Reads the cells of a column as strings. Returns `None` if there is no such file or column, or if the file is not a
-/// table.
+/// Reads the cells of the column `name` as strings. Returns `None` if the file or the column does not exist, or if the file
+/// is not a table.
 fn texts(
     file: &Path,
     path: &str,

@@ -1,8 +1,8 @@
 //! Explains an audited tree that contains the same items, but divided differently into train and test.
 //!
-//! If a file of the audited tree lacks rows and another file has them in addition, they were split differently. If the
-//! original order of the items is known, splits with other seeds are tried until one of them produces exactly the train
-//! and test parts of the audited tree.
+//! If rows are missing from one file of the audited tree, but are in another file instead, the items were split differently.
+//! If the original order of the items is known, this module tries splits with other seeds. The search ends when a split
+//! produces exactly the train and test parts of the audited tree.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -64,8 +64,8 @@ impl Hypothesis {
 }
 
 impl TreeRoots<'_> {
-    /// Calls `each` for every row of a table below `root`, with the position of the column `name`. Returns `None` if
-    /// there is no such table or column.
+    /// Calls `each` for every row of the table at `path` below `root`, with the position of the column `name`. Returns the
+    /// results, or `None` if there is no such table or column.
     fn column<T>(
         &self,
         root: &Path,
@@ -87,9 +87,9 @@ impl TreeRoots<'_> {
     }
 }
 
-/// Removes the findings about rows that moved between files, and returns findings about the split in their place. If
-/// `search` is given, also searches for the split of the audited tree. `id` is the id column, if `search` does not name
-/// it.
+/// Explains rows that are in a different file of each tree. Removes the findings about these rows from `pairs`, and returns
+/// findings about the split instead. If `search` is given, also searches for the split of the audited tree. `id` is the id
+/// column that is used if `search` does not name one.
 ///
 /// # Errors
 /// Returns an error if a table cannot be read.
@@ -136,7 +136,7 @@ pub(super) fn explain(
         let mut finding = AuditFinding::new(Cause::OtherSplit, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
-            "compared by `{}`, {count} of our items are in a different part of theirs, and {} of their items in a different part of ours",
+            "items paired by `{}`: {count} items of our file are in a different file of theirs, and {} items of their file are in a different file of ours",
             own.key,
             own.only_there.len()
         ));
@@ -180,8 +180,7 @@ pub(super) fn explain(
 
 /// The result of the search for a split.
 enum Search {
-    /// The split that produces the train and test parts of the audited tree, the number of test items, and the number of all
-    /// items.
+    /// The split that produces the train and test parts of the audited tree, and the numbers of test items and of all items.
     Found(Hypothesis, (usize, usize)),
     /// No split matches. The value is the number of splits that were tried.
     Tried(usize),
@@ -194,8 +193,8 @@ pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }
 
-/// Searches for the split of the audited tree. The original order of the items follows from the train and test parts that
-/// `prep` prepared, because the split that produced them is known.
+/// Searches for the split of the audited tree. This needs the original order of the items. It is computed from the train and
+/// test parts that `prep` prepared, because prep's own split is known.
 fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     let train = trees.keys(trees.ours, &search.train, id)?;
     let test = trees.keys(trees.ours, &search.test, id)?;
@@ -214,7 +213,8 @@ fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search>
     let size = SplitSize::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
     let found = |hypothesis| Ok(Search::Found(hypothesis, (their_test.len(), count)));
     let mut tried = 0;
-    // A pipeline writes the parts in the order of the split or in the order of the source file, so both are tried.
+    // A pipeline may write the items in the order in which the split draws them, or in the order of the source file. Both
+    // orders are tried.
     for in_file_order in [false, true] {
         let mut own = own.clone();
         if in_file_order {
@@ -270,8 +270,8 @@ fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search>
     Ok(Search::Tried(tried))
 }
 
-/// Merges the values of the train and test items into the order of the table that was split. `places` contains the
-/// positions of the train items and of the test items in that table.
+/// Merges the values of the train items and test items into the original order of the items. `places` contains the positions
+/// of the train items and of the test items in this order.
 pub(crate) fn merged<T: Clone + Default>(
     places: &(Vec<u32>, Vec<u32>),
     train: &[T],
@@ -289,8 +289,8 @@ pub(crate) fn merged<T: Clone + Default>(
     all
 }
 
-/// Reads a column of the train table and of the test table. If the test table does not have it, reads it from the
-/// answers.
+/// Reads the column `name` of the train table and of the test table. If the test table does not have this column, reads it
+/// from the answers instead.
 fn read_values(
     trees: &TreeRoots<'_>,
     search: &SplitSearch,
@@ -314,7 +314,7 @@ fn read_values(
 /// Maximum number of cells that are read to find the column that a split is stratified by.
 const MAX_CELLS: usize = 8_000_000;
 
-/// Returns the columns of train that the split may be stratified by. The last columns come first, because labels are
+/// Returns the columns of the train table by which the split may be stratified. The order is reversed, because labels are
 /// usually the last columns.
 fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
     let Some(format) = Format::from_path(&search.train) else {
@@ -333,8 +333,8 @@ fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> R
 /// Maximum number of classes of a column that a split is stratified by.
 const MAX_CLASSES: usize = 100;
 
-/// Replaces each value with the rank of its class. Classes are sorted as numbers if all of them are numbers. Returns
-/// `None` if there are too many classes.
+/// Replaces each value with the rank of its class, that is, of its distinct value. Classes are sorted as numbers if all of
+/// them are numbers. Returns `None` if there are more than [`MAX_CLASSES`].
 fn codes(values: &[String]) -> Option<Vec<u32>> {
     let mut classes: Vec<&str> = Vec::new();
     for value in values {
@@ -362,8 +362,8 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Returns the positions of the train and test items of a shuffled split, in the order in which the split draws them. If
-/// `keys` is given, the split is stratified. Returns `None` if the split is not possible.
+/// Splits `count` items by a shuffle. Returns the positions of the train items and of the test items, in the order in which
+/// the split draws them. If `keys` is given, the split is stratified. Returns `None` if such a split is impossible.
 pub(crate) fn parts(
     count: usize,
     seed: u32,

@@ -1,5 +1,5 @@
-//! Finds files that have the content of different files, for example because two images were swapped, or because ids
-//! were assigned in a different order.
+//! Finds files of the audited tree that have the content of a different file of prep's own tree. For example, two images
+//! were swapped, or ids were assigned in a different order.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -14,8 +14,8 @@ use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 
-/// Replaces the findings of files whose content in the audited tree is the content of a different file in prep's own tree.
-/// Reads only files whose lengths occur in both trees.
+/// Finds files of the audited tree that have the content of a different file of prep's own tree, and replaces their findings
+/// with one about this. Reads only files whose lengths occur in both trees.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read.
@@ -35,8 +35,8 @@ fn length(file: &Path) -> u64 {
 /// Minimum length of a file that is treated as a copy. Shorter files can be equal by chance.
 const MIN_COPIED_BYTES: u64 = 256;
 
-/// Finds files of the audited tree that have the content of a different file of prep's own tree. That file itself may be
-/// unchanged.
+/// Finds files of the audited tree that are copies of a different file of prep's own tree. The audited tree may also contain
+/// that content at its correct path.
 fn find_copied(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,

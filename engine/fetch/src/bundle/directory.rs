@@ -1,8 +1,9 @@
-//! A directory of the user as a source. The source consists of all files below the directory, identified by content. Also
-//! defines [`Members`], which selects members of a bundle by glob patterns.
+//! A source whose files are all files below a directory of the user, identified by content. Also defines [`Members`], which
+//! selects members of a bundle by glob patterns.
 //!
 //! Each file is read once. Its digest remains valid while its length, inode, modification time and change time do not
-//! change. Links to files are followed. A link to a directory is an error, because it may lead anywhere.
+//! change. Symbolic links to files are followed. A symbolic link to a directory is an error, because it may lead outside the
+//! source.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub enum DirectoryError {
     Missing { name: String, path: PathBuf },
     /// The directory contains something other than files and directories.
     #[error(
-        "the source `{name}`: {path} {what}; remove it, or add the directory that it leads to as another source"
+        "the source `{name}`: {path} {what}; remove it; if it is a link to a directory, you can add that directory as another source"
     )]
     Odd {
         name: String,
@@ -77,7 +78,8 @@ impl LocalDirectory {
         })
     }
 
-    /// Returns all files by their paths relative to the directory. Each has the path to open it and its length in bytes.
+    /// Returns all files below the directory. For each path relative to the directory, returns the path on disk and the
+    /// length in bytes.
     fn files(&self) -> Result<BTreeMap<String, (PathBuf, u64)>, StepError> {
         let mut files = BTreeMap::new();
         let mut open = vec![(String::new(), self.path.clone())];
@@ -228,7 +230,8 @@ impl Members {
         self.matchers().iter().any(|matcher| matcher.is_match(path))
     }
 
-    /// Returns a pattern that matches none of the paths, if there is one. Such a pattern is a mistake in the pipeline.
+    /// Returns the first pattern that matches none of `paths`, or `None` if every pattern matches a path. A pattern without
+    /// a match is a mistake in the pipeline.
     pub(crate) fn missing<'a>(&self, paths: impl Iterator<Item = &'a str> + Clone) -> Option<&str> {
         let matches_none =
             |matcher: &GlobMatcher| !paths.clone().any(|path| matcher.is_match(path));

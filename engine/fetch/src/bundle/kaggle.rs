@@ -87,7 +87,8 @@ impl KaggleBundle {
         &self.target
     }
 
-    /// Returns the network. If there is no network, the error lists the paths at which the bundle was searched.
+    /// Returns the network. If downloads are not possible, returns an error that lists the paths at which the bundle was
+    /// searched.
     pub(crate) fn network(&self, context: &Context) -> Result<Network, StepError> {
         let network = self.network.get();
         network.map_err(|cause| self.local.not_fetched_in(context, cause))
@@ -103,7 +104,8 @@ impl KaggleBundle {
     }
 }
 
-/// Locks the partial file of `target`, and waits while another process has the lock. Returns `None` if `target` exists.
+/// Takes the lock for downloading `target`. If another process has the lock, waits until it releases the lock. Returns
+/// `None` if `target` exists.
 pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partial>>, StepError> {
     loop {
         context.check()?;
@@ -115,8 +117,8 @@ pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partia
     }
 }
 
-/// Downloads a file to `target` and records its digests. If `md5` is given, a different MD5 is an error. Returns `None`
-/// if another process has just downloaded the file.
+/// Downloads a file to `target` and records its digests. If `md5` is given and the file has a different MD5, returns an
+/// error. If another process has just downloaded the file, returns `None`.
 pub(crate) fn fetch_file(
     network: &Network,
     item: Item,
@@ -182,8 +184,8 @@ pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes that an interrupted download uses. If `file` is `None`, it is the download of the
-/// bundle `ID.zip`, otherwise the download of this file of another source.
+/// Returns the disk space in bytes that an interrupted download uses. `file` is the name of another source's file, or `None`
+/// for the bundle `ID.zip`.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data
@@ -194,7 +196,8 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     partial.metadata().map_or(0, |file| file.blocks() * 512)
 }
 
-/// Lists the bundle, its parts, incomplete downloads, and the directory that contains the files of other sources.
+/// Lists all files in `DATA/ID` that belong to the competition's downloads: the bundle, parts of it, incomplete downloads,
+/// and the directory with the files of other sources.
 ///
 /// # Errors
 /// Returns an error if the directory `DATA/ID` exists and cannot be listed.
@@ -217,8 +220,8 @@ pub fn bundle_files(data: &Path, id: &str) -> io::Result<Vec<PathBuf>> {
     Ok(files.map(|entry| entry.path()).collect())
 }
 
-/// Removes `DATA/ID/ID.zip`, parts of it, and the files of other sources. Files outside of the data directory belong to
-/// the user and are kept.
+/// Removes `DATA/ID/ID.zip`, parts of this bundle, and the files of other sources. Keeps files outside the data directory,
+/// because they belong to the user.
 pub fn discard(data_dir: &Path, id: &str) {
     let directory = data_dir.join(id);
     discard_sources(&directory.join(SOURCES));
@@ -284,8 +287,8 @@ pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
     fs::read_to_string(origin_path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
 }
 
-/// Removes a file, and then its record. If the file cannot be removed, the record stays too. Without a record, the file would
-/// be treated as one that the user provided.
+/// Removes a file, and then the record of its origin. If the file cannot be removed, the record must stay, because a file
+/// without a record is treated as one that the user provided.
 pub(crate) fn remove_with_origin(file: &Path) {
     // Errors are ignored, because a file with a record of another origin is not used.
     if fs::remove_file(file).is_ok() {

@@ -1,9 +1,9 @@
 //! A bundle on local disk: `DIR/ID.zip` or `DIR/ID/ID.zip`. The bundle of the competition `PACK/ID` is `DIR/ID.zip` or
 //! `DIR/PACK/ID/ID.zip`.
 //!
-//! Results remain valid after the file was deleted if the caller states its content, which a data directory records with
-//! its results. Then only a step that needs the bundle's bytes fails. The cache's last record of a bundle is never used in
-//! place of the file, because it may describe another directory's bundle.
+//! A bundle may be deleted after preparing. The data directory records the content of its bundle, and the caller passes this
+//! record to [`LocalBundle::with_content`]. Then results remain valid, and only a step that needs the bytes fails. The cache
+//! also records the last bundle, but that may be the bundle of another data directory, so it is not used.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,8 @@ pub struct LocalBundle {
     /// The paths that an error lists.
     looked: Vec<PathBuf>,
     sums: BundleChecksums,
-    /// The content that the file had before it was deleted. Results that were computed from this content remain valid.
+    /// The content that the file had when it was last used. If the file no longer exists, results of this content remain
+    /// valid.
     stated: Option<Content>,
 }
 
@@ -170,8 +171,8 @@ impl LocalBundle {
         LocalBundle { looked, ..self }
     }
 
-    /// States the content that the file had when it was last used, if that is known. If the file does not exist, this
-    /// content is used in its place, provided that it has the published checksums.
+    /// Sets the content that the file had when it was last used. `None` if unknown. If the file no longer exists, results of
+    /// this content remain valid, unless its checksums differ from the published ones.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> LocalBundle {
         LocalBundle { stated, ..self }
@@ -185,13 +186,13 @@ impl LocalBundle {
             .map(PathBuf::as_path)
     }
 
-    /// Returns the error for a file that exists at none of the paths and cannot be downloaded because of `cause`.
+    /// Returns the error for a file that was found at none of the paths. `cause` is the reason why it cannot be downloaded.
     pub fn not_fetched(&self, cause: FetchError) -> StepError {
         self.absence(cause, None)
     }
 
-    /// Same as [`not_fetched`](Self::not_fetched). If the cache contains results of a file with the published checksums, the
-    /// error also suggests using these results.
+    /// Same as [`not_fetched`](Self::not_fetched). If the cache may have results of the file with the published checksums,
+    /// the error also suggests using these results.
     pub(crate) fn not_fetched_in(&self, context: &Context, cause: FetchError) -> StepError {
         let known = context.store.named_sources(&self.name).unwrap_or_default();
         let is_published = |record: &SourceRecord| {

@@ -1,10 +1,10 @@
 //! A part of a bundle: an archive that contains only the required members.
 //!
-//! The central directory and then the required members are read by range requests. Ranges are extended to complete
-//! pieces, so adjacent members are one range. The bytes are stored at their original offsets in a sparse file with a
-//! piece map, so an interrupted fetch continues like a full download. Then each member is verified by its CRC-32 and
-//! copied, still compressed, into `ID.part-KEY.zip`. Later steps read that file like a bundle. The MD5 of the bundle
-//! cannot be verified in this way, but the published checksums of the outputs can.
+//! First the central directory and then the required members are read by range requests. Ranges are extended to complete
+//! pieces, so adjacent members are requested as one range. The bytes are stored at their original offsets in a sparse file
+//! with a piece map, so an interrupted fetch continues like a full download. Then each member is verified by its CRC-32 and
+//! copied, still compressed, into `ID.part-KEY.zip`. Later steps read that file like a bundle. The MD5 of the entire bundle
+//! cannot be verified from a part, but the published checksums of the outputs can.
 //!
 //! If the bundle cannot be read by ranges, the members are fetched one by one.
 
@@ -39,7 +39,8 @@ pub struct PartOfBundle {
 }
 
 impl PartOfBundle {
-    /// Creates the source for the `members` of the bundle `whole`. The part is stored next to the bundle's path.
+    /// Creates a source for some members of the bundle `whole`. `members` selects them. The part is stored in the same
+    /// directory as the bundle.
     pub fn new(whole: KaggleBundle, members: Members) -> PartOfBundle {
         let key = Digest::of_bytes(members.patterns().join("\n").as_bytes()).to_string();
         let key = key.get(..12).unwrap_or(&key);
@@ -54,7 +55,7 @@ impl PartOfBundle {
         }
     }
 
-    /// States the content of the part that was used last, as [`LocalBundle::with_content`] does for a bundle.
+    /// Sets the content that the part had when it was last used, as [`LocalBundle::with_content`] does for a bundle.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> PartOfBundle {
         PartOfBundle {
@@ -216,8 +217,8 @@ impl Source for PartOfBundle {
 const MAX_FILES: usize = 100;
 
 impl PartOfBundle {
-    /// Fetches the members one by one and writes them into the archive, which `partial` has locked. Returns `false` if
-    /// the API does not list the files, or if there are too many.
+    /// Fetches the members one by one, and writes them into the archive that `partial` has locked. Returns `false` if the
+    /// API does not list all required members, or if there are more than [`MAX_FILES`] of them.
     pub(super) fn fetch_one_by_one(
         &self,
         network: &Network,
@@ -225,7 +226,8 @@ impl PartOfBundle {
         context: &Context,
     ) -> Result<bool, StepError> {
         let id = self.whole.kaggle();
-        // This error is dropped: the caller's error, which explains why range requests failed, is more useful.
+        // The error is dropped. The caller returns its own error instead, which explains why range requests failed and is
+        // more useful.
         let Ok(listed) = network.files(id, &context.cancel) else {
             context.check()?;
             return Ok(false);
@@ -242,7 +244,8 @@ impl PartOfBundle {
         let dir = with_suffix(&self.target, ".files");
         let mut files = Vec::new();
         for path in paths {
-            // The name depends on the path, so that a later run with a different list of files does not mix them up.
+            // The name is derived from the path. Therefore a file that an earlier run fetched is found again, even if the
+            // list of files changed.
             let place = dir.join(Digest::of_bytes(path.as_bytes()).to_string());
             let item = Item::Member {
                 id: id.to_owned(),

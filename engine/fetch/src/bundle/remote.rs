@@ -44,8 +44,8 @@ pub struct BundlePreview {
 }
 
 impl Network {
-    /// Lists the bundle of `id`, and reads up to `max_bytes` bytes of each member for which `is_selected` is true.
-    /// Members that cannot be read are left out.
+    /// Returns the member list of the bundle of `id`, and the first `max_bytes` bytes of each member for which `is_selected`
+    /// returns true. Omits the bytes of members that cannot be read.
     ///
     /// # Errors
     /// Same as for [`list`](Self::list).
@@ -74,7 +74,7 @@ impl Network {
         Ok(BundlePreview { zip, fronts })
     }
 
-    /// Lists the bundle of `id` with one API call. Reads the central directory by range requests.
+    /// Returns the member list of the bundle of `id`. Makes one API call, and reads the central directory by range requests.
     ///
     /// # Errors
     /// - [`FetchError::Listing`] if the file is not a readable zip archive.
@@ -198,7 +198,8 @@ impl ReadAt for Remote<'_> {
             } else {
                 options.piece
             };
-            // A reader that starts at the end usually needs the preceding bytes as well, so they are read too.
+            // Near the end of the file, earlier bytes are fetched as well. A reader of a zip archive starts at the end, and
+            // then needs the bytes before.
             let start = offset.min(total.saturating_sub(options.piece));
             let start = match state.read(start) {
                 Some(_) => offset,

@@ -1,8 +1,8 @@
 //! A file at a URL as a source.
 //!
-//! A file with the same name in a directory of the user or in the bundle may have different bytes than the file at the URL.
-//! So it is used in place of a download only if it has the published checksum. The pipeline can also name a member of the
-//! bundle that is the same file.
+//! A local file can replace the download: a file with the same name in a directory of the user, or a member of the bundle.
+//! It may have different bytes, so it is used only if it has the published checksum. Such a checksum is not needed if the
+//! pipeline names a member of the bundle as the same file.
 
 use std::fs::File;
 use std::io;
@@ -61,10 +61,13 @@ pub struct WebFile {
 }
 
 impl WebFile {
-    /// Creates the source. It searches for `FILE` and `ID/FILE` in the directories of the user, then for the target of
-    /// the download, `DATA/ID/sources/FILE`, then in the local bundle. If the file is in none of them, the source
-    /// downloads it. Without `published` checksums, only the target and the member that the address names are used.
-    /// `is_checked` states whether a file with a different checksum is an error.
+    /// Creates the source. It searches for the file in this order, and downloads it if it is not found:
+    ///
+    /// 1. `FILE` and `ID/FILE` in the directories of the user, if the pipeline states checksums (`published`)
+    /// 2. the target of the download, `DATA/ID/sources/FILE`
+    /// 3. the local bundle, if the pipeline states checksums or names a member of the bundle
+    ///
+    /// If `is_checked` is true, a file with a different checksum is an error. If it is false, the target is searched first.
     ///
     /// # Errors
     /// Returns an error if the URL is not valid.
@@ -92,7 +95,7 @@ impl WebFile {
             remedy: match has_sum {
                 true => Remedy::NameSource,
                 false => Remedy::Words(format!(
-                    "add the md5 or sha256 of the file to the pipeline to use a file of your own, or put it at {}",
+                    "add the md5 or sha256 of the file to the pipeline to use a file of your own, or put your file at {}",
                     target.display()
                 )),
             },
@@ -128,8 +131,8 @@ impl WebFile {
         }
     }
 
-    /// Returns the name under which the cache and a remote record the content. It depends on the URL. Names of bundles
-    /// contain no slash, so this name cannot be that of a bundle.
+    /// Returns the name under which the cache and a remote record the content. It depends on the URL. It contains slashes,
+    /// so it differs from the names of all bundles.
     pub fn record_name(id: &str, address: &WebAddress<'_>) -> String {
         let WebAddress {
             source, file, url, ..
@@ -144,20 +147,23 @@ impl WebFile {
         format!("member {path} of the bundle")
     }
 
-    /// Returns whether the file at the target comes from elsewhere, for example because the pipeline had a different URL.
+    /// Returns whether the record of the file at the target names a different origin. For example, the pipeline had a
+    /// different URL when the file was downloaded.
     fn is_foreign(&self) -> bool {
         let named = self.member.as_deref().map(WebFile::origin_of_member);
         differs_from_origin(&self.target, &self.url)
             && named.is_none_or(|named| differs_from_origin(&self.target, &named))
     }
 
-    /// Returns whether the downloaded file is used. If checksums are enforced, a file of the user takes precedence.
+    /// Returns whether the file at the target is used. If `is_checked` is true, a file in a directory of the user takes
+    /// precedence.
     fn uses_fetched(&self) -> bool {
         let is_given = self.is_checked && self.given.path().is_some();
         !is_given && self.fetched.path().is_some() && !self.is_foreign()
     }
 
-    /// Returns the local bundle and the entry of the member that may be the file. The member's checksum is not verified.
+    /// Returns the local bundle and its member that may be the same file as the one at the URL. Does not verify the member's
+    /// checksum.
     fn candidate(&self) -> Option<(File, ZipEntry)> {
         if self.member.is_none() && !self.published.is_some() {
             return None;
@@ -173,7 +179,8 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Returns the local bundle and the member that is the file: the pipeline names it, or it has the published checksums.
+    /// Returns the local bundle and its member that is the same file as the one at the URL. Either the pipeline names this
+    /// member, or the member has the published checksums.
     fn proven_member(&self, context: &Context) -> Result<Option<(File, ZipEntry)>, StepError> {
         let Some((bundle, entry)) = self.candidate() else {
             return Ok(None);
@@ -288,8 +295,8 @@ impl Source for WebFile {
             .as_ref()
             .is_err_and(|error| error.failure() == Failure::Check)
         {
-            // The file was just created and has the wrong checksum. After any other failure, such as a full disk, it is
-            // complete and stays.
+            // The file has the wrong checksum, so it is removed. After any other failure, such as a full disk, the file at
+            // the target is complete and stays.
             remove_with_origin(&self.target);
         }
         value

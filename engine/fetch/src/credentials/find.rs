@@ -7,9 +7,9 @@
 //! 5. the file `kaggle.json`
 //! 6. the file `credentials.json` of `kaggle auth login`
 //!
-//! The first place with credentials is used. A place without credentials, such as a `kaggle.json` without a key, is
-//! skipped. Kaggle's tools read tokens and logins only in `~/.kaggle`, and `kaggle.json` in `KAGGLE_CONFIG_DIR` first.
-//! prep reads all files in every directory, in the order in which Kaggle's tools prefer the directories.
+//! The first place with credentials is used. A place without credentials, such as a `kaggle.json` without a key, is skipped.
+//! Kaggle's tools search for tokens and logins only in `~/.kaggle`, and for `kaggle.json` first in `KAGGLE_CONFIG_DIR`.
+//! `prep` searches for each file in all these directories, in the same order as Kaggle's tools.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use crate::credentials::{
     CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin, Secret,
 };
 
-/// The environment variables and directories of the process. The caller provides them, because this library does not
-/// read the environment.
+/// The environment variables and directories of the process. The caller must pass them, because this library never reads the
+/// environment itself.
 pub struct CredentialVariables<'a> {
     /// Returns the value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -34,9 +34,11 @@ pub struct CredentialVariables<'a> {
 /// Searches for credentials in all places.
 ///
 /// # Errors
-/// Returns an error if no place contains credentials. If a place should contain credentials but is defective, the error
-/// describes the first such place. If only a user or only a key is set, the error is [`CredentialsError::Half`]. Otherwise
-/// it is [`CredentialsError::Missing`].
+/// Returns an error if no place contains credentials:
+///
+/// - the error of the first place that is defective, for example a file that cannot be read
+/// - [`CredentialsError::Half`] if only `KAGGLE_USERNAME` or only `KAGGLE_KEY` is set
+/// - [`CredentialsError::Missing`] in all other cases
 pub fn find_credentials(
     environment: &CredentialVariables<'_>,
 ) -> Result<FoundCredentials, CredentialsError> {
@@ -180,8 +182,8 @@ impl Search {
     }
 }
 
-/// The credentials in a variable or file. `None` if there are none, for example in a file that contains only other
-/// settings. The error is the end of a message.
+/// The credentials in a variable or file. `None` if it contains no credentials, for example only other settings. The error
+/// completes the sentence "the credentials in this place ...", for example "are not JSON".
 pub(crate) type ParsedCredentials = Result<Option<KaggleCredentials>, &'static str>;
 
 /// Prefix of Kaggle's tokens. A key with this prefix is treated as a token.
@@ -229,8 +231,8 @@ struct KaggleJson {
     key: Option<String>,
 }
 
-/// Parses `kaggle.json`, which may contain only other settings. A key from a variable takes precedence over the key in
-/// the file. A user from a variable is used only if the file has no user.
+/// Parses `kaggle.json`, which may contain no credentials. `username` and `key` are the values of environment variables.
+/// `key` takes precedence over the key in the file, but `username` is used only if the file contains no user.
 pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> ParsedCredentials {
     if text.trim().is_empty() {
         return Ok(None);

@@ -17,8 +17,8 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::credentials::{Secret, find};
 
-/// An access token is renewed if it expires within this time. So it remains valid during the request, even if the local
-/// clock is slow by some minutes.
+/// Remaining validity at which an access token is renewed. It is long enough that the token stays valid during the request,
+/// even if the local clock is some minutes slow.
 const RENEWAL_MARGIN: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum validity of a new token. It applies even if the server sends a longer validity.
@@ -102,8 +102,8 @@ impl Login {
         guard
     }
 
-    /// Stores a new access token that is valid for the duration `valid_for` from `now`, and writes it to the file. If
-    /// the file cannot be written, the token is still used.
+    /// Stores a new access token that is valid for the duration `valid_for` from `now`, and writes it to the login file. If
+    /// the file cannot be written, this process still uses the token.
     pub(crate) fn renew(&self, token: String, now: SystemTime, valid_for: Duration) {
         let expires = Timestamp::try_from(now + valid_for.min(MAX_VALIDITY)).unwrap_or_default();
         let tokens = {
@@ -137,8 +137,8 @@ fn expiration(text: &str) -> Option<SystemTime> {
     Some(timestamp.into())
 }
 
-/// Replaces the content of the file, which only the user can read. If the path is a symbolic link, the link is kept and
-/// its target is replaced.
+/// Replaces the content of the login file. The new file is readable only for the user. If the path is a symbolic link,
+/// replaces the target of the link.
 fn write(path: &Path, tokens: &Tokens) -> io::Result<()> {
     let path = path.canonicalize()?;
     let dir = path.parent().unwrap_or(Path::new("."));

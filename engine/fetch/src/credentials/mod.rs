@@ -36,8 +36,8 @@ pub enum KaggleCredentials {
 }
 
 impl KaggleCredentials {
-    /// Replaces the secrets in `text` with a placeholder, in each form in which they are sent, because a server may
-    /// send them back.
+    /// Replaces the secrets in `text` with a placeholder. `text` is a server's response, which may contain the secrets in
+    /// the form in which they were sent.
     pub(crate) fn scrub(&self, text: &str) -> String {
         match self {
             KaggleCredentials::Key { username, key } => {

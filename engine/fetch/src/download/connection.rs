@@ -1,9 +1,9 @@
-//! A connection requests one range of an object and passes the bytes to the download session. All connections of a session
-//! use the same address of the object.
+//! The connections of a download session. Each connection requests one range of an object and passes the bytes to the
+//! session. All connections of a session use the same address of the object.
 //!
-//! If the server rejects an address that never served a request, this is a failure. If the address served a request before,
-//! it may have expired, or be valid for one request only. Then the download only needs another API call, for a new address:
-//! one connection tries the new address, and the other connections wait for the response.
+//! If the server rejects an address that never served a request, this is counted as a failure. If the address served a
+//! request before, it has probably expired, or was valid for one request only. In this case, an API call returns a new
+//! address. One connection tries the new address, while the other connections wait.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ use crate::wire::shared::Shared;
 /// The object and location of a request.
 pub(crate) struct Request<'a> {
     pub(crate) object: &'a Identity,
-    /// Where ranges of the object are requested. `None` if all bytes must come from the response that is already there.
+    /// The address at which ranges of the object are requested. `None` if no request is allowed, because all bytes must come
+    /// from a response that has already arrived.
     pub(crate) location: Option<Location>,
     /// Set to true once the location has sent bytes.
     pub(crate) has_served: &'a AtomicBool,
@@ -36,8 +37,8 @@ pub(crate) struct Request<'a> {
 /// A response whose bytes have not been read yet, and the permit for its connection.
 pub(crate) type ReadyAnswer = (Answer, OwnedSemaphorePermit);
 
-/// Requests `range` of an object and passes its bytes to `sink`. If `ready` is given, this response is read before anything
-/// is requested. If the server sends a shorter range than requested, the rest is requested.
+/// Requests `range` of an object and passes its bytes to `sink`. If `ready` is given, first reads this response, which has
+/// already arrived. If the server sends a shorter range than requested, requests the rest.
 pub(crate) async fn connection(
     shared: &Shared,
     sink: &Sink,
@@ -97,8 +98,8 @@ pub(crate) async fn connection(
 /// The address that all connections of a session use, until the server rejects it.
 pub(crate) struct SessionAddress<'a> {
     pub(crate) location: &'a mut Option<Location>,
-    /// The number of addresses that were rejected before this one. If a connection was started with a smaller number, the
-    /// rejection of its address has already been handled.
+    /// The number of addresses of this session that were rejected before this one. Each connection remembers the number of
+    /// its address. If the server rejects an address with a smaller number, its rejection has already been handled.
     pub(crate) number: u64,
     /// Whether the address has served a request.
     pub(crate) has_served: Arc<AtomicBool>,
@@ -137,8 +138,8 @@ impl<'a> SessionAddress<'a> {
         }
     }
 
-    /// Discards the address with this number, which the server rejected. Returns true if this is a failure, because the
-    /// address never served a request.
+    /// Handles the rejection of the address with this number by the server, and discards the address. Returns true if the
+    /// address never served a request, because then the rejection is a failure.
     pub(crate) fn reject(&mut self, number: u64, order: &Order) -> bool {
         if number < self.number {
             return false;
@@ -177,9 +178,10 @@ pub(crate) struct Sink {
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Passes on the bytes of a response with their offsets. The response must begin at the cursor. This function runs on a
-/// thread of the async runtime, which also serves all other downloads and timers. So it never accesses the disk, because
-/// that would block them.
+/// Reads a response and passes its bytes and their offsets on to the session. The response must begin at the cursor.
+///
+/// This function runs on a thread of the async runtime, which also serves all other downloads and timers. It never accesses
+/// the disk, because waiting for the disk would block them.
 pub(crate) async fn receive(
     shared: &Shared,
     cursor: &mut Cursor<'_>,

@@ -31,8 +31,8 @@ const MAX_REPLACEMENTS: u32 = 3;
 /// Number of complete downloads with a wrong MD5 before a download fails.
 const MAX_DAMAGED: u32 = 2;
 
-/// Fills and verifies the partial file of an order. The file keeps its partial name. Returns `None` if the order has
-/// ranges, because the parts of a file are not verified here.
+/// Downloads the file that `order` describes into its partial file, and verifies the file. The file keeps its partial name.
+/// Returns `None` if the order has ranges, because parts of a file cannot be verified here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
     let mut location = None;
     let mut ranges = true;
@@ -110,8 +110,8 @@ fn verify_digests(
     }
 }
 
-/// Verifies that the file has a zip directory. It is at the end of an archive, so this detects truncated archives that
-/// have no checksum.
+/// Returns an error if the file has no zip directory. The directory is at the end of an archive. Therefore this check
+/// detects truncated archives, even without a checksum.
 fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = ZipDirectory::read(
         &*order.partial.file,
@@ -138,8 +138,8 @@ pub(crate) struct FirstRequest<'a> {
 }
 
 impl FirstRequest<'_> {
-    /// Requests `range` until the server sends a response. If `known` is given, a response that contains a different object
-    /// ends the session. Counts failures in `retry`, and the caller continues to use this counter.
+    /// Sends a request for `range`, and repeats it after temporary failures, which are counted in `retry`. If `known` is
+    /// given and the response contains a different object, returns [`Stop::Changed`].
     pub(crate) async fn answer(
         &mut self,
         range: Range<u64>,
@@ -216,8 +216,8 @@ impl Order {
         }
     }
 
-    /// Returns the disk space in bytes that the download needs. Members of a part are counted twice, because they are
-    /// copied at the end.
+    /// Returns the disk space in bytes that the download needs. For a part of a bundle, this is twice the length of the
+    /// ranges, because their bytes are copied into an archive at the end.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.ranges {
             None => object.total,
@@ -227,8 +227,8 @@ impl Order {
         }
     }
 
-    /// Returns an error if the file is so long that its piece map would not fit into memory. This check is needed for
-    /// parts of a bundle, whose required disk space does not depend on the length of the entire file.
+    /// Returns an error if the file is so long that its piece map might not fit into memory. The check of the disk space is
+    /// not sufficient: a small part of a very long bundle needs little disk space.
     pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
         match object.total <= max_bytes(self.shared.options.piece.max(1)) {
             true => Ok(()),

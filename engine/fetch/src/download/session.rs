@@ -55,16 +55,16 @@ pub(crate) struct Session<'a> {
     pace: Pace,
     /// Failures since the last completed piece.
     retry: Retry,
-    /// The number of the current round of failures. A failure of a connection with a smaller number has already been
-    /// counted.
+    /// The number of the current round of failures. Each connection remembers the round in which it started. Failures of one
+    /// round are counted once: if the round of a connection is smaller, its failure was already counted.
     round: u64,
     /// No connection starts before this time.
     pause: Option<Instant>,
 }
 
 impl<'a> Session<'a> {
-    /// Continues the download of an earlier session, or starts a new one. If `ranges` is false, requests the entire
-    /// file. Returns the object, with its digests if the entire object was fetched.
+    /// Continues the download of an earlier session, or starts a new one. If `ranges` is false, requests the entire file
+    /// without ranges. Returns the object, and its digests if the order is for an entire file.
     pub(crate) async fn run(
         order: &'a Order,
         location: &'a mut Option<Location>,
@@ -188,8 +188,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the failure of a download without ranges whose bytes were written but have to be fetched again, because
-    /// the disk returns different bytes.
+    /// Returns the failure for a download without ranges in which the disk returned different bytes than were written. The
+    /// download must start again, because single pieces cannot be fetched.
     fn lost_bytes(&self) -> Trouble {
         Trouble::Broken {
             host: self.order.item.owner(),
@@ -270,7 +270,7 @@ struct Start {
     state: State,
     /// Whether all bytes must come from the first response.
     whole: bool,
-    /// The first response, with the range of its connection. `None` if no bytes of the object are missing on disk.
+    /// The range and the response of the first request. `None` if all bytes of the object are already on disk.
     first: Option<(Range<u64>, ReadyAnswer)>,
 }
 
@@ -406,8 +406,8 @@ impl<'a> StoredPieces<'a> {
         }
     }
 
-    /// Returns whether all ranges of the order are on the disk. Always `false` for an entire file, which is complete
-    /// when it has digests.
+    /// Returns whether all ranges of the order are on disk. Always returns `false` for an order of an entire file, which is
+    /// complete only when its digests are.
     pub(crate) fn has_ranges(&self) -> bool {
         self.digester.is_none() && self.pieces.is_complete()
     }
@@ -443,8 +443,8 @@ impl<'a> StoredPieces<'a> {
         Ok(())
     }
 
-    /// Adds the next piece to the digests. A piece whose bytes on disk do not match its CRC becomes missing again.
-    /// Returns `None` unless the digests are complete.
+    /// Adds the next piece to the digests, and returns them once all pieces were added. If the bytes on disk do not match
+    /// the CRC of the piece, the piece must be fetched again.
     pub(crate) fn follow(&mut self) -> Result<Option<Digests>, FetchError> {
         let Some(digester) = &mut self.digester else {
             return Ok(None);

@@ -1,15 +1,15 @@
-//! The partial file of a download (`ID.zip.partial`), and its digests. A process that fills the file holds a lock on it. The
-//! process continues a download that an earlier process started, or starts a new one. It gives the complete file its final
-//! name.
+//! The partial file of a download (`ID.zip.partial`), and its digests. The process that fills the file holds a lock on it.
+//! It continues the download of an earlier process, or starts a new one. When the file is complete, it renames the file to
+//! its final name.
 //!
-//! The bytes are flushed to disk before the file gets its final name, and the name is flushed, too. So after a power failure,
-//! the file is either complete or missing. In contrast, results of steps are not flushed, because they can be computed again
-//! quickly. A download may take hours.
+//! The bytes are flushed to disk before the file gets its final name, and the name is flushed, too. Therefore, after a power
+//! failure, the file is either complete or missing. In contrast, results of steps are not flushed, because computing them
+//! again is usually faster than a download.
 //!
-//! The digests are computed while the file is downloaded. Pieces are processed in order. Once the next piece is written, it is
-//! read back (usually from the page cache, because it was just written), verified against the CRC-32 of the received bytes,
-//! and added to BLAKE3 and MD5. So the digests are ready shortly after the last piece was written. Pieces that an earlier
-//! process wrote are verified in the same way. A piece that does not match its record is fetched again.
+//! The digests are computed while the file is downloaded. Pieces are processed in order. Once the next piece is written, it
+//! is read back, usually from the page cache. It is verified against the CRC-32 of the received bytes, and added to BLAKE3
+//! and MD5. Therefore the digests are ready shortly after the last piece was written. Pieces that an earlier process wrote
+//! are verified in the same way. A piece that does not match its record is fetched again.
 
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
@@ -189,9 +189,11 @@ pub(crate) struct State {
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the object and the state of an earlier session if they can be used. The map must be valid and must name the
-/// same address, the file must have the length that the map records, and the server must be able to confirm that the
-/// object is still the same.
+/// Returns the object and the state of an earlier session. Returns `None` unless all these conditions hold:
+///
+/// - The map is valid, and names the same address.
+/// - The file has the length that the map records.
+/// - The server can confirm that the object is still the same.
 pub(crate) fn load(
     partial: &Partial,
     wanted: Wanted<'_>,
@@ -288,8 +290,8 @@ pub(crate) enum DigestProgress {
     Bad(usize),
 }
 
-/// Adds the pieces of a file to the digests. It does no work between calls, so the caller decides when and on which thread
-/// the digests are computed.
+/// Computes the digests of a file piece by piece. Each call processes at most one piece, on the calling thread. Therefore
+/// the caller decides when the digests are computed.
 #[derive(Debug)]
 pub(crate) struct Digester {
     file: Arc<File>,
@@ -306,8 +308,8 @@ pub(crate) struct Digester {
 }
 
 impl Digester {
-    /// Creates a digester for a file of `total` bytes in pieces of `size` bytes. `records` contains the pieces that
-    /// already exist, with their CRC-32.
+    /// Creates a digester for a file of `total` bytes in pieces of `size` bytes. `records` contains the number and the
+    /// CRC-32 of each piece that already exists.
     pub(crate) fn new(file: Arc<File>, total: u64, size: u64, records: &[(u32, u32)]) -> Digester {
         let pieces = usize::try_from(total.div_ceil(size)).unwrap_or(usize::MAX);
         let mut digester = Digester {

@@ -2,10 +2,10 @@
 //! to the partial file, records the pieces that exist, each with its CRC-32.
 //!
 //! The first line of the map is JSON and identifies the object and its address. It is followed by records of twelve bytes:
-//! the number of the piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line. A record
-//! is appended after its piece was written, so after a crash of the process every recorded piece exists. After a power
-//! failure, records and pieces may be incomplete. An incomplete record fails its checksum. An incomplete piece fails its
-//! CRC when the file is read back for its digest.
+//! the number of the piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line. A record is
+//! appended after its piece was written. Therefore, after a crash of the process, every recorded piece exists. After a power
+//! failure, both may be incomplete: an incomplete record does not match its checksum, and an incomplete piece does not match
+//! its CRC when it is read back for the digest.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::identity::Identity;
 
-/// Maximum number of pieces of a file. With pieces of 256 KiB, this allows 8 TiB. Each piece takes some bytes of
-/// memory, and the server determines the number of pieces.
+/// Maximum number of pieces of a file. With pieces of 256 KiB, this allows 8 TiB. The limit protects the memory: each piece
+/// uses some bytes, and the server determines the length of the file.
 const MAX_PIECES: u64 = 1 << 25;
 
 /// Returns the maximum length in bytes of a file with pieces of `size` bytes.
@@ -80,7 +80,7 @@ impl Pieces {
         }
     }
 
-    /// Returns the numbers of the first piece that contains bytes of `range`, and of the piece after the last one.
+    /// Returns the numbers of the pieces that contain bytes of `range`: the first number, and the exclusive end.
     fn numbers(&self, range: &Range<u64>) -> (usize, usize) {
         let number = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let end = number(range.end.div_ceil(self.size)).min(self.pieces.len());
@@ -151,8 +151,8 @@ impl Pieces {
         }
     }
 
-    /// Takes the first run of adjacent missing pieces: up to `limit` bytes, but at least one piece. Returns their byte
-    /// range.
+    /// Takes adjacent missing pieces, starting with the first missing piece: up to `limit` bytes, but at least one piece.
+    /// Returns the byte range of these pieces, or `None` if no piece is missing.
     pub(crate) fn take(&mut self, limit: u64) -> Option<Range<u64>> {
         let missing = |piece: &Piece| *piece == Piece::Missing;
         let rest = self.pieces.get_mut(self.first..)?;

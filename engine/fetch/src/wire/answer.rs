@@ -28,7 +28,8 @@ pub(crate) struct Answer {
     pub(crate) object: Identity,
     /// The range of the bytes. It starts at the requested offset but may end earlier than requested.
     pub(crate) range: Range<u64>,
-    /// Whether the server sent the entire object (200), because it does not support ranges or no range was requested.
+    /// Whether the response contains the entire object (status 200). Either no range was requested, or the server does not
+    /// support ranges.
     pub(crate) is_complete: bool,
 }
 
@@ -37,8 +38,8 @@ pub(crate) struct RangeRequest<'a> {
     pub(crate) location: &'a Location,
     /// The requested bytes. The end may exceed the length of the object. [`ENTIRE`] requests no range.
     pub(crate) range: Range<u64>,
-    /// The object that the response must contain. A response that is not proven to contain it is an error. `None` if no
-    /// earlier response has identified the object.
+    /// The object to which the bytes must belong, if an earlier response identified it. A response is an error unless it
+    /// proves that its bytes belong to this object.
     pub(crate) expected: Option<&'a Identity>,
 }
 
@@ -48,7 +49,8 @@ pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 impl RangeRequest<'_> {
     /// Sends the request, follows redirects and verifies the response.
     pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, Stop> {
-        // Without a strong validator, no response could prove that it contains the expected object. So nothing is requested.
+        // Without a strong validator, no response could prove that it contains the expected object. Therefore the request is
+        // not sent.
         if self
             .expected
             .is_some_and(|object| !object.can_be_verified())
@@ -115,7 +117,7 @@ impl RangeRequest<'_> {
             StatusCode::PARTIAL_CONTENT => self.part(response, host),
             StatusCode::OK => self.whole(response, host),
             StatusCode::RANGE_NOT_SATISFIABLE if self.expected.is_some() => Err(Stop::Changed),
-            // A new address may help: if an address has expired, object stores respond with one of these status codes.
+            // Object stores use these status codes if a signed address has expired, so a new address may help.
             StatusCode::BAD_REQUEST
             | StatusCode::UNAUTHORIZED
             | StatusCode::FORBIDDEN

@@ -1,5 +1,5 @@
-//! Makes one API call: adds credentials, renews the tokens of logins, tries both protocols, follows redirects between
-//! Kaggle's hosts, and classifies the response.
+//! Makes one API call. This includes adding credentials, renewing the token of a login, trying both protocols, following
+//! redirects between Kaggle's hosts, and classifying the response.
 
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// Returns the response to a call that must not be redirected, and the URL from which it came. A redirect is an error.
+    /// Returns the response to a call, and the URL from which the response came. If the API redirects to a host that is not
+    /// Kaggle's, returns an error.
     pub(crate) fn answer(self) -> Result<(Response, Url), Stop> {
         match self {
             Reply::Answer(answer, message) => Ok((answer, message.url)),
@@ -51,8 +52,8 @@ fn may_be_of_protocol(stop: &Stop) -> bool {
     )
 }
 
-/// Makes a call with the preferred protocol. Tries the other protocol if the preferred one does not exist, and retries
-/// after temporary failures. `read` converts a response into a value or a problem.
+/// Makes a call with the preferred protocol. If the server does not support this protocol, tries the other one. Retries
+/// after temporary failures. `read` converts the response into the result.
 ///
 /// # Errors
 /// The error of a failed attempt, or the last temporary failure after all attempts.
@@ -80,8 +81,8 @@ pub(crate) async fn ask<T>(
     }
 }
 
-/// Makes one attempt with the preferred protocol. If this attempt fails in a way that the other protocol may avoid, makes
-/// one attempt with the other protocol.
+/// Makes one attempt with the preferred protocol. If the other protocol may avoid the failure, makes one attempt with the
+/// other protocol.
 async fn attempt_with_both_protocols<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -108,7 +109,7 @@ async fn attempt_with_both_protocols<T>(
     }
 }
 
-/// Returns whether the result comes from the API, and not from a web page or an overloaded server in its place.
+/// Returns whether the result shows that the API itself responded, and not a web page or an overloaded server in its place.
 fn is_of_api<T>(ended: &Result<T, Stop>) -> bool {
     match ended {
         Ok(_) => true,
@@ -134,7 +135,8 @@ async fn follow_redirects(
         let (request, token) = authorize(shared, request, rejected.as_ref()).await?;
         let answer = send(shared, request, &message.url, 0).await?;
         let status = answer.status();
-        // The login may have been revoked, or the clock may be wrong. A new token may help, so one is requested once.
+        // The access token may have been revoked, or the local clock may be wrong. In both cases, a new token may help, so
+        // one new token is requested.
         if status == StatusCode::UNAUTHORIZED && token.is_some() && rejected.is_none() {
             rejected = token;
             continue;
@@ -238,8 +240,8 @@ async fn classify_answer(
     }))
 }
 
-/// Adds the credentials to a request. `rejected` is the access token of a login that the API has rejected, if there is one;
-/// this token is not sent again. Also returns the access token that was added, or `None` if other credentials were added.
+/// Adds the credentials to a request. Also returns the access token that was added, or `None` if the credentials are not
+/// those of a login. If the API has rejected the token `rejected`, that token is not sent again.
 ///
 /// # Errors
 /// Returns an error if there are no credentials, or a login cannot be renewed.

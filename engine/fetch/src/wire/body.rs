@@ -97,8 +97,8 @@ pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
     }
 }
 
-/// Reads a body as text, at most [`MAX_TEXT_BYTES`], for at most the stall timeout. The timeout covers the entire text.
-/// Otherwise a server that sends a byte now and then could block the download for weeks.
+/// Reads a response body as text, at most [`MAX_TEXT_BYTES`] bytes. The stall timeout applies to the entire text. Otherwise,
+/// a server that sends single bytes slowly could block the download for weeks.
 ///
 /// # Errors
 /// If the text does not arrive completely in time.
@@ -113,7 +113,8 @@ pub(crate) async fn text_of(
     }
 }
 
-/// Same as [`text_of`], but returns the part that arrived if the text is incomplete. It may still be useful in a message.
+/// Same as [`text_of`], but if only a part of the text arrives, returns this part, because it may still be useful in a
+/// message.
 pub(crate) async fn beginning_of(shared: &Shared, answer: Response, host: &str) -> String {
     read_text(shared, answer, host).await.0
 }
@@ -165,7 +166,8 @@ async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String
 /// Maximum length of a header's value in a message.
 const MAX_SHOWN_VALUE: usize = 40;
 
-/// Returns the content encoding of a response, for messages. `None` if the body contains the object's own bytes.
+/// Returns the content encoding of a response, for messages. `None` if the response has no encoding, so that its body
+/// contains the bytes of the object.
 pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_ENCODING)?;
     let value = String::from_utf8_lossy(value.as_bytes());

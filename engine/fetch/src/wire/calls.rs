@@ -1,9 +1,9 @@
 //! The API calls, the request of each call in each of Kaggle's two protocols, and the hosts that may receive credentials.
 //!
 //! Kaggle's current tools call methods by POST at `api.kaggle.com`. Older tools read paths by GET at `www.kaggle.com`. Both
-//! protocols return the same data. A call uses the protocol that worked last. If the server does not support that protocol
-//! (status 404, 405, 410 or 501, or no response), the call is sent once with the other protocol. If this works, later calls
-//! use the other protocol.
+//! protocols return the same data. A call uses the protocol that worked last. If the server does not support this protocol
+//! (status 404, 405, 410 or 501, or no response), the call is sent once with the other protocol. If that works, later calls
+//! use the other protocol as well.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -122,8 +122,8 @@ impl Call<'_> {
     }
 }
 
-/// Appends segments to the path of a URL. A slash in a segment is encoded as %2F. All endpoints are http or https URLs,
-/// so they have a path.
+/// Appends segments to the path of a URL. Encodes a slash in a segment as %2F. Does nothing for a URL without a path, but
+/// http and https URLs always have a path.
 fn extend<'a>(url: &mut Url, segments: impl IntoIterator<Item = &'a str>) {
     if let Ok(mut path) = url.path_segments_mut() {
         path.extend(segments);
@@ -169,8 +169,8 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Parses the endpoint. `text` is the URL of the paths that are read by GET, with or without `/api/v1`. `rpc` is the URL
-    /// of the methods that are called by POST. If it is `None`, it is derived from `text`.
+    /// Parses the URLs of the API. `text` is the URL of the protocol that uses GET, with or without `/api/v1`. `rpc` is the
+    /// URL of the protocol that uses POST. If `rpc` is `None`, it is derived from `text`.
     ///
     /// # Errors
     /// Returns an error if a URL is not valid, or if credentials must not be sent to it. The message contains no secret.
@@ -223,8 +223,8 @@ impl Endpoint {
         self.preferred.store(protocol as u8, Ordering::Relaxed);
     }
 
-    /// Returns whether credentials may be sent to `url`. They may be sent to the hosts of the API. If these belong to
-    /// Kaggle, credentials may also be sent to other hosts of Kaggle.
+    /// Returns whether credentials may be sent to `url`. This is true for the hosts of the API. If the API is Kaggle's own,
+    /// it is also true for all other hosts of Kaggle.
     pub(crate) fn is_trusted(&self, url: &Url) -> bool {
         let is_api = [&self.rest, &self.rpc]
             .iter()

@@ -1,8 +1,9 @@
 //! Identifies the object that a response contains, and compares objects.
 //!
-//! Two responses contain bytes of the same object only if a *strong validator* proves it: a strong ETag, or an MD5. Weak
-//! validators (a weak ETag, `Last-Modified`) can only prove that the object changed. Therefore a comparison has three
-//! results. If it is unknown whether two responses belong together, they are never combined into one file.
+//! A *strong validator*, that is, a strong ETag or an MD5, can prove that two responses contain bytes of the same object.
+//! Weak validators (a weak ETag, `Last-Modified`) can only prove that the objects differ. Therefore a comparison has three
+//! possible results: same, different, or unknown. If the result is unknown, the two responses are never combined into one
+//! file.
 
 use std::ops::Range;
 
@@ -75,7 +76,7 @@ impl Identity {
         self.etag.as_deref().filter(|etag| !etag.starts_with("W/"))
     }
 
-    /// Returns whether a later response can prove that it contains the same object, which requires a strong validator.
+    /// Returns whether a later response can prove that it contains the same object. This requires a strong validator.
     pub(crate) fn can_be_verified(&self) -> bool {
         self.strong_etag().is_some() || self.md5.is_some()
     }

@@ -1,5 +1,6 @@
-//! Files that can be downloaded, and their locations: a signed address of the object store, or a URL, with the request that
-//! reads the file. Signed addresses are cached, so that listing and then fetching a bundle needs only one API call.
+//! Files that can be downloaded, and their locations. A location is the request that reads a file, at a signed address of
+//! the object store or at another URL. Signed addresses are cached. Therefore listing a bundle and then fetching it needs
+//! only one API call.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,8 +35,8 @@ impl Expected {
     }
 }
 
-/// The location of a file. The location of a bundle is temporary. The query string of the URL may be a signature, so only
-/// the host is ever printed.
+/// The location of a file. A signed location is valid for a limited time. The query string of its URL may be a signature, so
+/// only the host is ever printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Location {
     /// The request for the bytes, without credentials.
@@ -86,13 +87,13 @@ pub(crate) fn host(url: &Url) -> String {
     }
 }
 
-/// Returns whether nobody between the server and this machine can read or change the bytes. Either they are encrypted,
-/// or they do not leave this machine.
+/// Returns whether a connection to `url` is safe from eavesdropping and modification: it is encrypted, or does not leave
+/// this machine.
 pub(crate) fn is_private(url: &Url) -> bool {
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
-/// Returns the target of a redirect from `from`.
+/// Returns the URL to which a redirect from `from` leads. `to` is the value of the header `Location`.
 ///
 /// # Errors
 /// [`FetchError::Redirect`] if there is no target, if it is not HTTP, or if it leads from HTTPS to HTTP.
@@ -180,7 +181,7 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Creates an item for the file `name` at `url`.
+    /// Creates an item for the file at `url`. `name` is the name of the file.
     ///
     /// # Errors
     /// [`FetchError::Setup`] if `url` is not an http or https URL.
@@ -208,7 +209,8 @@ impl Item {
     pub(crate) fn key(&self) -> String {
         match self {
             Item::Bundle(id) => id.clone(),
-            // Names of competitions contain no slash, and URLs do not begin with a slash, so this key is unique.
+            // This key differs from all others: it begins with a slash, but names of competitions contain no slash, and URLs
+            // do not begin with one.
             Item::Member { id, file } => format!("/{id}/{file}"),
             Item::File { location, .. } => location.message.url.to_string(),
         }
@@ -222,8 +224,7 @@ impl Item {
         }
     }
 
-    /// Returns whether the connection protects the file, so that nobody between the server and this machine can read or
-    /// change it.
+    /// Returns whether the connection protects the file from eavesdropping and modification.
     pub(crate) fn is_private(&self) -> bool {
         match self {
             Item::Bundle(_) | Item::Member { .. } => true,

@@ -171,7 +171,8 @@ pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
     .await
 }
 
-/// Returns the location of an item. For a bundle, this is the last signed address, or a new one if none is cached.
+/// Returns the location of an item. For a bundle or a file of a competition, this is the last signed address, or a new one
+/// if no address is cached.
 ///
 /// # Errors
 /// Same as for [`locate`].
@@ -185,7 +186,8 @@ pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, Fe
     }
 }
 
-/// Requests a new address of a bundle or of a file of a competition. Makes as many attempts as the options allow.
+/// Requests a new address of a bundle, or of a file of a competition. Repeats the request after temporary failures, as often
+/// as the options allow.
 ///
 /// # Errors
 /// The error of a failed attempt, or the last temporary failure after all attempts.
@@ -219,8 +221,8 @@ pub(crate) async fn locate(
     Ok(location)
 }
 
-/// Checks the response of an API that sends the file itself instead of an address. The file is then requested again by
-/// ranges from the same URL.
+/// Checks the first bytes of the response if the API sends the file itself instead of a redirect to a signed address. The
+/// download then requests ranges of the file from the same URL.
 async fn check_sent_directly(
     shared: &Shared,
     answer: Response,

@@ -1,8 +1,8 @@
 //! Decides what happens after a failure: repeat the request after a pause, request a new address, stop using ranges, or
 //! give up.
 //!
-//! There is a single policy. API calls, listings, connections and restarted downloads each have a [`Retry`] and follow
-//! it.
+//! All parts of a download follow the same policy. API calls, listings, connections and restarted downloads each count their
+//! failures in a [`Retry`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -17,7 +17,8 @@ use crate::options::{DownloadOptions, WaitReport};
 /// Number of rejected new addresses in a row after which the request fails.
 const MAX_NEW_ADDRESSES: u32 = 3;
 
-/// Number of responses in a row that ignore the range after which the server is treated as not supporting ranges.
+/// Number of responses in a row that may ignore the requested range. Afterwards, the server is treated as not supporting
+/// ranges.
 const MAX_IGNORED_RANGES: u32 = 2;
 
 /// Counts failures in a row, by kind.
@@ -42,8 +43,7 @@ pub(crate) enum RetryAction {
 }
 
 impl Retry {
-    /// Creates a counter for which the first response "too many requests" is an error. It is used for the first of
-    /// several calls.
+    /// Creates a counter that does not wait if the server reports too many requests (429), but returns an error.
     pub(crate) fn until_limited() -> Retry {
         Retry {
             stops_when_limited: true,
@@ -64,8 +64,8 @@ impl Retry {
         self.failures
     }
 
-    /// Counts a failure and returns the next action. After the last attempt, the error contains the result of `kept`,
-    /// which describes the part of the download that was kept.
+    /// Counts a failure and returns the next action. After too many failures, returns an error. `kept` returns the help for
+    /// this error, which describes the part of the download that was kept.
     ///
     /// # Errors
     /// If there were too many failures, or the server requests a longer pause than the options allow.
@@ -97,8 +97,8 @@ impl Retry {
             }
         }
         let requested = trouble.retry_after();
-        // A pause that the server requests never shortens the usual one, so that `Retry-After: 0` does not use up all
-        // attempts within a second.
+        // If the server requests a pause that is shorter than the usual pause, the usual pause applies. Otherwise
+        // `Retry-After: 0` would use up all attempts within a second.
         let usual = pause_after(self.failures, options);
         let wait = requested.map_or(usual, |requested| requested.max(usual));
         let time_left = trouble
@@ -133,7 +133,8 @@ impl Retry {
     }
 }
 
-/// Maximum pause, unless the server requests a longer pause. So a retry notices within a minute that a server works again.
+/// Maximum pause, unless the server requests a longer pause. Therefore, when a server works again, the download notices it
+/// within a minute.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Returns the pause after `failures` failures in a row, with the limits of `options`.
@@ -141,7 +142,8 @@ pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration 
     pause(failures, options.backoff, options.patience.min(MAX_PAUSE))
 }
 
-/// Returns the approximate sum of the pauses that follow `failures` failures in a row, if every further attempt fails.
+/// Returns the approximate sum of all later pauses if `failures` attempts in a row failed, and if every further attempt
+/// fails.
 pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration {
     let limit = options.patience.min(MAX_PAUSE);
     let later = (failures + 1)..options.attempts;

@@ -1,8 +1,9 @@
-//! State that all downloads of a process have in common (HTTP client, runtime, and limits on connections and rate), and the
-//! function that sends all requests.
+//! State that all downloads of a process share (HTTP client, runtime, and limits on connections and rate), and the function
+//! that sends all requests.
 //!
-//! It remembers which hosts have answered. A download waits for minutes for a host that answered before, because networks
-//! come back. A host that has never answered usually does not exist, or there is no network, so requests to it fail soon.
+//! The state includes which hosts have responded. If such a host stops responding, a download waits for minutes, because the
+//! network may recover. A host that has never responded usually does not exist, or there is no network. Therefore requests
+//! to it fail soon.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -23,8 +24,8 @@ use crate::wire::calls::Endpoint;
 use crate::wire::location::{Addresses, host};
 use crate::wire::retry::RateLimit;
 
-/// Timeout for opening a connection. It is short, so that an unreachable host is reported soon and the other protocol
-/// is tried.
+/// Timeout for opening a connection. It is short. Therefore an unreachable host is reported soon, and the other protocol is
+/// tried soon.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Number of threads of the asynchronous runtime.
@@ -74,8 +75,8 @@ impl Shared {
             .enable_all()
             .build()
             .map_err(no_threads)?;
-        // Host names are resolved on threads for blocking work. Starting such a thread now ensures that it exists even
-        // if the system cannot start threads later.
+        // Host names are resolved on a thread for blocking work. This call starts that thread now, because the system may
+        // not be able to start threads later.
         drop(runtime.spawn_blocking(|| ()));
         let client = client(&options).map_err(setup)?;
         Ok(Shared {
@@ -137,8 +138,8 @@ impl Drop for Shared {
     }
 }
 
-/// Creates the HTTP client. It uses only HTTP/1.1, because HTTP/2 would send all ranges over a single TCP connection,
-/// with its throttling. The client does not follow redirects itself, because only the API may receive the credentials.
+/// Creates the HTTP client. It uses only HTTP/1.1, because with HTTP/2 all ranges would share a single TCP connection, which
+/// may be throttled. The client itself follows no redirects, because only the API's hosts may receive the credentials.
 fn client(options: &DownloadOptions) -> Result<Client, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -163,8 +164,8 @@ fn client(options: &DownloadOptions) -> Result<Client, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// Sends a request and waits for the header of the response, for at most the stall timeout. Reports silence that lasts
-/// some seconds. `url` is that of the request, and `offset` is the offset of the requested bytes, for messages.
+/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. After some seconds
+/// without a response, reports that it is waiting. `offset` is the offset of the requested bytes, for messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,
@@ -225,8 +226,8 @@ impl Contacts {
         }
     }
 
-    /// Records that a host did not answer a request that was sent at `began`. Returns the time since the first request
-    /// to the host, if it never answered.
+    /// Records that a host did not respond to a request that was sent at `began`. If the host has never responded, returns
+    /// the time since the first request to it.
     pub(crate) fn record_failure(&self, host: &str, began: Instant) -> Option<Duration> {
         let mut contacts = self.0.lock();
         match contacts
