@@ -223,24 +223,28 @@ def _call(
         given.append("--keep-going")
     # Gradings are quick, so they show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
-    with _progress.listener(progress, holds_errors=check) as on_message:
+    # Raise the exception in this block, so that no error of the call is shown, too.
+    with _progress.listener(progress, hides_errors=check) as on_message:
         finished = _program.call(["--json", word, *given, "--", *positional], on_message)
-    found = _envelope.document(finished.stdout)
-    has_results = "competitions" in found or "experiments" in found
-    if has_results and name == "run":
-        # The program's result does not contain the data directory, which settings can determine.
-        data_dir = _data_dir(options)
-        members = {"data_dir": data_dir}
-    if members and has_results:
-        found["competitions"] = [{**entry, **members} for entry in found["competitions"]]
-    for text in () if progress else _envelope.warnings(finished.stderr):
-        # The caller of the public function, which `_options.verb` wraps.
-        warnings.warn(text, PrepWarning, stacklevel=4)
-    results = _envelope.results(kind, found) if has_results else None
-    if results is None or (check and (finished.code not in answers or getattr(results, "failed", ()))):
-        error = _envelope.error(finished.code, found, finished.stderr)
-        error.results = results
-        raise error
+        found = _envelope.document(finished.stdout)
+        has_results = "competitions" in found or "experiments" in found
+        if has_results and name == "run":
+            # The program's result does not contain the data directory, which settings can determine.
+            data_dir = _data_dir(options)
+            members = {"data_dir": data_dir}
+        if members and has_results:
+            found["competitions"] = [{**entry, **members} for entry in found["competitions"]]
+        for text in () if progress else _envelope.warnings(finished.stderr):
+            # The caller of the public function, which `_options.verb` wraps.
+            warnings.warn(text, PrepWarning, stacklevel=4)
+        results = _envelope.results(kind, found) if has_results else None
+        failed = getattr(results, "failed", ())
+        # An unknown id is a problem of the entire call, although some verbs return it as a failure.
+        is_misuse = any(one.code == 2 and one.id in positional for one in failed)
+        if results is None or is_misuse or (check and (finished.code not in answers or failed)):
+            error = _envelope.error(finished.code, found, finished.stderr)
+            error.results = results if isinstance(results, Results) else None
+            raise error
     return cast(_Kind, results)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mleprep.results import Results
 
 
 class PrepWarning(UserWarning):
@@ -22,7 +25,7 @@ class PrepError(Exception):
         #: File, line and column, or the competition and the step, if known.
         self.place = place
         #: The results of the competitions that did not fail, if there are any.
-        self.results: Any = None
+        self.results: Results[Any] | None = None
 
     def __str__(self) -> str:
         # The message of a pipeline's mistake contains its place and its help.

@@ -344,7 +344,7 @@ def test_notebook_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     shown = []
-    with _progress.listener(True, holds_errors=True) as show:
+    with _progress.listener(True, hides_errors=True) as show:
         assert show
         for line in (
             "a: started, 5 steps", "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "warning: old",
