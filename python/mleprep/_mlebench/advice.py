@@ -29,17 +29,23 @@ INSTEAD: dict[str, str | None] = {
     "--source": "put the bundle at ID/ID.zip in the data directory",
 }
 
-_PREFIX = "help: "
+# The indentation and the marker of a line that suggests actions.
+_HELP = re.compile(r"(?P<marker> *help: )(?P<actions>.*)")
 _ALTERNATIVE = "; or "
 
 
 def translate(line: str) -> str | None:
-    """Returns a line of the program's messages for users of the package. None if the line does not apply to them."""
-    if not line.startswith(_PREFIX):
-        return line
-    actions = [_action(one) for one in line.removeprefix(_PREFIX).split(_ALTERNATIVE)]
+    """Returns a line of the program's messages for users of the package. None if the line does not apply to them.
+
+    Lines that are neither errors nor warnings do not apply if they name options of the program.
+    """
+    found = _HELP.fullmatch(line)
+    if found is None:
+        is_problem = line.startswith(("error", "warning"))
+        return line if is_problem or SAME_OPTIONS.issuperset(options_in(line)) else None
+    actions = [_action(one) for one in found["actions"].split(_ALTERNATIVE)]
     kept = list(dict.fromkeys(one for one in actions if one is not None))
-    return _PREFIX + _ALTERNATIVE.join(kept) if kept else None
+    return found["marker"] + _ALTERNATIVE.join(kept) if kept else None
 
 
 def translate_all(text: str) -> str:
