@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import os
 import re
@@ -11,6 +12,7 @@ import typing
 import mleprep
 import pandas as pd
 import pytest
+from conftest import ID
 from mleprep import _options, _words
 
 # Options that determine the form of the output, which the package parses.
@@ -47,7 +49,8 @@ def test_each_option_is_a_parameter(verb: str) -> None:
         for key, kind in table.items():
             if value := options.get(f"--{key.replace('_', '-')}"):
                 assert kind.__origin__ is not bool, key
-                assert (kind.__origin__ == bool | None) == (value == "[=<yes|no>]"), key
+                # True is the option without a value.
+                assert (bool in typing.get_args(kind.__origin__)) == value.startswith("["), key
             elif value == "":
                 assert kind.__origin__ is bool, key
 
@@ -78,8 +81,46 @@ def test_command_lines() -> None:
         "set": "lite", "jobs": 2, "memory": "8GB", "available": True, "locked": False, "partial": False,
         "skip_verification": True, "expand_archives": "no", "source": None, "check": False, "progress": False,
     }
-    expected = "--set=lite --jobs=2 --memory=8GB --available --partial=no --skip-verification=yes --expand-archives=no"
+    expected = "--set=lite --jobs=2 --memory=8GB --available --partial=no --skip-verification --expand-archives=no"
     assert " ".join(_options.command_line("run", given)) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("expand_archives", True, "--expand-archives"),
+        ("expand_archives", False, "--expand-archives=no"),
+        ("expand_archives", "instead", "--expand-archives=instead"),
+        ("skip_verification", "yes", "--skip-verification=yes"),
+        ("closed_after", datetime.date(2020, 1, 2), "--closed-after=2020-01-02"),
+        ("closed_after", datetime.datetime(2020, 1, 2, 3), "--closed-after=2020-01-02"),
+    ],
+)
+def test_values_of_options(key: str, value: object, expected: str) -> None:
+    assert [*_options.command_line("run", {key: value})] == [expected]
+    subprocess.run([os.environ["PREP_BINARY"], "run", "--dry-run", "leaf-classification", expected], check=True)
+
+
+def test_word_that_is_not_in_the_table_is_an_error_with_the_allowed_words() -> None:
+    found = set()
+    for name, table in _options.VERBS.items():
+        for key, kind in table.items():
+            words = re.findall(r"'([\w-]+)'", str(kind.__origin__)) if "Literal" in str(kind) and key != "set" else []
+            if words:
+                found.add(key)
+                with pytest.raises(mleprep.UsageError, match=f"invalid value 'other' for `{key}`") as raised:
+                    [*_options.command_line(name, {key: "other"})]
+                assert re.findall(r"'([\w-]+)'", raised.value.help or "") == words
+    assert found == {"expand_archives", "layout", "link_mode", "take"}
+
+
+@pytest.mark.parametrize("name", [*VERBS, "path", "load"])
+def test_data_dir_is_a_data_directory(name: str, data_dir: typing.Any) -> None:
+    with pytest.raises(NotADirectoryError):
+        [*_options.command_line(name, {"data_dir": __file__})]
+    with pytest.raises(mleprep.UsageError, match="is the directory of a competition") as raised:
+        [*_options.command_line(name, {"data_dir": data_dir / ID})]
+    assert str(data_dir) in (raised.value.help or "")
 
 
 def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
@@ -99,6 +140,7 @@ def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
     [
         (lambda: mleprep.run("x", skip_verificaton=True), "run() has no parameter `skip_verificaton`; did you mean `skip_verification`?"),
         (lambda: mleprep.run("x", available="yes"), "`available` must be True or False, not 'yes'"),
+        (lambda: mleprep.run("x", jobs=True), "`jobs` needs a value, not True"),
         (lambda: mleprep.plan("x", lite=True), "plan() has no parameter `lite`"),
         (lambda: mleprep.grade("x", 1), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade("x", "none.csv"), "the submission is the first argument, and the id of the competition is the second one"),
@@ -147,7 +189,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
          'name one, or a set with `set="lite"`, `set="all"`, `set="NAME"` or `ids_from="FILE"`'),
         ("--per-competition shows the figures", "the attribute `competitions` of the result shows the figures"),
         ("run `prep run leaf --data-dir='my data'`", 'run `mleprep.run("leaf", data_dir="my data")`'),
-        ("run with --expand-archives=no", 'run with `expand_archives="no"`'),
+        ("run with --expand-archives=no", "run with `expand_archives=False`"),
         ("the parent directory with --pipelines /a/b", 'the parent directory with `pipelines="/a/b"`'),
         ("write --unit I/4, or start a job array", 'write `unit="I/4"`, or start a job array'),
         ("`--remove-unpublished` removes them", "`remove_unpublished=True` removes them"),
