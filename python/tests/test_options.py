@@ -142,6 +142,8 @@ def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
         (lambda: mleprep.run("x", available="yes"), "`available` must be True or False, not 'yes'"),
         (lambda: mleprep.run("x", jobs=True), "`jobs` needs a value, not True"),
         (lambda: mleprep.plan("x", lite=True), "plan() has no parameter `lite`"),
+        (lambda: mleprep.path(["x", "y"]), "this function needs one competition, not 2"),
+        (lambda: mleprep.grade("x", pd.DataFrame({"a": [1]})), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade("x", 1), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade("x", "none.csv"), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade(1, "x"), "a submission is a file or a frame of pandas or polars, not int"),
@@ -211,6 +213,12 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
 )  # fmt: skip
 def test_messages_name_parameters(text: str, expected: str) -> None:
     assert _words.translated(text) == expected
+
+
+@pytest.mark.parametrize("reports", [(), []])
+def test_missing_reports_are_an_error_with_the_parameters(reports: list[str]) -> None:
+    with pytest.raises(mleprep.UsageError, match="no reports are given\n.*`groups`"):
+        mleprep.summarize(reports)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -44,6 +44,9 @@ def test_paths_of_variants(variants: Path) -> None:
     with pytest.raises(mleprep.UsageError, match="did you mean `spaceship-titanic`"):
         mleprep.path("spaceship-titanik", data_dir=variants)
 
+    for wrong in ("fixd", "fixed:99"):
+        with pytest.raises(mleprep.UsageError, match="there is no variant `fixd`|has the correction `99`"):
+            mleprep.path(ID, variant=wrong, data_dir=variants)
 
 def test_path_without_a_data_dir_is_that_of_the_settings(variants: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(variants))
@@ -214,6 +217,7 @@ def test_competition_of_a_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     table = mleprep.load("lab/coins", data_dir=tmp_path / "data")["sample_submission"]
     assert mleprep.grade(table, "lab/coins", data_dir=tmp_path / "data").score == 1
     mleprep.export("lab/coins", tmp_path / "copy", layout="dojo", private=True, **places)
+    assert mleprep.diff("lab/coins", "v1", "v1", **places).is_equal
     assert (tmp_path / "copy" / "coins" / "data" / "private" / "test_answer.csv").is_file()
 
 
