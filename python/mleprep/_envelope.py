@@ -122,11 +122,11 @@ def error(code: int, found: Json, stderr: str) -> PrepError:
     places: dict[str, list[str]] = {}
     for one in failures:
         places.setdefault(one.message, []).extend([one.place] if one.place else [])
-    first = ", ".join(next(iter(places.values()))) or None
     if len(places) == 1:
-        return error_of(code, failures[0].message, failures[0].help, first)
+        [(message, at)] = places.items()
+        return error_of(code, message, failures[0].help, ", ".join(at) or None)
     lines = (f"{', '.join(at)}: {message}" if at else message for message, at in places.items())
-    return error_of(code, "\n".join(lines), failures[0].help, first)
+    return error_of(code, "\n".join(lines), failures[0].help)
 
 
 def _from_messages(stderr: str) -> list[Json]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import typing
 from collections.abc import Iterator
@@ -117,8 +116,20 @@ def test_no_type_is_broader_than_the_schema(name: str) -> None:
             is_optional = source not in entry["required"] or any(one.get("type") == "null" for one in members)
             arguments = typing.get_args(kinds[field.name])
             assert (type(None) not in arguments) or is_optional, f"{field.name} is never None"
-            if typing.get_origin(kinds[field.name]) is typing.Literal:
-                assert {*arguments} == {*itertools.chain(*(one["enum"] for one in members))}, field.name
+            words = {word for one in members for word in one.get("enum", ()) if word is not None}
+            assert words_of(kinds[field.name]) == words, field.name
+
+
+def words_of(kind: Any) -> set[str]:
+    """Returns the words that a type allows. The set is empty if all texts are allowed."""
+    kinds = [kind, *typing.get_args(kind)]
+    return {word for one in kinds if typing.get_origin(one) is typing.Literal for word in typing.get_args(one)}
+
+
+def test_kinds_of_failures_are_in_the_schema() -> None:
+    kinds = typing.get_type_hints(Failure)
+    assert words_of(kinds["kind"]) == {*SCHEMA["failure"]["properties"]["failure"]["enum"]}
+    assert words_of(typing.get_type_hints(mleprep.Grade)["kind"]) == words_of(typing.get_type_hints(mleprep.Validation)["kind"])
 
 
 def test_members_of_results_are_in_the_schema() -> None:
