@@ -45,12 +45,16 @@ class Record:
     _COLUMNS = ""
 
     def _repr_html_(self) -> str:
-        return _html.table([self._row()])
+        return "".join(map(_html.table, filter(None, ([self._row()], self._details()))))
 
 
 @dataclass(frozen=True)
 class Competition(Record):
     """A competition and the state of its data."""
+    def _details(self) -> Sequence[Json]:
+        """Returns the rows of a second table, which a notebook shows for a single record."""
+        return ()
+
 
     name: str | None = None
     #: Sets that contain the competition, such as `lite`, `scored` or `PACK/NAME`.
@@ -66,9 +70,11 @@ class Competition(Record):
     closed: str | None = None
     #: Whether scores on the prepared data can be compared with published scores. None if no data are prepared.
     comparable_with_v1: bool | None = None
+    #: Files that differ from the prepared ones, and files of other programs, in words.
+    reason: str | None = None
     not_comparable_because: tuple[str, ...] = ()
 
-    _COLUMNS = "id state bytes category sets"
+    _COLUMNS = "id state reason bytes category sets"
 
 
 @dataclass(frozen=True)
@@ -150,6 +156,9 @@ class Prepared(Record):
 
     variant: str = "v1"
     state: Literal["prepared", "up_to_date", "failed", "stopped"] = "failed"
+    def _details(self) -> Sequence[Json]:
+        return [step.json for step in self.steps if step.runs != "no"]
+
     #: Number of published files. The next field is their size in bytes.
     files: int | None = None
     bytes: int | None = None
@@ -352,6 +361,9 @@ class FilesDigest:
     """The digest of several files."""
 
     sha256: str
+    def _details(self) -> Sequence[Json]:
+        return [{name: value for name, value in vars(one).items() if name != "p_value"} for one in self.findings]
+
     files: int
     bytes: int
 
@@ -368,6 +380,11 @@ class Digest(Record):
     answers: FilesDigest
     description: str | None
     leaderboard: str | None
+    def _details(self) -> Sequence[Json]:
+        reports = (part.get("report") or {} for part in (self.bundle, self.outputs, self.tree) if part)
+        blocks = (block for report in reports for block in report.get("blocks", ()))
+        return [{name: block.get(name) for name in ("paths", "harm", "cause", "meaning", "advice")} for block in blocks]
+
     rules: str | None
 
     _COLUMNS = "id variant short digest"
