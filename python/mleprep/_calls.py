@@ -22,8 +22,8 @@ from mleprep._options import Path_, verb
 from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepWarning, UsageError
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan, Record,
-    ReportPage, Results, Rules, Runs, Validation, prepared_path,
+    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan, Ranking,
+    Record, ReportPage, Results, Rules, Runs, Validation, prepared_path,
 )
 
 
@@ -128,14 +128,13 @@ def diff(
 def export(id: Ids, output: Path_, **options: Unpack[_options.Export]) -> Export:
     """Copies a prepared competition to the directory or the .tar file `output`, which must not exist."""
     place = _options.text(output)
-    return _call("export", Export, [_id(id)], options, extra=[f"--output={place}"], members={"path": place})
+    return _call("export", Export, [_id(id)], options, extra=[f"--output={place}"], members={"_path": place})
 
 
 @verb
 def summarize(reports: Path_ | Iterable[Path_] = (), **options: Unpack[_options.Summarize]) -> Results[Experiment]:
     """Aggregates grading reports, or the reports in directories, into leaderboard figures."""
-    paths = [reports] if isinstance(reports, (str, os.PathLike)) else reports
-    given = [os.fspath(_options.existing(path)) for path in paths]
+    given = _paths(reports)
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
         raise UsageError("no reports are given", code=2, help=help)
@@ -154,6 +153,25 @@ def grade(
     extra = () if log else ("--no-log",)
     with _as_file(submission, id) as path:
         return _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra)
+
+
+@verb
+def grade_all(
+    submissions: Path_ | Iterable[Path_], *, output: Path_, log: bool = True, **options: Unpack[_options.GradingList]
+) -> Results[Grade]:
+    """Grades the submissions of a list (JSON Lines) or of directories of runs, and writes one report to `output`.
+
+    An entry that cannot be graded is in `failed` of the results, or raises an exception with `check`.
+    """
+    extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
+    return _call("grade_all", Results[Grade], _paths(submissions), options, extra=extra)
+
+
+@verb
+def grade_score(score: float | None, id: Ids, **options: Unpack[_options.Ranking]) -> Ranking:
+    """Returns the thresholds of a competition and the medal of a given score. The competition need not be prepared."""
+    extra = [] if score is None else [f"--score={score}"]
+    return _call("grade_score", Ranking, [_id(id)], options, extra=extra)
 
 
 @verb
@@ -220,6 +238,11 @@ def _side(side: Path_) -> str:
     return side if isinstance(side, str) and "/" not in side else str(_options.existing(side))
 
 
+def _paths(paths: Path_ | Iterable[Path_]) -> Sequence[str]:
+    all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return [os.fspath(_options.existing(path)) for path in all_paths]
+
+
 def _data_dir(options: Mapping[str, Any]) -> Path:
     """Returns the data directory of a call. If no directory is given, it is the one that the program's settings name."""
     directory = options.get("data_dir")
@@ -233,16 +256,20 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
     return Path(os.path.abspath(os.path.expanduser(directory)))
 
 
+#: Verbs of functions whose names are not the verb and one of its options.
+_VERBS = {"grade_all": ["grade"], "grade_score": ["grade"]}
+
+
 def _call(
     name: str, kind: type[_Kind], positional: Sequence[str], options: Mapping[str, Any], *,
     answers: Sequence[int] = (0,), extra: Sequence[str] = (), members: Mapping[str, Any] = MappingProxyType({}),
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Adds `members` to the JSON object of each competition. If no progress is shown, the program's warnings become
-    warnings of Python.
+    Records are made of the JSON object of each competition and `members`. If no progress is shown, the program's
+    warnings become warnings of Python.
     """
-    word, *mode = name.split("_", 1)
+    word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
     given = [*switches, *_options.command_line(name, options), *extra]
     check = options.get("check", True)
@@ -258,13 +285,13 @@ def _call(
         if has_results and name == "run":
             # The program's result does not contain the data directory, which settings can determine.
             data_dir = _data_dir(options)
-            members = {"data_dir": data_dir}
-        if members and has_results:
-            found["competitions"] = [{**entry, **members} for entry in found["competitions"]]
+            members = {"_data_dir": data_dir}
+        if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
+            members = {"_path": written[1]}
         for text in () if progress else _envelope.warnings(finished.stderr):
             # The caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
-        results = _envelope.results(kind, found) if has_results else None
+        results = _envelope.results(kind, found, members) if has_results else None
         failed = getattr(results, "failed", ())
         # An unknown id is a problem of the entire call, although some verbs return it as a failure.
         is_misuse = any(one.code == 2 and one.id in positional for one in failed)

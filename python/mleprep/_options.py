@@ -67,15 +67,35 @@ class Identity(TypedDict, total=False):
     identity: Annotated[Input | None, "file with the secret key that opens sealed answers"]
 
 
-class Submission(Variant, Identity, Common, total=False):
-    answers: Annotated[Input | None, "compare with these answers instead of the prepared ones; not verified"]
+class Leaderboard(TypedDict, total=False):
     leaderboard: Annotated[Input | None, "rank on this leaderboard: a CSV with the column `score`, best first"]
 
 
-class Grading(Submission, total=False):
-    output: Annotated[Path_ | None, "directory for the report"]
+class Ranking(Leaderboard, Common, total=False):
+    pass
+
+
+class Comparison(Variant, Identity, Leaderboard, total=False):
+    answers: Annotated[Input | None, "compare with these answers instead of the prepared ones; not verified"]
+
+
+class Submission(Comparison, Common, total=False):
+    pass
+
+
+class Signature(TypedDict, total=False):
     sign: Annotated[str | None, "sign the report with this key, created by `prep remote key new NAME`"]
+
+
+class Grading(Submission, Signature, total=False):
+    output: Annotated[Path_ | None, "directory for the report"]
     reward: Annotated[Path_ | None, "write score, medal and a reward from 0 to 1 to this file, as Harbor's reward.json"]
+
+
+class GradingList(Comparison, Signature, Call, total=False):
+    submission_path: Annotated[str | None, "path of the submission in the directory of a run"]
+    logs_path: Annotated[str | None, "path of the agent's log in the directory of a run"]
+    code_path: Annotated[str | None, "path of the agent's code in the directory of a run"]
 
 
 class Expansion(TypedDict, total=False):

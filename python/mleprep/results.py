@@ -30,19 +30,30 @@ def member(source: str | Callable[[Json], Any], **default: Any) -> Any:
     return field(metadata={"source": source}, **default)
 
 
+def program_members(record: Json) -> Json:
+    """Returns a JSON object without the members that this package added, whose names begin with an underscore."""
+    return {name: value for name, value in record.items() if not name.startswith("_")}
+
+
 @dataclass(frozen=True)
 class Record:
     """The base class of all results. Notebooks show them as tables."""
 
     id: str
     #: All members of the program's JSON object.
-    json: Json = field(default_factory=dict, repr=False, compare=False, kw_only=True, metadata={"source": dict})
+    json: Json = field(
+        default_factory=dict, repr=False, compare=False, kw_only=True, metadata={"source": program_members}
+    )
 
     def _row(self) -> dict[str, object]:
         """Returns the columns of a table in a notebook."""
         return {name: getattr(self, name) for name in self._COLUMNS.split() or vars(self) if name != "json"}
 
     _COLUMNS = ""
+
+    def _details(self) -> Sequence[Json]:
+        """Returns the rows of a second table, which a notebook shows for a single record."""
+        return ()
 
     def _repr_html_(self) -> str:
         return "".join(map(_html.table, filter(None, ([self._row()], self._details()))))
@@ -51,10 +62,6 @@ class Record:
 @dataclass(frozen=True)
 class Competition(Record):
     """A competition and the state of its data."""
-    def _details(self) -> Sequence[Json]:
-        """Returns the rows of a second table, which a notebook shows for a single record."""
-        return ()
-
 
     name: str | None = None
     #: Sets that contain the competition, such as `lite`, `scored` or `PACK/NAME`.
@@ -63,6 +70,8 @@ class Competition(Record):
     #: Size of the bundle in bytes, if it is published.
     bytes: int | None = None
     state: str = ""
+    #: Files that differ from the prepared ones, and files of other programs, in words.
+    reason: str | None = None
     #: Prepared variants.
     variants: tuple[str, ...] = ()
     #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
@@ -70,8 +79,6 @@ class Competition(Record):
     closed: str | None = None
     #: Whether scores on the prepared data can be compared with published scores. None if no data are prepared.
     comparable_with_v1: bool | None = None
-    #: Files that differ from the prepared ones, and files of other programs, in words.
-    reason: str | None = None
     not_comparable_because: tuple[str, ...] = ()
 
     _COLUMNS = "id state reason bytes category sets"
@@ -149,6 +156,9 @@ class Plan(Record):
     def _row(self) -> dict[str, object]:
         return {**super()._row(), "steps that run": sum(step.runs != "no" for step in self.steps)}
 
+    def _details(self) -> Sequence[Json]:
+        return [step.json for step in self.steps if step.runs != "no"]
+
 
 @dataclass(frozen=True)
 class Prepared(Record):
@@ -156,9 +166,6 @@ class Prepared(Record):
 
     variant: str = "v1"
     state: Literal["prepared", "up_to_date", "failed", "stopped"] = "failed"
-    def _details(self) -> Sequence[Json]:
-        return [step.json for step in self.steps if step.runs != "no"]
-
     #: Number of published files. The next field is their size in bytes.
     files: int | None = None
     bytes: int | None = None
@@ -168,7 +175,7 @@ class Prepared(Record):
     checksums: Literal["ok", "depends_on_writer", "differ", "not_published", "not_checked"] = "not_checked"
     failures: tuple[Failure, ...] = member(_failures, default=())
     #: Directory of the published files. It exists if the competition is prepared.
-    path: Path = member(lambda one: prepared_path(one["data_dir"], one["id"], one["variant"]), default=Path())
+    path: Path = member(lambda one: prepared_path(one["_data_dir"], one["id"], one["variant"]), default=Path())
     #: Files and checksums that could not be verified after a partial download.
     unverified: tuple[str, ...] = ()
 
@@ -256,6 +263,8 @@ class Grade(Record):
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False
+    #: The written report. None if there is no `output`.
+    path: Path | None = member(lambda one: one.get("_path"), default=None)
 
     _COLUMNS = "id score medal above_median valid is_answers comparable_with_v1 reason"
 
@@ -269,6 +278,19 @@ class Grade(Record):
 
     def _row(self) -> dict[str, object]:
         return {**super()._row(), **self.thresholds}
+
+
+@dataclass(frozen=True)
+class Ranking(Record):
+    """The thresholds of a competition, and the medal of a given score."""
+
+    id: str = member(lambda one: one["id"] or "")
+    score: float | None = None
+    medal: Literal["gold", "silver", "bronze"] | None = member(_medal, default=None)
+    above_median: bool = False
+    is_lower_better: bool = False
+    #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
+    thresholds: dict[str, float] = member(_thresholds, default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -339,6 +361,9 @@ class Leaks(Record):
     bundle: bool
     findings: tuple[Finding, ...]
 
+    def _details(self) -> Sequence[Json]:
+        return [{name: value for name, value in vars(one).items() if name != "p_value"} for one in self.findings]
+
 
 @dataclass(frozen=True)
 class Audit(Record):
@@ -355,15 +380,17 @@ class Audit(Record):
 
     _COLUMNS = "id verdict conclusion"
 
+    def _details(self) -> Sequence[Json]:
+        reports = (part.get("report") or {} for part in (self.bundle, self.outputs, self.tree) if part)
+        blocks = (block for report in reports for block in report.get("blocks", ()))
+        return [{name: block.get(name) for name in ("paths", "harm", "cause", "meaning", "advice")} for block in blocks]
+
 
 @dataclass(frozen=True)
 class FilesDigest:
     """The digest of several files."""
 
     sha256: str
-    def _details(self) -> Sequence[Json]:
-        return [{name: value for name, value in vars(one).items() if name != "p_value"} for one in self.findings]
-
     files: int
     bytes: int
 
@@ -380,11 +407,6 @@ class Digest(Record):
     answers: FilesDigest
     description: str | None
     leaderboard: str | None
-    def _details(self) -> Sequence[Json]:
-        reports = (part.get("report") or {} for part in (self.bundle, self.outputs, self.tree) if part)
-        blocks = (block for report in reports for block in report.get("blocks", ()))
-        return [{name: block.get(name) for name in ("paths", "harm", "cause", "meaning", "advice")} for block in blocks]
-
     rules: str | None
 
     _COLUMNS = "id variant short digest"
@@ -400,7 +422,7 @@ class Export(Record):
     bytes: int
     variant: str | None = None
     #: The directory or the .tar file.
-    path: Path = member(lambda one: one["path"], default=Path())
+    path: Path = member(lambda one: one["_path"], default=Path())
 
 
 @dataclass(frozen=True)

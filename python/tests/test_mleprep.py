@@ -53,6 +53,7 @@ def test_run_returns_records_and_prints_nothing_on_stdout(tmp_path: Path, capfd:
     [one] = again
     assert one.path == tmp_path / "data" / ID / "prepared" == mleprep.path(ID, data_dir=tmp_path / "data")
     assert (one.public / "train.csv").is_file() and (one.private / "test.csv").is_file()
+    assert {*done.json["competitions"][0]} == {*done[0].json} and not [name for name in done[0].json if name[0] == "_"]
     assert done.left_out == () and done.timings and done.timings[0]["competition"] in done.ids
 
 

@@ -22,6 +22,7 @@ OBJECTS = {
     "findings": {"level": "note", "detector": "order", "what": "text", "evidence": ["a"]},
 }
 FUNCTIONS = sorted(_options.VERBS.keys() - {"path", "load"})
+SCHEMA |= {"grade_all": SCHEMA["grade_list"], "grade_score": SCHEMA["grade_thresholds"]}
 
 
 def returned(name: str) -> tuple[type, type]:
@@ -81,14 +82,11 @@ def test_each_document_of_the_schema_is_a_result(name: str) -> None:
     for document in objects(SCHEMA[name], name):
         entries = document.get("competitions", document.get("experiments"))
         for entry in entries:
-            # `_call` adds these members.
-            if name == "run":
-                entry["data_dir"] = Path("data")
-            if name == "export":
-                entry["path"] = "copy"
             if name == "summarize":
                 entry["experiment"] = "mine"
-        found = _envelope.results(kind, document)
+        # Members that `_call` adds.
+        members = {"run": {"_data_dir": Path("data")}, "export": {"_path": "copy"}}.get(name, {})
+        found = _envelope.results(kind, document, members)
         rows = found if isinstance(found, Results) else [found] if found else []
         assert all(isinstance(one, row) for one in rows)
         count += len(rows)

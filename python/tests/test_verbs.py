@@ -149,6 +149,18 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     assert bundle.path == SAMPLES / f"{ID}.zip"
     for one in (found, audit, digests, difference, copy, page, listing, bundle, plan):
         assert one._repr_html_().startswith("<table>")
+    # A single record is shown with its reasons.
+    plan = mleprep.plan(ID, source=tmp_path, variant="fixed:parties", skip_verification=True, no_download=True, **data)
+    for details in (plan._repr_html_(), audit._repr_html_()):
+        assert details.count("<table>") == 2
+    assert "first_run" in plan._repr_html_() and "no rule explains this difference" in audit._repr_html_()
+
+
+def test_medal_of_a_score() -> None:
+    found = mleprep.grade_score(0.81, ID)
+    assert (found.id, found.score, found.medal, found.above_median) == (ID, 0.81, "bronze", True)
+    assert mleprep.grade_score(-1e3, [ID]).medal is None and not found.is_lower_better
+    assert mleprep.grade_score(None, ID).thresholds == found.thresholds and found.thresholds["gold"] == 0.82066
 
 
 def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
@@ -156,8 +168,18 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     lines = tmp_path / "list.jsonl"
     lines.write_text(json.dumps({"competition_id": ID, "submission_path": str(sample)}))
     for seed in range(2):
-        command = [os.environ["PREP_BINARY"], "grade", lines, "-o", tmp_path / f"reports-{seed}", "--data-dir", variants]
-        subprocess.run(command, check=True, capture_output=True)
+        [grade] = mleprep.grade_all(lines, output=tmp_path / f"reports-{seed}", data_dir=variants, progress=False)
+        assert grade.score == 0.5 and grade.path and json.loads(grade.path.read_text())["total_runs"] == 1
+    single = mleprep.grade(sample, ID, output=tmp_path / "single", data_dir=variants)
+    assert single.path and single.path.parent == tmp_path / "single" and json.loads(single.path.read_text())
+    assert mleprep.grade(sample, ID, data_dir=variants).path is None and not {*single.json} & {"_path", "path"}
+    lines.write_text(lines.read_text() + "\n" + json.dumps({"competition_id": "nothing", "submission_path": "x"}))
+    given: Any = {"output": tmp_path / "other", "data_dir": variants, "progress": False}
+    with pytest.raises(mleprep.UsageError, match="there is no competition `nothing`") as raised:
+        mleprep.grade_all(lines, **given)
+    assert raised.value.results and raised.value.results.ids == [ID]
+    found = mleprep.grade_all([lines], check=False, **given)
+    assert found.ids == [ID] and [one.id for one in found.failed] == ["nothing"]
     (tmp_path / "one.txt").write_text(ID)
     reports = sorted(tmp_path.glob("reports-*"))
     [experiment] = mleprep.summarize(reports, name="mine", set=tmp_path / "one.txt", progress=False)
