@@ -145,7 +145,7 @@ def summarize(reports: Path_ | Iterable[Path_] = (), **options: Unpack[_options.
 def grade(
     submission: Submission, id: Ids, *, log: bool = True, **options: Unpack[_options.Grading]
 ) -> Grade:
-    """Grades a submission against the prepared answers.
+    """Grades a submission against the prepared answers. A submission is a file, or a frame of pandas or polars.
 
     An invalid submission raises no exception: its `score` is None, and `reason` explains why. With `log`, the program
     appends the grading to `grades.jsonl` in the data directory. Raises `FileNotFoundError` if the file does not exist.

@@ -50,6 +50,7 @@ def test_other_lines_and_commands_are_not_changed() -> None:
         assert advice.translate(line) == line
     for line in ("help: run without --locked", "as last time: --source=/b --skip-verification"):
         assert advice.translate(line) is None
+    assert advice.translate("warning: x: not removed: a; `--remove-unpublished` removes them") == "warning: x: not removed: a"
     assert advice.translate_all("error: a\nhelp: run without --locked\nhelp: b") == "error: a\nhelp: b"
 
 

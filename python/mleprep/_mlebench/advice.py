@@ -37,12 +37,13 @@ _ALTERNATIVE = "; or "
 def translate(line: str) -> str | None:
     """Returns a line of the program's messages for users of the package. None if the line does not apply to them.
 
-    Lines that are neither errors nor warnings do not apply if they name options of the program.
+    Other parts than help do not apply if they name options of the program, unless nothing else of an error or a warning
+    would remain.
     """
     found = _HELP.fullmatch(line)
     if found is None:
-        is_problem = line.startswith(("error", "warning"))
-        return line if is_problem or SAME_OPTIONS.issuperset(options_in(line)) else None
+        parts = [part for part in line.split("; ") if SAME_OPTIONS.issuperset(options_in(part))]
+        return "; ".join(parts) or (line if line.startswith(("error", "warning")) else None)
     actions = [_action(one) for one in found["actions"].split(_ALTERNATIVE)]
     kept = list(dict.fromkeys(one for one in actions if one is not None))
     return found["marker"] + _ALTERNATIVE.join(kept) if kept else None

@@ -97,7 +97,7 @@ def bundle(data_dir: Path, competition_id: str) -> Path | None:
     """Returns the bundle of a prepared competition, which may be in the directory that the last run used."""
     text = _call("plan", competition_id, "--data-dir", data_dir, "--no-download", "--json", "--quiet")
     [found] = json.loads(text)["competitions"]
-    return Path(found["bundle"]) if found["bundle"] else None
+    return Path(found["bundle"]) if found.get("bundle") else None
 
 
 def run_alone(competition_id: str, source: Path, data_dir: Path) -> None:
