@@ -12,8 +12,8 @@ docs/python.md has examples.
 """
 
 from mleprep._calls import (
-    audit, diff, digest, export, fetch, fetch_check_rules, fetch_list, grade, leaks, list, load, path, plan, report,
-    run, summarize, validate,
+    audit, diff, digest, export, fetch, fetch_check_rules, fetch_list, grade, grade_all, grade_score, leaks, list, load,
+    path, plan, report, run, summarize, validate,
 )
 from mleprep._program import ProgramNotFound
 from mleprep._tables import Tables
@@ -24,16 +24,16 @@ from mleprep.errors import (
 )
 from mleprep.results import (
     Audit, Bundle, BundleFile, BundleListing, Competition, Difference, Digest, Digests, Experiment, Export, Failure,
-    FilesDigest, Finding, Grade, Leaks, Plan, Prepared, Record, ReportPage, Results, Rules,
+    FilesDigest, Finding, Grade, Leaks, Plan, Prepared, Ranking, Record, ReportPage, Results, Rules,
     Runs, Step, Validation,
 )
 
 __all__ = [
     "Audit", "Bundle", "BundleFile", "BundleListing", "CheckError", "Competition", "Difference", "Digest",
     "Digests", "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
-    "Interrupted", "Leaks", "PipelineError", "Plan", "PrepError", "PrepWarning", "Prepared", "ProgramNotFound", "Record",
-    "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step", "SystemFailure",
+    "Interrupted", "Leaks", "PipelineError", "Plan", "PrepError", "PrepWarning", "Prepared", "ProgramNotFound",
+    "Ranking", "Record", "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step", "SystemFailure",
     "Tables", "UsageError", "Validation", "__version__", "audit", "diff", "digest", "export", "fetch",
-    "fetch_check_rules", "fetch_list", "grade", "leaks", "list", "load", "path", "plan", "report", "run",
-    "summarize", "validate",
+    "fetch_check_rules", "fetch_list", "grade", "grade_all", "grade_score", "leaks", "list", "load", "path", "plan",
+    "report", "run", "summarize", "validate",
 ]

@@ -15,25 +15,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 from mleprep import _envelope, _options, _program, _progress, _words
 from mleprep._options import Path_, verb
 from mleprep._tables import Tables
-from mleprep.errors import InputError, PrepWarning
+from mleprep.errors import InputError, PrepWarning, UsageError
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan, Record,
-    ReportPage, Results, Rules, Runs, Validation, prepared_path,
+    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan, Ranking,
+    Record, ReportPage, Results, Rules, Runs, Validation, prepared_path,
 )
 
 
-class Frame(Protocol):
-    """A data frame of pandas or polars."""
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
-    @property
-    def columns(self) -> Any: ...
-
-
+    # Not `os.PathLike`: for a type checker, a series has all methods, so it would be a path.
+    Submission = pandas.DataFrame | polars.DataFrame | polars.LazyFrame | str | Path
+else:
+    # Neither library has to be installed.
+    Submission = Any
+#: Competitions: ids, records, or the result of a function. A function for one competition takes the same types.
 Ids = str | Record | Iterable[str | Record]
 _Kind = TypeVar("_Kind")
 
@@ -108,74 +111,103 @@ def digest(ids: Ids = (), **options: Unpack[_options.Digest]) -> Digests:
 
 
 @verb
-def diff(*sides: Path_, **options: Unpack[_options.Diff]) -> Difference:
+def diff(
+    what: Ids | Path_, old: Path_, new: Path_ | None = None, **options: Unpack[_options.Diff]
+) -> Difference:
     """Compares two variants, data directories or runs of a competition, or two pipelines.
 
-    Examples: `diff(id, "v1", "fixed")`, `diff(id, Path("old"), Path("new"))`, `diff(id, "@1", "@0")`.
+    Examples: `diff(id, "v1", "fixed")`, `diff(id, Path("old"), Path("new"))`, `diff(id, "@1", "@0")`, and
+    `diff("old/pipeline.yaml", "pipeline.yaml")`.
     """
-    given = [side if isinstance(side, str) and "/" not in side else str(_options.existing(side)) for side in sides]
-    return _call("diff", Difference, given, options, answers=(0, 1))
+    first = _side(cast(Path_, what)) if new is None else _id(cast(Ids, what))
+    sides = [_side(side) for side in (old, new) if side is not None]
+    return _call("diff", Difference, [first, *sides], options, answers=(0, 1))
 
 
 @verb
-def export(id: str, output: Path_, **options: Unpack[_options.Export]) -> Export:
+def export(id: Ids, output: Path_, **options: Unpack[_options.Export]) -> Export:
     """Copies a prepared competition to the directory or the .tar file `output`, which must not exist."""
     place = _options.text(output)
-    return _call("export", Export, [id], options, extra=[f"--output={place}"], members={"path": place})
+    return _call("export", Export, [_id(id)], options, extra=[f"--output={place}"], members={"_path": place})
 
 
 @verb
 def summarize(reports: Path_ | Iterable[Path_] = (), **options: Unpack[_options.Summarize]) -> Results[Experiment]:
     """Aggregates grading reports, or the reports in directories, into leaderboard figures."""
-    paths = [reports] if isinstance(reports, (str, os.PathLike)) else reports
-    given = [os.fspath(_options.existing(path)) for path in paths]
+    given = _paths(reports)
+    if not given and options.get("groups") is None:
+        help = "name reports or directories of reports, or a table of run groups with `groups`"
+        raise UsageError("no reports are given", code=2, help=help)
     return _call("summarize", Results[Experiment], given, options)
 
 
 @verb
 def grade(
-    submission: Frame | Path_, id: str, *, log: bool = True, **options: Unpack[_options.Grading]
+    submission: Submission, id: Ids, *, log: bool = True, **options: Unpack[_options.Grading]
 ) -> Grade:
-    """Grades a submission against the prepared answers.
+    """Grades a submission against the prepared answers. A submission is a file, or a frame of pandas or polars.
 
     An invalid submission raises no exception: its `score` is None, and `reason` explains why. With `log`, the program
     appends the grading to `grades.jsonl` in the data directory. Raises `FileNotFoundError` if the file does not exist.
     """
     extra = () if log else ("--no-log",)
     with _as_file(submission, id) as path:
-        return _call("grade", Grade, [id, str(path)], options, answers=(0, 1), extra=extra)
+        return _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra)
 
 
 @verb
-def validate(submission: Frame | Path_, id: str, **options: Unpack[_options.Submission]) -> Validation:
+def grade_all(
+    submissions: Path_ | Iterable[Path_], *, output: Path_, log: bool = True, **options: Unpack[_options.GradingList]
+) -> Results[Grade]:
+    """Grades the submissions of a list (JSON Lines) or of directories of runs, and writes one report to `output`.
+
+    An entry that cannot be graded is in `failed` of the results, or raises an exception with `check`.
+    """
+    extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
+    return _call("grade_all", Results[Grade], _paths(submissions), options, extra=extra)
+
+
+@verb
+def grade_score(score: float | None, id: Ids, **options: Unpack[_options.Ranking]) -> Ranking:
+    """Returns the thresholds of a competition and the medal of a given score. The competition need not be prepared."""
+    extra = [] if score is None else [f"--score={score}"]
+    return _call("grade_score", Ranking, [_id(id)], options, extra=extra)
+
+
+@verb
+def validate(submission: Submission, id: Ids, **options: Unpack[_options.Submission]) -> Validation:
     """Checks whether a submission is valid, with the code that grades. Returns no score.
 
     Raises `FileNotFoundError` if the file does not exist.
     """
     with _as_file(submission, id) as path:
-        return _call("validate", Validation, [id, str(path)], options, answers=(0, 1))
+        return _call("validate", Validation, [_id(id), str(path)], options, answers=(0, 1))
 
 
 @verb
-def path(id: str, **options: Unpack[_options.Location]) -> Path:
+def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     """Returns the directory of a prepared competition. It contains the directories `public` and `private`.
 
     Raises `InputError` if the variant is not prepared, and `FileNotFoundError` if `data_dir` does not exist.
     """
+    id = _id(id)
     given = [*_options.command_line("path", options)]
     variant = options.get("variant") or "v1"
-    [found] = list(id, data_dir=options.get("data_dir"), pipelines=options.get("pipelines"))
+    places: _options.Places = {"data_dir": options.get("data_dir"), "pipelines": options.get("pipelines")}
+    [found] = list(id, **places)
     for name in found.variants:
         # The program sorts the corrections in the name of a variant.
         if sorted(re.split("[:,]", name)) == sorted(re.split("[:,]", variant)):
             return prepared_path(_data_dir(options), id, name)
+    # Raises `UsageError` if the competition does not have the variant.
+    plan(id, variant=variant, no_download=True, progress=False, check=False, **places)
     message = f"variant `{variant}` of competition `{id}` is not prepared in {_data_dir(options)}"
     raise InputError(message, code=4, help=_words.translated(f"run `{shlex.join(['prep', 'run', id, *given])}`"))
 
 
 @verb
 def load(
-    id: str, *, library: Literal["pandas", "polars"] | None = None, **options: Unpack[_options.Location]
+    id: Ids, *, library: Literal["pandas", "polars"] | None = None, **options: Unpack[_options.Location]
 ) -> Tables:
     """Returns the public tables of a prepared competition by name, such as `train` for train.csv.
 
@@ -193,6 +225,24 @@ def _ids(ids: Ids) -> Sequence[str]:
     return [one.id if isinstance(one, Record) else one for one in all_ids]
 
 
+def _id(ids: Ids) -> str:
+    """Returns the id for a function about one competition."""
+    found = _ids(ids)
+    if len(found) != 1:
+        raise TypeError(f"this function needs one competition, not {len(found)}")
+    return found[0]
+
+
+def _side(side: Path_) -> str:
+    """Returns one side of a comparison. A text without a slash can be the name of a variant or the number of a run."""
+    return side if isinstance(side, str) and "/" not in side else str(_options.existing(side))
+
+
+def _paths(paths: Path_ | Iterable[Path_]) -> Sequence[str]:
+    all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return [os.fspath(_options.existing(path)) for path in all_paths]
+
+
 def _data_dir(options: Mapping[str, Any]) -> Path:
     """Returns the data directory of a call. If no directory is given, it is the one that the program's settings name."""
     directory = options.get("data_dir")
@@ -206,16 +256,20 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
     return Path(os.path.abspath(os.path.expanduser(directory)))
 
 
+#: Verbs of functions whose names are not the verb and one of its options.
+_VERBS = {"grade_all": ["grade"], "grade_score": ["grade"]}
+
+
 def _call(
     name: str, kind: type[_Kind], positional: Sequence[str], options: Mapping[str, Any], *,
     answers: Sequence[int] = (0,), extra: Sequence[str] = (), members: Mapping[str, Any] = MappingProxyType({}),
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Adds `members` to the JSON object of each competition. If no progress is shown, the program's warnings become
-    warnings of Python.
+    Records are made of the JSON object of each competition and `members`. If no progress is shown, the program's
+    warnings become warnings of Python.
     """
-    word, *mode = name.split("_", 1)
+    word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
     given = [*switches, *_options.command_line(name, options), *extra]
     check = options.get("check", True)
@@ -223,24 +277,28 @@ def _call(
         given.append("--keep-going")
     # Gradings are quick, so they show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
-    with _progress.listener(progress, holds_errors=check) as on_message:
+    # Raise the exception in this block, so that no error of the call is shown, too.
+    with _progress.listener(progress, hides_errors=check) as on_message:
         finished = _program.call(["--json", word, *given, "--", *positional], on_message)
-    found = _envelope.document(finished.stdout)
-    has_results = "competitions" in found or "experiments" in found
-    if has_results and name == "run":
-        # The program's result does not contain the data directory, which settings can determine.
-        data_dir = _data_dir(options)
-        members = {"data_dir": data_dir}
-    if members and has_results:
-        found["competitions"] = [{**entry, **members} for entry in found["competitions"]]
-    for text in () if progress else _envelope.warnings(finished.stderr):
-        # The caller of the public function, which `_options.verb` wraps.
-        warnings.warn(text, PrepWarning, stacklevel=4)
-    results = _envelope.results(kind, found) if has_results else None
-    if results is None or (check and (finished.code not in answers or getattr(results, "failed", ()))):
-        error = _envelope.error(finished.code, found, finished.stderr)
-        error.results = results
-        raise error
+        found = _envelope.document(finished.stdout)
+        has_results = "competitions" in found or "experiments" in found
+        if has_results and name == "run":
+            # The program's result does not contain the data directory, which settings can determine.
+            data_dir = _data_dir(options)
+            members = {"_data_dir": data_dir}
+        if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
+            members = {"_path": written[1]}
+        for text in () if progress else _envelope.warnings(finished.stderr):
+            # The caller of the public function, which `_options.verb` wraps.
+            warnings.warn(text, PrepWarning, stacklevel=4)
+        results = _envelope.results(kind, found, members) if has_results else None
+        failed = getattr(results, "failed", ())
+        # An unknown id is a problem of the entire call, although some verbs return it as a failure.
+        is_misuse = any(one.code == 2 and one.id in positional for one in failed)
+        if results is None or is_misuse or (check and (finished.code not in answers or failed)):
+            error = _envelope.error(finished.code, found, finished.stderr)
+            error.results = results if isinstance(results, Results) else None
+            raise error
     return cast(_Kind, results)
 
 
@@ -248,18 +306,21 @@ _ORDER = "the submission is the first argument, and the id of the competition is
 
 
 @contextmanager
-def _as_file(submission: Frame | Path_, id: str) -> Iterator[Path]:
+def _as_file(submission: Submission, id: Ids) -> Iterator[Path]:
     """Provides a submission as a file. Writes a frame so that the program reads the same values and types."""
-    if not isinstance(id, str):
+    if not isinstance(id, str | Record | Sequence):
         raise TypeError(_ORDER)
     if isinstance(submission, (str, os.PathLike)):
-        if id.endswith(".csv") and not os.path.exists(submission):
+        if isinstance(id, str) and id.endswith(".csv") and not os.path.exists(submission):
             raise TypeError(_ORDER)
         yield _options.existing(submission)
         return
     with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
         path = Path(directory) / "submission.csv"
         frame = cast(Any, submission)
+        if hasattr(type(frame), "collect"):
+            # A lazy frame of polars.
+            frame = frame.collect()
         if not hasattr(frame, "columns"):
             raise TypeError(f"a submission is a file or a frame of pandas or polars, not {type(frame).__name__}")
         if hasattr(frame, "write_csv"):

@@ -13,8 +13,9 @@ import json
 import re
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from mleprep import _words
@@ -31,13 +32,16 @@ def document(stdout: str) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def results(kind: Any, found: Json) -> Any:
-    """Returns the results in the output of a call. `kind` is a type of `Results`, or of a record for one result."""
+def results(kind: Any, found: Json, members: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """Returns the results in the output of a call. `kind` is a type of `Results`, or of a record for one result.
+
+    Records are made of the program's objects and `members`.
+    """
     entries = found.get("competitions", found.get("experiments"))
     if not isinstance(entries, list):
         raise unexpected("competitions", list, entries)
     failed = [{**entry, **entry["error"]} for entry in entries if is_failed(entry)]
-    rows = [entry for entry in entries if not is_failed(entry)]
+    rows = [{**entry, **members} for entry in entries if not is_failed(entry)]
     group = typing.get_origin(kind) or kind
     if not issubclass(group, Results):
         return decoded(kind, rows[0], "competitions") if rows else None
@@ -53,7 +57,7 @@ def results(kind: Any, found: Json) -> Any:
 
 def is_failed(entry: Json) -> bool:
     """Whether an entry is the error of a competition instead of its record."""
-    return "error" in entry and entry.keys() <= {"id", "error", "submission_path", "data_dir", "path"}
+    return "error" in entry and entry.keys() <= {"id", "error", "submission_path"}
 
 
 @functools.cache
@@ -122,11 +126,11 @@ def error(code: int, found: Json, stderr: str) -> PrepError:
     places: dict[str, list[str]] = {}
     for one in failures:
         places.setdefault(one.message, []).extend([one.place] if one.place else [])
-    first = ", ".join(next(iter(places.values()))) or None
     if len(places) == 1:
-        return error_of(code, failures[0].message, failures[0].help, first)
+        [(message, at)] = places.items()
+        return error_of(code, message, failures[0].help, ", ".join(at) or None)
     lines = (f"{', '.join(at)}: {message}" if at else message for message, at in places.items())
-    return error_of(code, "\n".join(lines), failures[0].help, first)
+    return error_of(code, "\n".join(lines), failures[0].help)
 
 
 def _from_messages(stderr: str) -> list[Json]:

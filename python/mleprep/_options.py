@@ -1,8 +1,8 @@
 """The table of options: each option of the program is a key of a `TypedDict`, with its type and its description.
 
 The keys are the names of the options with underscores. The functions' signatures, docstrings, command lines and
-messages follow from this table. A parameter of type `bool` is an option without a value. For parameters of other types,
-True and False become the values `yes` and `no`.
+messages follow from this table. A parameter of type `bool` is an option without a value. If another type includes `bool`,
+True is the option without a value, and False is the value `no`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ import inspect
 import os
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
+from types import NoneType
 from typing import Annotated, Any, Literal, TypedDict, TypeVar, cast
+
+from mleprep.errors import UsageError
 
 Path_ = str | os.PathLike[str]
 #: A file or directory that must exist.
 Input = Annotated[str | os.PathLike[str], "input"]
-Progress = bool | Callable[[str], None]
+Progress = bool | Callable[[str], object]
 Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev", "own"]
 
 
@@ -45,14 +49,14 @@ class Location(Variant, Places, total=False):
 
 
 class Call(Common, total=False):
-    check: Annotated[bool, "raise the first failure after all competitions ended; default: True"]
+    check: Annotated[bool, "raise an exception with all failures after all competitions ended; default: True"]
     progress: Annotated[Progress, "show messages on stderr, or pass each line to a function; default: True"]
 
 
 class Selection(Call, total=False):
     set: Annotated[Set | str | None, "a named set of competitions, or of a pack: 'PACK' or 'PACK/NAME'"]
     ids_from: Annotated[Input | None, "a text file with one id per line"]
-    closed_after: Annotated[str | None, "only competitions that closed after this day, such as '2025-12-31'"]
+    closed_after: Annotated[str | date | None, "only competitions that closed after this day, such as '2025-12-31'"]
 
 
 class Source(TypedDict, total=False):
@@ -63,19 +67,41 @@ class Identity(TypedDict, total=False):
     identity: Annotated[Input | None, "file with the secret key that opens sealed answers"]
 
 
-class Submission(Variant, Identity, Common, total=False):
-    answers: Annotated[Input | None, "compare with these answers instead of the prepared ones; not verified"]
+class Leaderboard(TypedDict, total=False):
     leaderboard: Annotated[Input | None, "rank on this leaderboard: a CSV with the column `score`, best first"]
 
 
-class Grading(Submission, total=False):
-    output: Annotated[Path_ | None, "directory for the report"]
+class Ranking(Leaderboard, Common, total=False):
+    pass
+
+
+class Comparison(Variant, Identity, Leaderboard, total=False):
+    answers: Annotated[Input | None, "compare with these answers instead of the prepared ones; not verified"]
+
+
+class Submission(Comparison, Common, total=False):
+    pass
+
+
+class Signature(TypedDict, total=False):
     sign: Annotated[str | None, "sign the report with this key, created by `prep remote key new NAME`"]
+
+
+class Grading(Submission, Signature, total=False):
+    output: Annotated[Path_ | None, "directory for the report"]
     reward: Annotated[Path_ | None, "write score, medal and a reward from 0 to 1 to this file, as Harbor's reward.json"]
 
 
+class GradingList(Comparison, Signature, Call, total=False):
+    submission_path: Annotated[str | None, "path of the submission in the directory of a run"]
+    logs_path: Annotated[str | None, "path of the agent's log in the directory of a run"]
+    code_path: Annotated[str | None, "path of the agent's code in the directory of a run"]
+
+
 class Expansion(TypedDict, total=False):
-    expand_archives: Annotated[Literal["beside", "instead", "no"] | None, "unpack archives in `public`"]
+    expand_archives: Annotated[
+        Literal["beside", "instead", "no"] | bool | None, "unpack archives in `public`, and keep (True) or replace (`instead`) them"
+    ]
 
 
 class Remote(TypedDict, total=False):
@@ -225,17 +251,42 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
             continue
         kind = VERBS[name][key].__origin__
         option = f"--{key.replace('_', '-')}"
-        if kind is bool:
-            if not isinstance(value, bool):
-                raise TypeError(f"`{key}` must be True or False, not {value!r}")
-            yield from [option] if value else []
+        _check_type(key, kind, value)
+        if isinstance(value, bool):
+            yield from [option] if value else [] if kind is bool else [f"{option}=no"]
             continue
         for prefix, one in _values(value):
             is_set = key == "set" and one in typing.get_args(Set)
             is_data = key == "data_dir" and name not in _WITHOUT_DATA
             if ("'input'" in str(kind) or is_data) and not is_set:
                 one = existing(one)
+            if key in ("data_dir", "cache_dir"):
+                _check_directory(one)
             yield f"{option}={prefix}{text(one)}"
+
+
+def _check_type(key: str, kind: Any, value: object) -> None:
+    """Raises `TypeError` for a boolean that is a mistake, and `UsageError` for a word that is not in the table."""
+    kinds = typing.get_args(kind) or (kind,)
+    if kind is bool and not isinstance(value, bool):
+        raise TypeError(f"`{key}` must be True or False, not {value!r}")
+    if isinstance(value, bool) and bool not in kinds:
+        raise TypeError(f"`{key}` needs a value, not {value!r}")
+    words = [word for one in kinds if typing.get_origin(one) is Literal for word in typing.get_args(one)]
+    is_closed = words and all(one in (bool, NoneType) or typing.get_origin(one) is Literal for one in kinds)
+    if is_closed and not isinstance(value, bool) and value not in words:
+        help = f"write {', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
+        raise UsageError(f"invalid value {value!r} for `{key}`", code=2, help=help)
+
+
+def _check_directory(path: Path_) -> None:
+    """Raises an exception if a data directory or a cache is a file, or the directory of one competition."""
+    found = Path(os.path.abspath(os.path.expanduser(path)))
+    if found.exists() and not found.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
+    if any((found / "prepared" / part).is_dir() for part in ("public", "private")):
+        message = f"{found} is the directory of a competition, not a data directory"
+        raise UsageError(message, code=2, help=f"name the directory that contains it, {found.parent}")
 
 
 def _values(value: object) -> Iterator[tuple[str, Any]]:
@@ -249,8 +300,8 @@ def _values(value: object) -> Iterator[tuple[str, Any]]:
 
 
 def text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    if isinstance(value, date):
+        return f"{value:%Y-%m-%d}"
     return str(value) if isinstance(value, int | float) else os.path.expanduser(os.fspath(cast(Path_, value)))
 
 

@@ -70,7 +70,7 @@ class Finished:
     stderr: str
 
 
-def call(arguments: Sequence[Argument], on_message: Callable[[str], None] | None = None) -> Finished:
+def call(arguments: Sequence[Argument], on_message: Callable[[str], object] | None = None) -> Finished:
     """Calls the program and waits until it ends. `on_message` receives each line of stderr immediately.
 
     If `on_message` raises an exception, the program continues, and its exception is raised after the end.
@@ -118,7 +118,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 class _Reader(threading.Thread):
     """Reads a stream until its end, and passes each line on."""
 
-    def __init__(self, stream: IO[str], on_line: Callable[[str], None] | None = None) -> None:
+    def __init__(self, stream: IO[str], on_line: Callable[[str], object] | None = None) -> None:
         super().__init__(daemon=True)
         #: The first exception of `on_line`, after which it receives no further lines.
         self.error: BaseException | None = None

@@ -17,12 +17,17 @@ _ENDED = re.compile(r"(\S+): (done|failed|stopped)\b.*")
 _CONTINUES = re.compile(r"\s|$|For more information|Usage:")
 _SHARE = re.compile(r"(\d+) of (\d+) \w+,")
 
-Show = Callable[[str], None]
+Show = Callable[[str], object]
 
 
 @contextmanager
-def listener(progress: bool | Show, holds_errors: bool) -> Iterator[Show | None]:
-    """Provides a function that shows each line of a call. Lines of errors that become an exception are not shown."""
+def listener(
+    progress: bool | Show, hides_errors: bool, translate: Callable[[str], str | None] = _words.translated
+) -> Iterator[Show | None]:
+    """Provides a function that shows each line of a call. Lines of errors that become an exception are not shown.
+
+    Without `hides_errors`, an error is shown with the next message, or at the end of the block unless that raises.
+    """
     if not progress:
         yield None
         return
@@ -30,15 +35,29 @@ def listener(progress: bool | Show, holds_errors: bool) -> Iterator[Show | None]
     bar = _Bar(tqdm) if tqdm else None
     show: Show = progress if callable(progress) else bar or _print
     is_error = False
+    held: list[str] = []
 
     def show_line(line: str) -> None:
         nonlocal is_error
-        is_error = holds_errors and (line.startswith("error: ") or (is_error and _CONTINUES.match(line) is not None))
+        is_error = line.startswith("error: ") or (is_error and _CONTINUES.match(line) is not None)
         if not is_error:
-            show(_words.translated(line))
+            show_held()
+            show_translated(line)
+        elif not hides_errors:
+            held.append(line)
+
+    def show_held() -> None:
+        while held:
+            show_translated(held.pop(0))
+
+    def show_translated(line: str) -> None:
+        translated = translate(line)
+        if translated is not None:
+            show(translated)
 
     try:
         yield show_line
+        show_held()
     finally:
         if bar is not None:
             bar.close()

@@ -15,7 +15,7 @@ _MENTION = re.compile(
     r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
     r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
 )
-_NAMES = re.compile(r"[A-Z]{2,}|.*<.*")
+_NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
 
 
 @overload

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mleprep.results import Results
 
 
 class PrepWarning(UserWarning):
@@ -19,15 +22,14 @@ class PrepError(Exception):
         self.code = code
         #: One action that may solve the problem.
         self.help = help
-        #: File, line and column, or the competition and the step, if known.
+        #: File, line and column, or the competition and the step, if known. None if the message lists several failures.
         self.place = place
         #: The results of the competitions that did not fail, if there are any.
-        self.results: Any = None
+        self.results: Results[Any] | None = None
 
     def __str__(self) -> str:
-        # The message of a pipeline's mistake contains its place and its help.
-        place = f"{self.place}: " if self.place and self.place not in self.message else ""
-        help = f"\nhelp: {self.help}" if self.help and self.help not in self.message else ""
+        place = f"{self.place}: " if self.place else ""
+        help = f"\nhelp: {self.help}" if self.help else ""
         return f"{place}{self.message}{help}"
 
 

@@ -16,11 +16,23 @@ from typing import Any, Generic, Literal, TypeVar, overload
 from mleprep import _html, _words
 
 Json = dict[str, Any]
+#: How serious a hint at the answers is.
+Level = Literal["leak", "risk", "note"]
+#: The kind of the reason why a submission is invalid.
+InvalidKind = Literal[
+    "no_submission", "unreadable", "missing_column", "surplus_column", "row_count", "ids", "type", "missing", "range",
+    "undefined", "answers", "metric",
+]
 
 
 def member(source: str | Callable[[Json], Any], **default: Any) -> Any:
     """Declares a field whose value is another member (`b` in `a` for `a.b`), or is computed from the JSON object."""
     return field(metadata={"source": source}, **default)
+
+
+def program_members(record: Json) -> Json:
+    """Returns a JSON object without the members that this package added, whose names begin with an underscore."""
+    return {name: value for name, value in record.items() if not name.startswith("_")}
 
 
 @dataclass(frozen=True)
@@ -29,7 +41,9 @@ class Record:
 
     id: str
     #: All members of the program's JSON object.
-    json: Json = field(default_factory=dict, repr=False, compare=False, kw_only=True, metadata={"source": dict})
+    json: Json = field(
+        default_factory=dict, repr=False, compare=False, kw_only=True, metadata={"source": program_members}
+    )
 
     def _row(self) -> dict[str, object]:
         """Returns the columns of a table in a notebook."""
@@ -37,8 +51,12 @@ class Record:
 
     _COLUMNS = ""
 
+    def _details(self) -> Sequence[Json]:
+        """Returns the rows of a second table, which a notebook shows for a single record."""
+        return ()
+
     def _repr_html_(self) -> str:
-        return _html.table([self._row()])
+        return "".join(map(_html.table, filter(None, ([self._row()], self._details()))))
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,8 @@ class Competition(Record):
     #: Size of the bundle in bytes, if it is published.
     bytes: int | None = None
     state: str = ""
+    #: Files that differ from the prepared ones, and files of other programs, in words.
+    reason: str | None = None
     #: Prepared variants.
     variants: tuple[str, ...] = ()
     #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
@@ -61,7 +81,7 @@ class Competition(Record):
     comparable_with_v1: bool | None = None
     not_comparable_because: tuple[str, ...] = ()
 
-    _COLUMNS = "id state bytes category sets"
+    _COLUMNS = "id state reason bytes category sets"
 
 
 @dataclass(frozen=True)
@@ -71,9 +91,10 @@ class Step:
     name: str = member("step")
     kind: str = ""
     #: `yes`, `no`, or `maybe`, which means only if the result of an earlier step changes.
-    runs: str = ""
-    #: Why the step runs.
+    runs: Literal["yes", "no", "maybe"] = "no"
+    #: Why the step runs. `json` has further members, such as the inputs that changed.
     reason: str | None = None
+    json: Json = field(default_factory=dict, repr=False, compare=False, metadata={"source": dict})
 
 
 def _place(record: Json) -> str | None:
@@ -84,22 +105,35 @@ def _place(record: Json) -> str | None:
     return "/".join(name for name in names if name and f"`{name}`" not in record["message"]) or None
 
 
+def _message(record: Json) -> str:
+    """Returns the message of a failure. Mistakes of a pipeline have the form of other messages: no level, code and help."""
+    mistakes = re.findall(r"^(.+:\d+:\d+: )error: (.*) \[[a-z-]+\]$", record["message"], re.MULTILINE)
+    text = "\n".join(place + message for place, message in mistakes).removeprefix(mistakes[0][0] if mistakes else "")
+    return _words.translated(text or record["message"])
+
+
+def _failures(record: Json) -> Sequence[Json]:
+    """Returns the failures of a competition, each with the id of the competition."""
+    return [{"id": record["id"], **one} for one in record.get("failures", ())]
+
+
 @dataclass(frozen=True)
 class Failure:
     """The reason why a competition failed."""
 
-    message: str = member(lambda record: _words.translated(record["message"]))
+    message: str = member(_message)
     #: The step that failed. None if the competition could not be planned.
     step: str | None = None
-    #: The kind of failure: `input`, `check`, `pipeline`, `machine`, `away` and others.
-    kind: str | None = member("failure", default=None)
+    kind: Literal["input", "check", "pipeline", "machine", "away", "cancelled", "internal"] | None = member(
+        "failure", default=None
+    )
     #: One action that may solve the problem.
     help: str | None = member(lambda record: _words.translated(record.get("help")), default=None)
     #: The exit code.
     code: int = 1
     #: File, line and column, or the competition and the step.
     place: str | None = member(_place, default=None)
-    #: The competition, if the record of the failure is not its own record.
+    #: The competition.
     id: str | None = None
 
     def _row(self) -> dict[str, object]:
@@ -122,6 +156,9 @@ class Plan(Record):
     def _row(self) -> dict[str, object]:
         return {**super()._row(), "steps that run": sum(step.runs != "no" for step in self.steps)}
 
+    def _details(self) -> Sequence[Json]:
+        return [step.json for step in self.steps if step.runs != "no"]
+
 
 @dataclass(frozen=True)
 class Prepared(Record):
@@ -136,9 +173,9 @@ class Prepared(Record):
     steps_run: int = 0
     steps_reused: int = 0
     checksums: Literal["ok", "depends_on_writer", "differ", "not_published", "not_checked"] = "not_checked"
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[Failure, ...] = member(_failures, default=())
     #: Directory of the published files. It exists if the competition is prepared.
-    path: Path = member(lambda one: prepared_path(one["data_dir"], one["id"], one["variant"]), default=Path())
+    path: Path = member(lambda one: prepared_path(one["_data_dir"], one["id"], one["variant"]), default=Path())
     #: Files and checksums that could not be verified after a partial download.
     unverified: tuple[str, ...] = ()
 
@@ -179,7 +216,7 @@ class Validation(Record):
     #: A message if the submission is invalid, as in a `Grade`.
     reason: str | None = member(lambda record: _cause(record), default=None)
     #: The kind of the reason, such as `row_count`.
-    kind: str | None = member("reason", default=None)
+    kind: InvalidKind | None = member("reason", default=None)
 
     _COLUMNS = "id valid kind reason"
 
@@ -214,7 +251,7 @@ class Grade(Record):
     #: A message if the submission is invalid. `report["reason"]` also has the column and the row.
     reason: str | None = member("reason.message", default=None)
     #: The kind of the reason, such as `row_count`.
-    kind: str | None = member("reason.kind", default=None)
+    kind: InvalidKind | None = member("reason.kind", default=None)
     medal: Literal["gold", "silver", "bronze"] | None = member(_medal, default=None)
     above_median: bool = False
     is_lower_better: bool | None = None
@@ -226,6 +263,8 @@ class Grade(Record):
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False
+    #: The written report. None if there is no `output`.
+    path: Path | None = member(lambda one: one.get("_path"), default=None)
 
     _COLUMNS = "id score medal above_median valid is_answers comparable_with_v1 reason"
 
@@ -239,6 +278,19 @@ class Grade(Record):
 
     def _row(self) -> dict[str, object]:
         return {**super()._row(), **self.thresholds}
+
+
+@dataclass(frozen=True)
+class Ranking(Record):
+    """The thresholds of a competition, and the medal of a given score."""
+
+    id: str = member(lambda one: one["id"] or "")
+    score: float | None = None
+    medal: Literal["gold", "silver", "bronze"] | None = member(_medal, default=None)
+    above_median: bool = False
+    is_lower_better: bool = False
+    #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
+    thresholds: dict[str, float] = member(_thresholds, default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -278,14 +330,14 @@ class Rules(Record):
 
     state: Literal["accepted", "not_accepted", "failed", "not_asked"]
     url: str
-    error: Failure | None = None
+    error: Failure | None = member(lambda one: one.get("error") and {"id": one["id"], **one["error"]}, default=None)
 
 
 @dataclass(frozen=True)
 class Finding:
     """A property of public files that reveals answers."""
 
-    level: str
+    level: Level
     detector: str
     what: str
     evidence: tuple[str, ...] = ()
@@ -300,14 +352,17 @@ class Finding:
 class Leaks(Record):
     """The result of the search for hints at the answers."""
 
-    #: The highest level of a finding that is not accepted: `leak`, `risk`, `note`, or None.
-    worst: str | None
+    #: The highest level of a finding that is not accepted.
+    worst: Level | None
     #: Number of test items.
     items: int
     has_few_items: bool
     #: Whether the bundle was available for comparison.
     bundle: bool
     findings: tuple[Finding, ...]
+
+    def _details(self) -> Sequence[Json]:
+        return [{name: value for name, value in vars(one).items() if name != "p_value"} for one in self.findings]
 
 
 @dataclass(frozen=True)
@@ -324,6 +379,11 @@ class Audit(Record):
     tree: Json | None = None
 
     _COLUMNS = "id verdict conclusion"
+
+    def _details(self) -> Sequence[Json]:
+        reports = (part.get("report") or {} for part in (self.bundle, self.outputs, self.tree) if part)
+        blocks = (block for report in reports for block in report.get("blocks", ()))
+        return [{name: block.get(name) for name in ("paths", "harm", "cause", "meaning", "advice")} for block in blocks]
 
 
 @dataclass(frozen=True)
@@ -362,21 +422,21 @@ class Export(Record):
     bytes: int
     variant: str | None = None
     #: The directory or the .tar file.
-    path: Path = member(lambda one: one["path"], default=Path())
+    path: Path = member(lambda one: one["_path"], default=Path())
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Record):
     """The differences between two variants, data directories, runs or pipelines."""
 
-    #: The competition. None for two files.
-    id: str | None
+    #: The competition. Empty for two files.
+    id: str = member(lambda one: one["id"] or "")
     #: Settings of the pipelines that differ: `path`, `old`, `new`.
-    pipeline: tuple[Json, ...]
+    pipeline: tuple[Json, ...] = ()
     #: Files that differ. None unless both sides are prepared.
-    outputs: tuple[Json, ...] | None
+    outputs: tuple[Json, ...] | None = None
     #: Cells that differ: `path`, `key`, `column`, `old`, `new`.
-    cells: tuple[Json, ...]
+    cells: tuple[Json, ...] = ()
 
     @property
     def is_equal(self) -> bool:
@@ -420,11 +480,12 @@ class Results(Sequence[Row], Generic[Row]):
 
     #: Competitions that failed and have no record. With `check`, they raise an exception instead.
     failed: tuple[Failure, ...] = ()
-    #: The program's entire JSON document.
+    #: The program's entire JSON document, or that of these records.
     json: Json
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows: tuple[Row, ...] = tuple(rows)
+        self.json = {"competitions": [row.json for row in self._rows]}
 
     @overload
     def __getitem__(self, key: int | str) -> Row: ...
@@ -443,6 +504,12 @@ class Results(Sequence[Row], Generic[Row]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.ids or key in self._rows
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and {**vars(self), "json": None} == {**vars(other), "json": None}
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)

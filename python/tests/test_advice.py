@@ -39,14 +39,18 @@ def test_no_option_of_the_program_is_advised() -> None:
     named = {option for text in remedies for option in advice.options_in(text)}
     assert named - advice.SAME_OPTIONS == set(advice.INSTEAD)
     for text in [*remedies, "; or ".join(remedies)]:
-        translated = advice.translate(f"help: {text}") or ""
-        assert set(advice.options_in(translated)) <= options, translated
+        # The program indents the help below an error.
+        for marker in ("help: ", "  help: "):
+            translated = advice.translate(marker + text) or marker
+            assert set(advice.options_in(translated)) <= options and translated.startswith(marker), translated
 
 
 def test_other_lines_and_commands_are_not_changed() -> None:
     for line in ["error: a", "help: run `prep cache verify --repair`", "warning: --available", "help: accept the rules"]:
         assert advice.translate(line) == line
-    assert advice.translate("help: run without --locked") is None
+    for line in ("help: run without --locked", "as last time: --source=/b --skip-verification"):
+        assert advice.translate(line) is None
+    assert advice.translate("warning: x: not removed: a; `--remove-unpublished` removes them") == "warning: x: not removed: a"
     assert advice.translate_all("error: a\nhelp: run without --locked\nhelp: b") == "error: a\nhelp: b"
 
 

@@ -118,6 +118,34 @@ def test_one_failure_does_not_stop_other_competitions(mlebench: Call, tmp_path: 
     assert (home / ID / "prepared/public/train.csv").exists()
 
 
+@pytest.fixture
+def prepared_from_a_source(tmp_path: Path) -> Path:
+    """Returns a data directory without bundles, which the program prepared from bundles in another directory."""
+    command = [os.environ["PREP_BINARY"], "run", ID, "--source", SAMPLES, "--data-dir", tmp_path / "d", "--skip-verification"]
+    subprocess.run(command, check=True, capture_output=True)
+    return tmp_path / "d"
+
+
+@pytest.mark.parametrize("id", [ID, "leaf-classification"])
+def test_messages_are_shown_once_and_name_no_option_of_the_program(
+    mlebench: Call, prepared_from_a_source: Path, id: str
+) -> None:
+    done = mlebench("prepare", "-c", id, "--data-dir", prepared_from_a_source)
+    assert done.returncode == 1 and done.stdout == ""
+    assert {*re.findall(r"--[a-z-]+", done.stderr)} <= {"--skip-verification"}
+    [error] = [line for line in done.stderr.splitlines() if line.startswith("error")]
+    assert error.startswith(f"error: `{id}` was not prepared: ") and " help: " in error
+    words = "MD5" if id == ID else "no Kaggle credentials"
+    assert len([line for line in done.stderr.splitlines() if words in line]) == 1, done.stderr
+
+
+def test_bundle_of_the_last_run_is_unpacked(mlebench: Call, prepared_from_a_source: Path) -> None:
+    home = prepared_from_a_source / ID
+    done = mlebench("prepare", "-c", ID, "--data-dir", prepared_from_a_source, "--skip-verification", "--keep-raw")
+    assert done.returncode == 0 and "error" not in done.stderr, done.stderr
+    assert [path.name for path in (home / "raw").iterdir()] == ["train.csv"] and not (home / f"{ID}.zip").exists()
+
+
 def test_grade_writes_one_report(mlebench: Call, data_dir: Path, tmp_path: Path) -> None:
     sample = data_dir / ID / "prepared/public/sample_submission.csv"
     lines = [

@@ -53,6 +53,7 @@ def test_run_returns_records_and_prints_nothing_on_stdout(tmp_path: Path, capfd:
     [one] = again
     assert one.path == tmp_path / "data" / ID / "prepared" == mleprep.path(ID, data_dir=tmp_path / "data")
     assert (one.public / "train.csv").is_file() and (one.private / "test.csv").is_file()
+    assert {*done.json["competitions"][0]} == {*done[0].json} and not [name for name in done[0].json if name[0] == "_"]
     assert done.left_out == () and done.timings and done.timings[0]["competition"] in done.ids
 
 
@@ -128,7 +129,7 @@ def test_errors_are_parsed_from_json_and_messages() -> None:
     found = _envelope.error(8, {"competitions": entries}, "error: other")
     assert str(found) == "x: one\ny/z: two"
     found = _envelope.error(4, {"competitions": [*entries, {**entries[0], "id": "w"}]}, "")
-    assert str(found) == "x, w: one\ny/z: two"
+    assert str(found) == "x, w: one\ny/z: two" and found.place is None
 
 
 def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -151,13 +152,23 @@ def test_type_checkers_know_the_parameters(tmp_path: Path) -> None:
         'public: Path = mleprep.run("x", max_rate="20MB", partial=True, jobs=2, check=False)[0].public',
         'rules: str = mleprep.fetch_check_rules(set="systemcard")[0].url',
         'reason: str | None = mleprep.grade("a.csv", "x").reason',
+        'shown: set[str] = set(); mleprep.run("x", progress=lambda line: line in shown, expand_archives=True)',
         'mleprep.run("x", jobs="two")',
         'mleprep.run("x", sources="bundles")',
         'mleprep.leaks("x")[0].findings[0].what.lower().nothing',
         'mleprep.grade("a.csv")',
+        'mleprep.diff("x")',
+        'mleprep.leaks("x")[0].worst == "high"',
+        'mleprep.plan("x")[0].steps[0].runs == "never"',
+        'mleprep.validate("a.csv", "x").kind == "rows"',
+        'len(mleprep.PrepError("x").results)',
+        'import pandas',
+        'mleprep.grade(pandas.DataFrame(), "x")',
+        'mleprep.grade(pandas.Series(), "x")',
     ]
+    errors = [*range(7, 16), 18]
     script.write_text("\n".join(lines) + "\n")
     around = {**os.environ, "MYPYPATH": str(ROOT / "python")}
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", script.name]
     found = subprocess.run(command, cwd=tmp_path, env=around, capture_output=True, text=True).stdout
-    assert [int(line) for line in re.findall(r"^script.py:(\d+): error", found, re.MULTILINE)] == [6, 7, 8, 9], found
+    assert [int(line) for line in re.findall(r"^script.py:(\d+): error", found, re.MULTILINE)] == errors, found

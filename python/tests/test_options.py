@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import os
 import re
@@ -11,18 +12,15 @@ import typing
 import mleprep
 import pandas as pd
 import pytest
+from conftest import ID
 from mleprep import _options, _words
 
 # Options that determine the form of the output, which the package parses.
 OUTPUT = {"--json", "--color", "--help"}
 # Options that are required parameters of a function, or that choose between forms of text output.
-ARGUMENTS = {"report": {"--output"}, "export": {"--output"}, "summarize": {"--per-competition", "--format"}}
-# Options for lists of submissions and for directories of runs, and for the medal of a score. `grade` grades one file. `export`
-# copies data, and writes no tasks for harnesses.
-LISTS = {
-    "grade": {"--score", "--submission-path", "--logs-path", "--code-path"},
-    "export": {"--layout", "--for", "--mount-public"},
-}
+ARGUMENTS = {"report": {"--output"}, "export": {"--output"}, "grade": {"--score"}, "summarize": {"--per-competition", "--format"}}
+# Options for tasks of harnesses: `export` copies data.
+LISTS = {"export": {"--layout", "--for", "--mount-public"}}
 VERBS = sorted({name.split("_")[0] for name in _options.VERBS if name not in ("path", "load")})
 
 
@@ -47,7 +45,8 @@ def test_each_option_is_a_parameter(verb: str) -> None:
         for key, kind in table.items():
             if value := options.get(f"--{key.replace('_', '-')}"):
                 assert kind.__origin__ is not bool, key
-                assert (kind.__origin__ == bool | None) == (value == "[=<yes|no>]"), key
+                # True is the option without a value.
+                assert (bool in typing.get_args(kind.__origin__)) == value.startswith("["), key
             elif value == "":
                 assert kind.__origin__ is bool, key
 
@@ -78,8 +77,46 @@ def test_command_lines() -> None:
         "set": "lite", "jobs": 2, "memory": "8GB", "available": True, "locked": False, "partial": False,
         "skip_verification": True, "expand_archives": "no", "source": None, "check": False, "progress": False,
     }
-    expected = "--set=lite --jobs=2 --memory=8GB --available --partial=no --skip-verification=yes --expand-archives=no"
+    expected = "--set=lite --jobs=2 --memory=8GB --available --partial=no --skip-verification --expand-archives=no"
     assert " ".join(_options.command_line("run", given)) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("expand_archives", True, "--expand-archives"),
+        ("expand_archives", False, "--expand-archives=no"),
+        ("expand_archives", "instead", "--expand-archives=instead"),
+        ("skip_verification", "yes", "--skip-verification=yes"),
+        ("closed_after", datetime.date(2020, 1, 2), "--closed-after=2020-01-02"),
+        ("closed_after", datetime.datetime(2020, 1, 2, 3), "--closed-after=2020-01-02"),
+    ],
+)
+def test_values_of_options(key: str, value: object, expected: str) -> None:
+    assert [*_options.command_line("run", {key: value})] == [expected]
+    subprocess.run([os.environ["PREP_BINARY"], "run", "--dry-run", "leaf-classification", expected], check=True)
+
+
+def test_word_that_is_not_in_the_table_is_an_error_with_the_allowed_words() -> None:
+    found = set()
+    for name, table in _options.VERBS.items():
+        for key, kind in table.items():
+            words = re.findall(r"'([\w-]+)'", str(kind.__origin__)) if "Literal" in str(kind) and key != "set" else []
+            if words:
+                found.add(key)
+                with pytest.raises(mleprep.UsageError, match=f"invalid value 'other' for `{key}`") as raised:
+                    [*_options.command_line(name, {key: "other"})]
+                assert re.findall(r"'([\w-]+)'", raised.value.help or "") == words
+    assert found == {"expand_archives", "layout", "link_mode", "take"}
+
+
+@pytest.mark.parametrize("name", [*VERBS, "path", "load"])
+def test_data_dir_is_a_data_directory(name: str, data_dir: typing.Any) -> None:
+    with pytest.raises(NotADirectoryError):
+        [*_options.command_line(name, {"data_dir": __file__})]
+    with pytest.raises(mleprep.UsageError, match="is the directory of a competition") as raised:
+        [*_options.command_line(name, {"data_dir": data_dir / ID})]
+    assert str(data_dir) in (raised.value.help or "")
 
 
 def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
@@ -99,7 +136,10 @@ def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
     [
         (lambda: mleprep.run("x", skip_verificaton=True), "run() has no parameter `skip_verificaton`; did you mean `skip_verification`?"),
         (lambda: mleprep.run("x", available="yes"), "`available` must be True or False, not 'yes'"),
+        (lambda: mleprep.run("x", jobs=True), "`jobs` needs a value, not True"),
         (lambda: mleprep.plan("x", lite=True), "plan() has no parameter `lite`"),
+        (lambda: mleprep.path(["x", "y"]), "this function needs one competition, not 2"),
+        (lambda: mleprep.grade("x", pd.DataFrame({"a": [1]})), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade("x", 1), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade("x", "none.csv"), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade(1, "x"), "a submission is a file or a frame of pandas or polars, not int"),
@@ -147,7 +187,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
          'name one, or a set with `set="lite"`, `set="all"`, `set="NAME"` or `ids_from="FILE"`'),
         ("--per-competition shows the figures", "the attribute `competitions` of the result shows the figures"),
         ("run `prep run leaf --data-dir='my data'`", 'run `mleprep.run("leaf", data_dir="my data")`'),
-        ("run with --expand-archives=no", 'run with `expand_archives="no"`'),
+        ("run with --expand-archives=no", "run with `expand_archives=False`"),
         ("the parent directory with --pipelines /a/b", 'the parent directory with `pipelines="/a/b"`'),
         ("write --unit I/4, or start a job array", 'write `unit="I/4"`, or start a job array'),
         ("`--remove-unpublished` removes them", "`remove_unpublished=True` removes them"),
@@ -169,6 +209,12 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
 )  # fmt: skip
 def test_messages_name_parameters(text: str, expected: str) -> None:
     assert _words.translated(text) == expected
+
+
+@pytest.mark.parametrize("reports", [(), []])
+def test_missing_reports_are_an_error_with_the_parameters(reports: list[str]) -> None:
+    with pytest.raises(mleprep.UsageError, match="no reports are given\n.*`groups`"):
+        mleprep.summarize(reports)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -35,7 +35,7 @@ def test_raw_and_bundle_exist_even_if_results_are_cached(tmp_path: Path, monkeyp
 
 
 def test_keep_raw_fails_without_a_bundle_but_prepares_the_data(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from mleprep._mlebench.prepare import prepare_all
 
@@ -44,6 +44,10 @@ def test_keep_raw_fails_without_a_bundle_but_prepares_the_data(
     archive = Path(shutil.copy(SAMPLES / f"{ID}.zip", competition.raw_dir.parent))
     mlebench.data.download_and_prepare_dataset(competition, keep_raw=False, skip_verification=True)
     archive.unlink()
+    # The program's error is a warning of this package, and not an error on stderr, too.
+    mlebench.data.download_and_prepare_dataset(competition, skip_verification=True)
+    assert "there is no `raw`: no bundle" in caplog.text
+    assert not [line for line in capfd.readouterr().err.splitlines() if line.startswith("error")]
 
     def refuse(*_: object) -> None:
         raise RuntimeError("no credentials")

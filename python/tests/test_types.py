@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import typing
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ OBJECTS = {
     "findings": {"level": "note", "detector": "order", "what": "text", "evidence": ["a"]},
 }
 FUNCTIONS = sorted(_options.VERBS.keys() - {"path", "load"})
+SCHEMA |= {"grade_all": SCHEMA["grade_list"], "grade_score": SCHEMA["grade_thresholds"]}
 
 
 def returned(name: str) -> tuple[type, type]:
@@ -82,14 +82,11 @@ def test_each_document_of_the_schema_is_a_result(name: str) -> None:
     for document in objects(SCHEMA[name], name):
         entries = document.get("competitions", document.get("experiments"))
         for entry in entries:
-            # `_call` adds these members.
-            if name == "run":
-                entry["data_dir"] = Path("data")
-            if name == "export":
-                entry["path"] = "copy"
             if name == "summarize":
                 entry["experiment"] = "mine"
-        found = _envelope.results(kind, document)
+        # Members that `_call` adds.
+        members = {"run": {"_data_dir": Path("data")}, "export": {"_path": "copy"}}.get(name, {})
+        found = _envelope.results(kind, document, members)
         rows = found if isinstance(found, Results) else [found] if found else []
         assert all(isinstance(one, row) for one in rows)
         count += len(rows)
@@ -117,8 +114,20 @@ def test_no_type_is_broader_than_the_schema(name: str) -> None:
             is_optional = source not in entry["required"] or any(one.get("type") == "null" for one in members)
             arguments = typing.get_args(kinds[field.name])
             assert (type(None) not in arguments) or is_optional, f"{field.name} is never None"
-            if typing.get_origin(kinds[field.name]) is typing.Literal:
-                assert {*arguments} == {*itertools.chain(*(one["enum"] for one in members))}, field.name
+            words = {word for one in members for word in one.get("enum", ()) if word is not None}
+            assert words_of(kinds[field.name]) == words, field.name
+
+
+def words_of(kind: Any) -> set[str]:
+    """Returns the words that a type allows. The set is empty if all texts are allowed."""
+    kinds = [kind, *typing.get_args(kind)]
+    return {word for one in kinds if typing.get_origin(one) is typing.Literal for word in typing.get_args(one)}
+
+
+def test_kinds_of_failures_are_in_the_schema() -> None:
+    kinds = typing.get_type_hints(Failure)
+    assert words_of(kinds["kind"]) == {*SCHEMA["failure"]["properties"]["failure"]["enum"]}
+    assert words_of(typing.get_type_hints(mleprep.Grade)["kind"]) == words_of(typing.get_type_hints(mleprep.Validation)["kind"])
 
 
 def test_members_of_results_are_in_the_schema() -> None:

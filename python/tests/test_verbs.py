@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -43,6 +44,9 @@ def test_paths_of_variants(variants: Path) -> None:
     assert f"is not prepared in {variants}" in str(raised.value)
     with pytest.raises(mleprep.UsageError, match="did you mean `spaceship-titanic`"):
         mleprep.path("spaceship-titanik", data_dir=variants)
+    for wrong in ("fixd", "fixed:99"):
+        with pytest.raises(mleprep.UsageError, match="there is no variant `fixd`|has the correction `99`"):
+            mleprep.path(ID, variant=wrong, data_dir=variants)
 
 
 def test_path_without_a_data_dir_is_that_of_the_settings(variants: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,6 +149,18 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     assert bundle.path == SAMPLES / f"{ID}.zip"
     for one in (found, audit, digests, difference, copy, page, listing, bundle, plan):
         assert one._repr_html_().startswith("<table>")
+    # A single record is shown with its reasons.
+    plan = mleprep.plan(ID, source=tmp_path, variant="fixed:parties", skip_verification=True, no_download=True, **data)
+    for details in (plan._repr_html_(), audit._repr_html_()):
+        assert details.count("<table>") == 2
+    assert "first_run" in plan._repr_html_() and "no rule explains this difference" in audit._repr_html_()
+
+
+def test_medal_of_a_score() -> None:
+    found = mleprep.grade_score(0.81, ID)
+    assert (found.id, found.score, found.medal, found.above_median) == (ID, 0.81, "bronze", True)
+    assert mleprep.grade_score(-1e3, [ID]).medal is None and not found.is_lower_better
+    assert mleprep.grade_score(None, ID).thresholds == found.thresholds and found.thresholds["gold"] == 0.82066
 
 
 def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
@@ -152,8 +168,18 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     lines = tmp_path / "list.jsonl"
     lines.write_text(json.dumps({"competition_id": ID, "submission_path": str(sample)}))
     for seed in range(2):
-        command = [os.environ["PREP_BINARY"], "grade", lines, "-o", tmp_path / f"reports-{seed}", "--data-dir", variants]
-        subprocess.run(command, check=True, capture_output=True)
+        [grade] = mleprep.grade_all(lines, output=tmp_path / f"reports-{seed}", data_dir=variants, progress=False)
+        assert grade.score == 0.5 and grade.path and json.loads(grade.path.read_text())["total_runs"] == 1
+    single = mleprep.grade(sample, ID, output=tmp_path / "single", data_dir=variants)
+    assert single.path and single.path.parent == tmp_path / "single" and json.loads(single.path.read_text())
+    assert mleprep.grade(sample, ID, data_dir=variants).path is None and not {*single.json} & {"_path", "path"}
+    lines.write_text(lines.read_text() + "\n" + json.dumps({"competition_id": "nothing", "submission_path": "x"}))
+    given: Any = {"output": tmp_path / "other", "data_dir": variants, "progress": False}
+    with pytest.raises(mleprep.UsageError, match="there is no competition `nothing`") as raised:
+        mleprep.grade_all(lines, **given)
+    assert raised.value.results and raised.value.results.ids == [ID]
+    found = mleprep.grade_all([lines], check=False, **given)
+    assert found.ids == [ID] and [one.id for one in found.failed] == ["nothing"]
     (tmp_path / "one.txt").write_text(ID)
     reports = sorted(tmp_path.glob("reports-*"))
     [experiment] = mleprep.summarize(reports, name="mine", set=tmp_path / "one.txt", progress=False)
@@ -213,6 +239,7 @@ def test_competition_of_a_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert run.public == tmp_path / "data" / "lab" / "coins" / "prepared" / "public"
     table = mleprep.load("lab/coins", data_dir=tmp_path / "data")["sample_submission"]
     assert mleprep.grade(table, "lab/coins", data_dir=tmp_path / "data").score == 1
+    assert mleprep.diff("lab/coins", "v1", "v1", **places).is_equal
     mleprep.export("lab/coins", tmp_path / "copy", layout="dojo", private=True, **places)
     assert (tmp_path / "copy" / "coins" / "data" / "private" / "test_answer.csv").is_file()
 
@@ -220,11 +247,18 @@ def test_competition_of_a_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_mistake_of_a_pipeline_is_shown_once(tmp_path: Path) -> None:
     (tmp_path / "coins").mkdir()
     (tmp_path / "coins" / "pipeline.yaml").write_text("name: Coins\n")
-    with pytest.raises(mleprep.PipelineError) as raised:
-        mleprep.plan("coins", pipelines=tmp_path, progress=False)
-    assert raised.value.place and raised.value.help
-    for text in (raised.value.place, raised.value.help):
-        assert str(raised.value).count(text) == 1
+    messages = []
+    for call in (mleprep.plan, mleprep.run):
+        with pytest.raises(mleprep.PipelineError) as raised:
+            call("coins", pipelines=tmp_path, data_dir=tmp_path, progress=False)
+        assert raised.value.place and raised.value.place.endswith("coins/pipeline.yaml:1:1") and raised.value.help
+        assert str(raised.value).startswith(f"{raised.value.place}: the pipeline lacks `bundle`")
+        assert str(raised.value).count(raised.value.help) == 1
+        messages.append(raised.value.message.splitlines())
+    # The messages of both functions have the same form. `run` lists all mistakes.
+    [first], [same, second] = messages
+    assert first == same == "the pipeline lacks `bundle`"
+    assert second == f"{raised.value.place}: the pipeline lacks `category`"
 
 
 def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
@@ -241,7 +275,9 @@ def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
     for message in (str(raised.value), raised.value.message):
         assert f"{PICTURES}/bundle: no bundle" in message and f"{PIZZA}/bundle: no bundle" in message
     assert "run without `no_download=True`" in str(raised.value) and "--" not in str(raised.value)
+    assert raised.value.place is None
     done = mleprep.run(two, no_download=True, check=False, **data)
+    assert [(one.id, one.place) for run in done for one in run.failures] == [(one, f"{one}/bundle") for one in two]
     assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one.is_complete for one in done)
     assert mleprep.run(two, available=True, source=ROOT, **data).left_out == (PICTURES, PIZZA)
 
@@ -302,6 +338,68 @@ def test_one_side_of_a_difference() -> None:
     with pytest.raises(mleprep.UsageError) as raised:
         mleprep.diff(ID, "v1")
     assert f'`mleprep.diff("{ID}", "v1")` needs two sides' in str(raised.value)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'old'"):
+        mleprep.diff(ID)  # type: ignore[call-arg]
+
+
+def test_differences_of_files(tmp_path: Path) -> None:
+    for name, text in (("a.yaml", COINS), ("b.yaml", COINS.replace("seed: 0", "seed: 1"))):
+        (tmp_path / name).write_text(text)
+    found = mleprep.diff(tmp_path / "a.yaml", tmp_path / "b.yaml", progress=False)
+    assert isinstance(found, mleprep.Record) and found.id == "" and found.json["pipeline"] == [*found.pipeline] != []
+
+
+def test_collections_are_compared_by_their_records(variants: Path) -> None:
+    found = mleprep.list([ID, PIZZA], data_dir=variants)
+    for same in (mleprep.list([ID, PIZZA], data_dir=variants), pickle.loads(pickle.dumps(found))):
+        assert found == same and found.json == same.json
+    assert found != mleprep.list([PIZZA, ID], data_dir=variants) and found != [*found]
+    assert ID in found and found[0] in found and "nothing" not in found
+    assert found[:1].json == {"competitions": [found[0].json]}
+
+
+@pytest.mark.parametrize("as_ids", [lambda found: found, lambda found: found[0], lambda found: [ID], lambda found: ID])
+def test_functions_for_one_competition_take_the_same_ids(variants: Path, tmp_path: Path, as_ids: Any) -> None:
+    data: Any = {"data_dir": variants}
+    given = as_ids(mleprep.list(ID, **data))
+    path = mleprep.path(given, **data)
+    assert path == variants / ID / "prepared" and "train" in mleprep.load(given, **data)
+    sample = path / "public" / "sample_submission.csv"
+    assert mleprep.grade(sample, given, log=False, **data) and mleprep.validate(sample, given, **data)
+    assert mleprep.diff(given, "v1", "fixed", progress=False, **data).id == ID
+    assert mleprep.export(given, tmp_path / "copy", progress=False, **data).id == ID
+
+
+def test_lazy_frame_is_collected(variants: Path, recwarn: pytest.WarningsRecorder) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.scan_csv(variants / ID / "prepared" / "public" / "sample_submission.csv")
+    assert mleprep.validate(frame, ID, data_dir=variants)
+    assert not [one for one in recwarn if one.category.__name__ == "PerformanceWarning"]
+
+
+@pytest.mark.parametrize("name", ["run", "plan", "list", "fetch", "fetch_check_rules", "audit", "digest", "leaks"])
+def test_unknown_id_is_an_exception_even_without_check(name: str, tmp_path: Path) -> None:
+    lines: list[str] = []
+    with pytest.raises(mleprep.UsageError, match="there is no competition `spooky`"):
+        getattr(mleprep, name)(["spooky"], check=False, data_dir=tmp_path, progress=lines.append)
+    assert not any("error" in line or "help" in line for line in lines)
+
+
+def test_errors_are_shown_with_the_next_message_or_hidden() -> None:
+    lines = ("error: a", "  help: b", "c", "error: d")
+    for hides_errors, expected in ((True, ["c"]), (False, ["error: a", "  help: b", "c", "error: d"])):
+        shown: list[str] = []
+        with _progress.listener(shown.append, hides_errors) as show:
+            assert show
+            for line in lines:
+                show(line)
+        assert shown == expected
+    shown = []
+    with pytest.raises(KeyError), _progress.listener(shown.append, hides_errors=False) as show:
+        assert show
+        show("error: a")
+        raise KeyError
+    assert shown == []
 
 
 @pytest.mark.parametrize("call", ['run("leaf-classification", no_download=True)', 'list("leaf")', 'run("x", jobs="x")'])
@@ -344,7 +442,7 @@ def test_notebook_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     shown = []
-    with _progress.listener(True, holds_errors=True) as show:
+    with _progress.listener(True, hides_errors=True) as show:
         assert show
         for line in (
             "a: started, 5 steps", "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "warning: old",

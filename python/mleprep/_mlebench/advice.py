@@ -29,17 +29,24 @@ INSTEAD: dict[str, str | None] = {
     "--source": "put the bundle at ID/ID.zip in the data directory",
 }
 
-_PREFIX = "help: "
+# The indentation and the marker of a line that suggests actions.
+_HELP = re.compile(r"(?P<marker> *help: )(?P<actions>.*)")
 _ALTERNATIVE = "; or "
 
 
 def translate(line: str) -> str | None:
-    """Returns a line of the program's messages for users of the package. None if the line does not apply to them."""
-    if not line.startswith(_PREFIX):
-        return line
-    actions = [_action(one) for one in line.removeprefix(_PREFIX).split(_ALTERNATIVE)]
+    """Returns a line of the program's messages for users of the package. None if the line does not apply to them.
+
+    Other parts than help do not apply if they name options of the program, unless nothing else of an error or a warning
+    would remain.
+    """
+    found = _HELP.fullmatch(line)
+    if found is None:
+        parts = [part for part in line.split("; ") if SAME_OPTIONS.issuperset(options_in(part))]
+        return "; ".join(parts) or (line if line.startswith(("error", "warning")) else None)
+    actions = [_action(one) for one in found["actions"].split(_ALTERNATIVE)]
     kept = list(dict.fromkeys(one for one in actions if one is not None))
-    return _PREFIX + _ALTERNATIVE.join(kept) if kept else None
+    return found["marker"] + _ALTERNATIVE.join(kept) if kept else None
 
 
 def translate_all(text: str) -> str:

@@ -10,8 +10,8 @@ from typing import Any, Iterable
 from mlebench import data
 from mlebench.registry import Competition
 from mlebench.utils import is_empty
+from mleprep._mlebench import advice, program
 from mleprep._mlebench import competition as by_program
-from mleprep._mlebench import program
 from mleprep._mlebench.checksums import read_checksums, write_checksums
 from mleprep._mlebench.raw import fill_raw
 
@@ -97,24 +97,20 @@ def _run(data_dir: Path, ids: list[str], check: bool) -> dict[str, Exception]:
     data_dir.mkdir(parents=True, exist_ok=True)
     # As in upstream, each call decides whether checksums are compared. The program would use the choice of the last run.
     options = ["--skip-verification=no" if check else "--skip-verification=yes"]
-    # Without credentials, the program rejects a selection with missing bundles before it prepares any competition. In
-    # this package, a failure must not affect other competitions, so prepare those whose bundles exist in a second call.
-    found = program.run(data_dir, ids, *options) or program.run(data_dir, ids, *options, "--available")
-    failures: dict[str, Exception] = {}
-    for one in ids:
-        error = _failure(one, found.get(one))
-        if error is not None:
-            failures[one] = error
-    return failures
+    try:
+        found = program.run(data_dir, ids, *options)
+    except program.ProgramError as error:
+        return dict.fromkeys(ids, error)
+    failures = {one: _failure(one, found[one]) for one in ids}
+    return {one: error for one, error in failures.items() if error is not None}
 
 
-def _failure(competition_id: str, found: dict[str, Any] | None) -> Exception | None:
-    if found is None:
-        return RuntimeError(f"`{competition_id}` was not prepared; see the messages above.")
+def _failure(competition_id: str, found: dict[str, Any]) -> Exception | None:
     if found["state"] in ("prepared", "up_to_date"):
         return None
     messages = [one["message"] for one in found["failures"]] or [f"it is {found['state']}"]
-    text = f"`{competition_id}` was not prepared: " + "; ".join(messages)
+    helps = advice.translate_all("\n".join(f"help: {one['help']}" for one in found["failures"] if one["help"]))
+    text = f"`{competition_id}` was not prepared: " + "; ".join(messages) + ("\n" + helps if helps else "")
     differs = any(one["failure"] == "check" for one in found["failures"])
     return ValueError(text) if differs else RuntimeError(text)
 
@@ -137,14 +133,17 @@ def _write_description(competition: Competition) -> None:
 def _keep_raw(competition: Competition, required: bool) -> None:
     """Unpacks the bundle into `raw` if `raw` is empty.
 
-    Downloads the bundle if it is missing, which is possible if all results came from the cache.
+    Downloads the bundle if it is missing, which is possible if all results came from the cache. If the bundle is in the
+    directory that the run used, it stays there.
     """
     home = competition.raw_dir.parent
     archive = home / f"{competition.id}.zip"
     if competition.raw_dir.exists() and any(competition.raw_dir.iterdir()) and archive.is_file():
         return
     try:
-        archive = data.download_dataset(competition_id=competition.id, download_dir=home)
+        archive = program.bundle(home.parent, competition.id) or data.download_dataset(
+            competition_id=competition.id, download_dir=home
+        )
     except Exception as error:
         if required:
             raise

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Sequence
 
-from mleprep import _program
+from mleprep import _progress, _program
 from mleprep._mlebench import advice
 from mleprep._program import VARIABLE, ProgramNotFound, program
 
@@ -20,6 +20,7 @@ __all__ = [
     "VARIABLE",
     "ProgramError",
     "ProgramNotFound",
+    "bundle",
     "definitions",
     "fetch",
     "permission",
@@ -83,13 +84,20 @@ def definitions(directory: Path) -> dict[str, Any]:
 
 
 def run(data_dir: Path, ids: Sequence[str], *options: str) -> dict[str, Any]:
-    """Prepares competitions. Returns the results by id, or an empty mapping if the program failed before preparing."""
-    every_code = tuple(range(256))
-    text = _call("run", *ids, "--data-dir", data_dir, "--json", *options, fine=every_code, shown=True)
+    """Prepares competitions. Returns the results by id. Raises an error if the program failed before preparing."""
+    # A missing bundle does not affect the other competitions, even if there are no credentials.
+    finished = _program_call("run", *ids, "--keep-going", "--data-dir", data_dir, "--json", *options, shown=True)
     try:
-        return {one["id"]: one for one in json.loads(text)["competitions"]}
+        return {one["id"]: one for one in json.loads(finished.stdout)["competitions"]}
     except (ValueError, KeyError):
-        return {}
+        raise _error(finished) from None
+
+
+def bundle(data_dir: Path, competition_id: str) -> Path | None:
+    """Returns the bundle of a prepared competition, which may be in the directory that the last run used."""
+    text = _call("plan", competition_id, "--data-dir", data_dir, "--no-download", "--json", "--quiet")
+    [found] = json.loads(text)["competitions"]
+    return Path(found["bundle"]) if found.get("bundle") else None
 
 
 def run_alone(competition_id: str, source: Path, data_dir: Path) -> None:
@@ -119,17 +127,25 @@ def permission(competition_id: str) -> dict[str, Any]:
 
 def _call(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,), shown: bool = False) -> str:
     """Calls the program and returns its stdout. With `shown`, prints its messages on stderr while it runs."""
-    finished = _program.call(arguments, _show if shown else None)
+    finished = _program_call(*arguments, shown=shown)
     if finished.code not in fine:
-        message = advice.translate_all(finished.stderr).strip().removeprefix("error: ")
-        raise ProgramError(message or f"`prep` ended with code {finished.code}", finished.code)
+        raise _error(finished)
     return finished.stdout
 
 
+def _program_call(*arguments: str | os.PathLike[str], shown: bool) -> _program.Finished:
+    """Calls the program. Does not print its errors, because they become exceptions."""
+    with _progress.listener(_show if shown else False, hides_errors=True, translate=advice.translate) as on_message:
+        return _program.call(arguments, on_message)
+
+
 def _show(line: str) -> None:
-    translated = advice.translate(line)
-    if translated is not None:
-        print(translated, file=sys.stderr)
+    print(line, file=sys.stderr)
+
+
+def _error(finished: _program.Finished) -> ProgramError:
+    message = advice.translate_all(finished.stderr).strip().removeprefix("error: ")
+    return ProgramError(message or f"`prep` ended with code {finished.code}", finished.code)
 
 
 def _ask(*arguments: str | os.PathLike[str]) -> dict[str, Any]:
