@@ -202,7 +202,7 @@ pub(crate) const COPY: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a copy",
-            doc: "An unchanged file of the bundle. If both paths end in `/`, a directory.",
+            doc: "Copies a file of the bundle unchanged. If the path of the output and the path in the bundle end in `/`, copies a directory.",
             keys: &[SectionKey::required(
                 "copy",
                 KeyType::Copied,

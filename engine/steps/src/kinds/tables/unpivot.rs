@@ -21,7 +21,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "an unpivoted table",
-            doc: "Columns as rows, like pandas' `melt`: all rows with the first of the columns, then all rows with the second, and so on. The other columns of the table come first, then the column's name, then its value.",
+            doc: "Turns columns into rows, like pandas' `melt`. The result has all rows for the first of the columns, then all rows for the second, and so on. A row contains the other columns of the table, then the name of the unpivoted column, then its value.",
             keys: &[
                 SectionKey::required("unpivot", KeyType::Table, "The table.", "labelled"),
                 SectionKey::required(
