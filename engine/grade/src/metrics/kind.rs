@@ -412,8 +412,9 @@ pub(super) fn mean_over(
 pub(super) const WEIGHTED_SUM: MetricKind = MetricKind::higher::<WeightedSum>(Definition {
     name: "weighted_sum",
     summary: "The weighted sum of several metrics.",
-    details: "With `complement: true`, 1 minus the metric is used instead. If the submission is invalid for one of \
-              the metrics, the sum is undefined, and the submission is invalid.",
+    details: "The score is the sum of the scores of all metrics, each multiplied by its weight. With `complement: \
+              true`, 1 minus the score of the metric is used instead. If the submission is invalid for one of the \
+              metrics, it is invalid.",
     source: "-",
     shorthand: Some("of"),
     parameters: &[required(
