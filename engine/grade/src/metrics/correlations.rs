@@ -66,8 +66,8 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// Returns the values minus their mean, and the norm of the result. The norm is computed from scaled values so that it
-/// does not overflow. `None` if all values are equal.
+/// Subtracts the mean from the values, and returns the differences and their norm. The norm is computed from scaled
+/// values so that it does not overflow. Returns `None` if all values are equal.
 fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     let first = values.first()?;
     if values.iter().all(|value| value == first) {
@@ -183,7 +183,7 @@ fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Returns the ranks of a column's values, from 1. Returns `None` if the correlation is not defined. If `exact`, integers
+/// Returns the ranks of a column's values, from 1, or `None` if the correlation is not defined. If `exact`, integers
 /// are compared as integers, otherwise as doubles.
 fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<CellValue<'_>> = column.values().collect();

@@ -353,8 +353,8 @@ fn parse_boxes(
     boxes.iter().map(one).collect()
 }
 
-/// Returns the number of true boxes and, for each predicted box, the index of the true box with the largest IoU and this
-/// IoU.
+/// Finds the true box with the largest IoU for each predicted box. Returns the number of true boxes, and for each
+/// predicted box the index of this true box and the IoU.
 fn best_matches(truth: &[Box3d], predicted: &[Box3d]) -> (usize, Vec<(usize, f64)>) {
     let matches = predicted.iter().map(|one| {
         let mut best = (0, f64::NEG_INFINITY);

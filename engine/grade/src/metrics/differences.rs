@@ -1,7 +1,7 @@
 //! Metrics of the differences between numbers.
 //!
-//! All of them read their columns, the weights of rows and pooled columns with [`Compared`]. A metric defines the error
-//! of a row, and how the errors become a score.
+//! Most metrics consist of two functions: one computes the error of a row, and the other one combines the errors to a
+//! score. [`Compared`] reads the columns and the weights of rows for them.
 
 use std::fmt::Debug;
 

@@ -64,7 +64,8 @@ fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64
     let right = match (truth, labels) {
         (Labels::Integers(a), Labels::Integers(b)) => matches(a, b).map(f64::from).collect(),
         (Labels::Text(a), Labels::Text(b)) => matches(a, b).map(f64::from).collect(),
-        // NumPy converts a list that contains strings to an array of text, so both arrays of labels can be compared.
+        // NumPy converts a list with at least one string to an array of strings. So comparing it with a list of numbers
+        // is not an error: no label is correct.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => {
             vec![0.0; truth.len()]
         }
@@ -335,7 +336,8 @@ impl F1Score {
         Ok(counts.f1())
     }
 
-    /// Finds a label that makes a binary F1 undefined: a third label, or a second label if neither label is positive.
+    /// Finds a label for which binary F1 is undefined: a third label, or the second of two labels of which neither is
+    /// `positive`.
     fn third_label<T: Ord>(&self, truth: &[T], labels: &[T]) -> ThirdLabel
     where
         PositiveLabel: PartialEq<T>,
@@ -515,9 +517,10 @@ impl Metric for CohenKappa {
 /// Maximum number of classes. With more classes, computing all pairs would take longer than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
-/// Returns whether scikit-learn loses digits of labels. NumPy has no integer type that covers both `int64` and `uint64`.
-/// So if the predictions need `uint64` and the truth contains labels that the predictions do not, scikit-learn's list of
-/// all labels consists of doubles. Rows whose label is not equal to one of these doubles are left out.
+/// Returns whether scikit-learn converts labels to doubles, which loses digits of large integers. NumPy has no integer
+/// type that covers both `int64` and `uint64`. So if some predictions need `uint64`, and the truth contains a label
+/// that is not predicted, scikit-learn's list of all labels consists of doubles. scikit-learn then leaves out rows
+/// whose label is not equal to one of these doubles.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;
@@ -526,8 +529,8 @@ fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     truth.iter().any(|label| !known.contains(label))
 }
 
-/// Returns Cohen's kappa of two lists of labels of the same length, over the rows that are `counted`. `None` for more
-/// than 8,192 distinct labels.
+/// Returns Cohen's kappa of two lists of labels, which must have the same length. Uses only pairs of labels for which
+/// `counted` returns true. Returns `None` if there are more than 8,192 distinct labels.
 pub fn cohen_kappa<T: Ord>(
     first: &[T],
     second: &[T],
@@ -560,8 +563,9 @@ pub fn cohen_kappa<T: Ord>(
             Weights::Quadratic => distance * distance,
         }
     };
-    // A submission can contain any number of classes, so neither matrix is stored. The non-zero cells of the observed
-    // matrix are added up in order. The cells of the expected matrix are added up as they are computed.
+    // Kappa is computed from two matrices with a cell for each pair of classes. A submission can contain many classes,
+    // so neither matrix is stored. For the observed matrix, only cells that are not zero are added up. The cells of the
+    // expected matrix are added up as they are computed.
     pairs.sort_unstable();
     let mut disagreement = 0.0;
     for same in pairs.chunk_by(|one, other| one == other) {

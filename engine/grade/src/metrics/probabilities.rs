@@ -223,8 +223,8 @@ impl Classes {
     }
 }
 
-/// Divides the probabilities of each row by their sum. `column` is the first column of probabilities. Messages take the
-/// number of the row from it.
+/// Divides the probabilities of each row by their sum. Returns an error for a row whose sum is not above 0 or not
+/// finite. `column` must be the first column of probabilities; the error takes the row number from it.
 fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
     let mut sums = vec![0.0; column.len()];
     for class in predicted.iter() {
@@ -246,8 +246,9 @@ fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Resu
     Ok(())
 }
 
-/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, it accepts only
-/// texts. If there are several columns, it rejects all Python objects.
+/// Returns the position of the first label that scikit-learn rejects. Only a column of Python objects can contain such
+/// labels: if it is the only column, its labels must be text. If there are several columns, scikit-learn rejects all
+/// Python objects.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -341,8 +342,8 @@ impl Metric for Brier {
     }
 }
 
-/// Returns for each row whether its label is the larger of two numbers. If all labels are equal, they are positive unless
-/// they are 0 or -1.
+/// Returns for each row whether it is positive. If there are two labels, the larger number is the positive one. If all
+/// labels are equal, all rows are positive, unless the label is 0 or -1.
 fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
     let labels = Labels::from_column(truth, LabelsAs::Column)?;
     let positive = match &labels {

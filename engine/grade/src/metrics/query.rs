@@ -1,7 +1,7 @@
 //! A metric that the author of a competition writes as a query.
 //!
-//! This crate parses the query and converts both tables for it. The caller provides the engine that runs the query, because
-//! the engine is much larger than this crate, and graders without such a metric do not need it.
+//! This crate parses the query and converts both tables to the query's input. The caller passes the engine that runs
+//! the query. It is not part of this crate, because it is much larger, and most graders do not need it.
 
 use std::fmt;
 

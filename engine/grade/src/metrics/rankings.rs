@@ -419,7 +419,8 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Returns the scores of a row as doubles. For integers, returns doubles that have the same order as the scores.
+    /// Returns the scores of a row as doubles. Large integers may be equal as doubles, so integers are replaced with
+    /// doubles in the same order.
     fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
         match self {
             Scores::Doubles(columns) => columns
@@ -438,8 +439,8 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// Negates a score like scikit-learn, which ranks by the negated scores. NumPy's negation wraps around, so 0 in an
-/// unsigned column and the smallest signed integer become the best scores.
+/// Negates a score. scikit-learn ranks by negated scores, and NumPy's negation wraps around. So 0 in an unsigned column
+/// and the smallest signed integer become the best scores.
 fn negated(value: CellValue<'_>) -> i128 {
     match value {
         CellValue::Int(value) => i128::from(value.wrapping_neg()),

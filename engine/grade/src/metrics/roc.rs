@@ -148,8 +148,9 @@ pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     sum(&trapezoids)
 }
 
-/// Returns, for each distinct score from the highest one, the sums of the weights of the negative and of the positive rows
-/// whose score is not lower. Rows with weight 0 are left out. Scores must be finite.
+/// Goes through the distinct scores, the highest first. For each score, returns two sums over the rows with at least
+/// this score: the weights of the negative rows and the weights of the positive rows. Rows with weight 0 are left out.
+/// Scores must be finite.
 fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Vec<(f64, f64)> {
     let weight = |row| weights.map_or(1.0, |weights| weights.get(row).copied().unwrap_or(0.0));
     let rows = scores.iter().zip(positive).enumerate().rev();
@@ -341,7 +342,8 @@ fn needs_both_labels(group: &str) -> Refusal {
     Refusal::new(RefusalKind::Answers, message).in_column(group)
 }
 
-/// Returns the area under the ROC curve for the selected rows. `None` unless they include positive and negative rows.
+/// Returns the area under the ROC curve for the selected rows, or `None` if all of them are positive or all are
+/// negative.
 fn area_of_rows(
     positive: &[bool],
     scores: &[f64],

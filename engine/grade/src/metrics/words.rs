@@ -338,9 +338,8 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
-    /// Returns the error for a submission with a cell without words whose answer also has no words. The error names the
-    /// first cell without words, which may be a different cell, because the message must not show which answers have no
-    /// words.
+    /// Returns the error for a row whose answer and prediction both have no words. The message must not reveal which
+    /// answers have no words. So it names the first prediction without words, which may be in a different row.
     fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
         let texts = prediction.map_cells(|row, _| {
             let is_empty = words(&self.text(prediction, row)?).next().is_none();

@@ -102,8 +102,8 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both tables by the column `by`. Returns true if the sorted identifiers are known to be equal. Returns false if this
-/// was not decided.
+/// Sorts both tables by the column `by`. Returns true if the sort showed that the identifiers of both tables are equal
+/// row by row. If it returns false, the caller has to compare them.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
     let answers = pair.answers.column(by)?;
@@ -264,8 +264,8 @@ impl Join {
     /// Returns the positions of the paired rows in the answers and in the submission, pair by pair.
     fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
         let (answers, submission) = pair.both(&self.by)?;
-        // Stores the first and last row of each identifier, and for each row the next row with the same identifier. So
-        // the rows of all identifiers need only one list of numbers.
+        // Builds a linked list of rows for each identifier: `places` contains its first and last row, and `next` the
+        // next row with the same identifier. So all lists together need only one vector.
         let mut places: HashMap<_, (u32, u32)> = HashMap::new();
         let mut next = vec![END; submission.len()];
         for (row, position) in (0..submission.len()).zip(0u32..) {

@@ -84,8 +84,8 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        // If both booleans and strings are invalid, only columns with a numeric type are valid, because NumPy does not treat
-        // Python objects as numbers.
+        // NumPy does not treat Python objects as numbers. So if neither booleans nor strings are allowed, a column of
+        // objects is invalid even if all of its cells are numbers.
         let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {
             CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_)
