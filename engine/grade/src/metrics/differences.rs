@@ -1,7 +1,7 @@
 //! Metrics of the differences between numbers.
 //!
-//! Most metrics consist of two functions: one computes the error of a row, and the other one combines the errors to a
-//! score. [`Compared`] reads the columns and the weights of rows for them.
+//! A metric defines how to compute the error of a row, and how to combine the errors of all rows into a score.
+//! [`Compared`] reads the columns and the weights of rows for the metrics.
 
 use std::fmt::Debug;
 

@@ -231,7 +231,7 @@ pub(super) const LABELS: SectionKey =
 pub(super) const POSITIVE: SectionKey = optional(
     "positive",
     KeyType::Label,
-    "The label of positive rows; default 1. If the answers have two labels, it is one of them.",
+    "The label of positive rows; default 1. If the answers have two labels, it must be one of them.",
 );
 
 /// True and predicted labels by row.

@@ -217,11 +217,15 @@ pub(super) const F1: MetricKind = MetricKind {
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
-            optional("column", KeyType::Column, "The label; excludes `columns`."),
+            optional(
+                "column",
+                KeyType::Column,
+                "The label. Not together with `columns`.",
+            ),
             optional(
                 "columns",
                 KeyType::Selection,
-                "Two or more columns of 0 and 1; excludes `column`.",
+                "Two or more columns of 0 and 1. Not together with `column`.",
             ),
             required(
                 "average",
@@ -319,8 +323,7 @@ impl F1Score {
         match odd {
             ThirdLabel::None => {}
             ThirdLabel::Answers => {
-                let message =
-                    "the answers need at most two different labels, one of which is `positive`";
+                let message = "the answers must have at most two different labels, one of which is `positive`";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(column));
             }
             ThirdLabel::Submission(row) => {

@@ -250,7 +250,7 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
             required(
                 "stacked_by",
                 KeyType::String,
-                "The text in an identifier that ends the part that identifies the volume.",
+                "The text between the name of the volume and the rest of a slice's identifier.",
             ),
             optional(
                 "most_times",

@@ -246,9 +246,9 @@ fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Resu
     Ok(())
 }
 
-/// Returns the position of the first label that scikit-learn rejects. Only a column of Python objects can contain such
-/// labels: if it is the only column, its labels must be text. If there are several columns, scikit-learn rejects all
-/// Python objects.
+/// Returns the position of the first label that scikit-learn rejects. It rejects only labels in columns of Python
+/// objects. If there is one column, it rejects labels that are not text. If there are several columns, it rejects all
+/// labels.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -357,7 +357,7 @@ fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
         Labels::Text(_) => None,
     };
     positive.ok_or_else(|| {
-        let message = "the answers need at most two different labels, which are numbers";
+        let message = "the answers must have at most two different labels, which must be numbers";
         Refusal::new(RefusalKind::Answers, message).in_column(truth.name)
     })
 }

@@ -162,12 +162,12 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
             optional(
                 "column",
                 KeyType::Column,
-                "The column of guesses; excludes `columns`.",
+                "The column of guesses. Not together with `columns`.",
             ),
             optional(
                 "columns",
                 KeyType::Selection,
-                "Two or more columns of scores, one per class; excludes `column`.",
+                "Two or more columns of scores, one per class. Not together with `column`.",
             ),
             K,
             ID,

@@ -269,8 +269,7 @@ impl Metric for AveragePrecision {
                 true => !labels.is_constant() && !positive.contains(&true),
             };
             if has_other_labels {
-                let message =
-                    "the answers need at most two different labels, one of which is `positive`";
+                let message = "the answers must have at most two different labels, one of which is `positive`";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
             }
             Ok(average_precision(&positive, &scores, weights.as_deref()))

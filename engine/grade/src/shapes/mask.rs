@@ -225,7 +225,7 @@ pub const HEIGHT: SectionKey = required(
 pub const EMPTY: SectionKey = optional(
     "empty",
     KeyType::String,
-    "Another way to write an empty mask.",
+    "A cell with this text is also an empty mask.",
 );
 
 pub const SURPLUS_ROWS: SectionKey = optional(

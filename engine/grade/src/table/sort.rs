@@ -34,8 +34,8 @@ enum RowOrder {
     Positions(Vec<u32>),
 }
 
-/// The property of a column that makes a key follow from the single chunk of eight bytes that is stored for it. Columns
-/// of long keys, or of keys with different lengths, do not have such a property.
+/// How to restore the keys of a column from the single chunk of eight bytes that is stored for each key. This is
+/// impossible if keys are long or have different lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkMeaning<'a> {
     /// The key is a number of this type.
