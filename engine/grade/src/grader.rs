@@ -75,8 +75,8 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
-    /// Returns the score of a submission that equals the answers. Returns `None` if this score depends on the answers, or
-    /// on a query of the pipeline.
+    /// Returns the score of a submission that is identical to the answers. Returns `None` if this score depends on the
+    /// content of the answers, or on a query of the pipeline.
     pub fn best_score(&self) -> Option<f64> {
         let kind = self.metric();
         let is_usual = self.direction() == kind.direction && self.queries().is_empty();
@@ -119,8 +119,8 @@ impl Grader {
         }
     }
 
-    /// Checks and scores a submission after the first pass over its file. Cells that the pass did not keep are read when a
-    /// rule or the metric needs them. So a large file with a wrong shape takes little memory.
+    /// Checks and scores a scanned submission. The scan may not have kept all cells. The other cells are read when a
+    /// rule or the metric needs them. So if a large file has wrong columns, grading takes little memory.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read. This error does not mean that the submission is invalid.
@@ -151,10 +151,14 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
-    /// Compares the columns that the section names with the columns of the answers and of the sample submission. `None`
-    /// means that the columns of a table are unknown. Returns an error for each column that does not exist where it must. A
-    /// column of the metric must be in the answers, a column that a submission must have in the sample submission, an
-    /// identifier in both tables, and a column of any other rule in at least one of them.
+    /// Compares the columns that the section `grade` names with the columns of `answers` and `sample`, the sample
+    /// submission. Each of the two is `None` if its columns are unknown; then it is not checked. Returns an error for
+    /// each missing column:
+    ///
+    /// * a column of the metric must be in the answers,
+    /// * a column that a rule requires of submissions must be in the sample submission,
+    /// * an identifier must be in both tables,
+    /// * a column of any other rule must be in at least one of the tables.
     pub fn missing_columns(
         &self,
         answers: Option<&[String]>,
@@ -207,8 +211,9 @@ impl Grader {
         found
     }
 
-    /// Returns the columns of the answers whose values the metric compares with the submission, as opposed to identifiers,
-    /// groups, weights and sizes. Returns none for a query. `answers` are the columns of the answers, if they are known.
+    /// Returns the columns of the answers that contain the true values, as opposed to identifiers, groups, weights and
+    /// sizes. If the metric is a query, there are none. `answers` contains all columns of the answers, or is `None` if
+    /// they are unknown.
     pub fn true_columns(&self, answers: Option<&[String]>) -> Vec<String> {
         let truth = self.spec.metric.truth.iter();
         truth.flat_map(|columns| columns.names(answers)).collect()
@@ -265,9 +270,10 @@ impl Grader {
         })
     }
 
-    /// Rejects a submission with more than [`MANY_ROWS`] rows if these rules, or the metric, would reject the number of
-    /// rows. So no cell of it has to be read. Smaller submissions are checked strictly in the order of the rules, and an
-    /// invalid cell may be reported before a wrong number of rows. Drops rows that are never used.
+    /// Rejects a submission with more than [`MANY_ROWS`] rows if `rules` or the metric would reject its number of rows.
+    /// Then its cells are never read. Smaller submissions are checked only in the order of the rules, so an invalid
+    /// cell may be reported before a wrong number of rows. Also drops surplus rows that neither the rules nor the
+    /// metric use.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY_ROWS;

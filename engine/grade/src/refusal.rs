@@ -1,5 +1,5 @@
-//! The reason why a submission has no score, with a message that shows the author what to correct. Also the policies of
-//! rules and metrics for the number of rows, which is known before the cells are read.
+//! Defines the reason why a submission has no score, with a message that shows the author what to correct. Also defines
+//! what rules and metrics require of the number of rows, which is known before the cells are read.
 
 use std::fmt;
 
@@ -30,7 +30,8 @@ pub enum RefusalKind {
     Undefined,
     /// The answers are wrong, so no submission can be graded.
     Answers,
-    /// The query of the author's metric is wrong, or cannot compute with this submission although the rules accept it.
+    /// The query of the metric failed. This is a mistake of the competition's author, because rules must reject such a
+    /// submission.
     Metric,
 }
 

@@ -20,10 +20,10 @@ use crate::table::pair::Pair;
 pub(super) const PEARSON: MetricKind = MetricKind::higher::<Pearson>(Definition {
     name: "pearson",
     summary: "Pearson's correlation; for several columns, the mean of their scores.",
-    details: "sum(x y), where x and y are the centred values, divided by their norm. The result is clipped to [-1, \
-              1], or rounded to an integer if there are two rows. Fewer than two rows are invalid, and so is text; \
-              booleans are treated as 0 and 1. If all true or all predicted values are equal, or if a value is \
-              missing or infinite, the score is NaN.",
+    details: "The score is sum(x y), where x and y are the true and the predicted values, each minus their mean and \
+              divided by the norm of the result. The score is clipped to [-1, 1], or rounded to an integer if there \
+              are two rows. Fewer than two rows are invalid, and so is text. Booleans are treated as 0 and 1. If all \
+              true or all predicted values are equal, or if a value is missing or infinite, the score is NaN.",
     source: "scipy.stats.pearsonr (1.14)",
     shorthand: Some("columns"),
     parameters: &[COLUMNS],
@@ -66,8 +66,8 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// Returns the values minus their mean, and the norm of the result. The norm is computed from scaled values so that it
-/// does not overflow. `None` if all values are equal.
+/// Subtracts the mean from the values, and returns the differences and their norm. The norm is computed from scaled
+/// values so that it does not overflow. Returns `None` if all values are equal.
 fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     let first = values.first()?;
     if values.iter().all(|value| value == first) {
@@ -93,9 +93,10 @@ fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
 pub(super) const SPEARMAN: MetricKind = MetricKind::higher::<Spearman>(Definition {
     name: "spearman",
     summary: "Spearman's rank correlation; for several columns, the mean of their scores.",
-    details: "Pearson's correlation of the ranks; equal values get the mean of their ranks. Infinite values rank \
-              first and last; booleans are 0 and 1. A column of text is ranked by code point, even if the texts \
-              are numbers. A constant column, a missing value or fewer than two rows make the score NaN.",
+    details: "The score is Pearson's correlation of the ranks. Equal values get the mean of their ranks. Minus \
+              infinity has the lowest rank, and infinity the highest. Booleans are treated as 0 and 1. A column of \
+              text is ranked by code point, even if the texts are numbers. If a column is constant, if a value is \
+              missing, or if there are fewer than two rows, the score is NaN.",
     source: "scipy.stats.spearmanr",
     shorthand: Some("columns"),
     parameters: &[
@@ -182,7 +183,7 @@ fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Returns the ranks of a column's values, from 1. Returns `None` if the correlation is not defined. If `exact`, integers
+/// Returns the ranks of a column's values, from 1, or `None` if the correlation is not defined. If `exact`, integers
 /// are compared as integers, otherwise as doubles.
 fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<CellValue<'_>> = column.values().collect();
@@ -242,8 +243,8 @@ pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGi
     name: "normalised_gini",
     summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
               for several columns, the mean of their scores.",
-    details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where c are the cumulative sums of the true values, \
-              sorted by decreasing prediction, s is the sum of the true values, and n the number of rows. The answers \
+    details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where n is the number of rows and s the sum of the \
+              true values. c are the cumulative sums of the true values, sorted by decreasing prediction. The answers \
               need two different values and a sum that is not 0. Missing and infinite values are invalid.",
     source: "Kaggle's evaluation of Liberty Mutual's and Porto Seguro's competitions",
     shorthand: Some("columns"),
@@ -318,10 +319,11 @@ impl NormalisedGini {
 pub(super) const KENDALL_TAU: MetricKind = MetricKind::higher::<KendallTau>(Definition {
     name: "kendall_tau",
     summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
-    details: "A cell lists items, separated by whitespace. The score is 1 - 4 S / sum(n (n - 1)), where n is the \
-              number of items of a row, and S is the number of pairs of items in all rows whose predicted order is \
-              the reverse of the true order. Both cells of a row must have the same items. Cells are converted to \
-              text; a missing cell is the item `nan`. If no row has two items, the submission is invalid.",
+    details: "A cell lists items, separated by whitespace. The score is 1 - 4 S / sum(n (n - 1)). S is the number of \
+              pairs of items in all rows whose predicted order is the reverse of the true order. The sum is over all \
+              rows, where n is the number of items of the row. Both cells of a row must contain the same items. Cells \
+              are converted to text, so a missing cell is the item `nan`. If no row has two items, the submission is \
+              invalid.",
     source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of lists.")],

@@ -1,7 +1,7 @@
 //! Metrics of the differences between numbers.
 //!
-//! All of them read their columns, the weights of rows and pooled columns with [`Compared`]. A metric defines the error
-//! of a row, and how the errors become a score.
+//! A metric defines how to compute the error of a row, and how to combine the errors of all rows into a score.
+//! [`Compared`] reads the columns and the weights of rows for the metrics.
 
 use std::fmt::Debug;
 
@@ -134,10 +134,10 @@ pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MeanAbsol
     Definition {
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns, the mean of their scores.",
-        details: "mean(|true - predicted|) over all rows, or over the rows of each group and then averaged over the \
-              groups. With weights, sum(w |true - predicted|) / sum(w). Missing and infinite values are invalid. If \
-              the sum exceeds the range of doubles, the score is infinite. With `logarithm`, the logarithm of an \
-              error of 0 is minus infinity.",
+        details: "The error is mean(|true - predicted|) over all rows. With `groups`, it is computed for each group \
+              and averaged over the groups. With weights, it is sum(w |true - predicted|) / sum(w). Missing and \
+              infinite values are invalid. If the sum exceeds the range of doubles, the score is infinite. With \
+              `logarithm`, the logarithm of an error of 0 is minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
         parameters: &[
@@ -243,9 +243,9 @@ pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<
 >(Definition {
     name: "median_absolute_error",
     summary: "Median absolute difference; for several columns, the mean of their scores.",
-    details: "The median of |true - predicted|; for an even number of rows, the mean of the two middle values. \
-              With weights, the first error in increasing order at which the sum of the weights reaches half of their \
-              total. Missing and infinite values are invalid.",
+    details: "The score is the median of |true - predicted|. For an even number of rows, it is the mean of the two \
+              middle values. With weights, the errors are sorted, and the score is the first error at which the sum of \
+              the weights up to it reaches half of the sum of all weights. Missing and infinite values are invalid.",
     source: "sklearn.metrics.median_absolute_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -286,8 +286,8 @@ pub(super) const MEAN_ABSOLUTE_PERCENTAGE_ERROR: MetricKind = MetricKind::lower:
 >(Definition {
     name: "mean_absolute_percentage_error",
     summary: "Mean absolute difference relative to the true value; for several columns, the mean of their scores.",
-    details: "mean(|true - predicted| / max(|true|, 2^-52)), a fraction and not a percentage. An error at a true value \
-              of 0 is multiplied by 2^52. Missing and infinite values are invalid.",
+    details: "The score is mean(|true - predicted| / max(|true|, 2^-52)). It is a fraction and not a percentage. If \
+              the true value is 0, the absolute error is multiplied by 2^52. Missing and infinite values are invalid.",
     source: "sklearn.metrics.mean_absolute_percentage_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS],
@@ -309,8 +309,8 @@ impl OfNumbers for MeanAbsolutePercentageError {
 pub(super) const SMAPE: MetricKind = MetricKind::lower::<OfColumns<Smape>>(Definition {
     name: "smape",
     summary: "Symmetric mean absolute percentage error, from 0 to 200; for several columns, the mean of their scores.",
-    details: "mean(200 |true - predicted| / (|true| + |predicted|)). A row with two zeros has the error 0. Missing and \
-              infinite values are invalid.",
+    details: "The score is mean(200 |true - predicted| / (|true| + |predicted|)). If both values of a row are 0, the \
+              error of the row is 0. Missing and infinite values are invalid.",
     source: "Makridakis (1993); Kaggle's playground series 3, episode 19",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS],
@@ -343,8 +343,8 @@ pub(super) const ROOT_MEAN_SQUARED_ERROR: MetricKind = MetricKind::lower::<
 >(Definition {
     name: "root_mean_squared_error",
     summary: "Square root of the mean squared difference; for several columns, the mean of their scores.",
-    details: "sqrt(mean((true - predicted)^2)). Missing and infinite values are invalid. If a square exceeds the \
-              range of doubles, the score is infinite.",
+    details: "The score is sqrt(mean((true - predicted)^2)). Missing and infinite values are invalid. If a square \
+              exceeds the range of doubles, the score is infinite.",
     source: "sklearn.metrics.root_mean_squared_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, SQUARED, POOLED],
@@ -375,8 +375,9 @@ pub(super) const ROOT_MEAN_SQUARED_PERCENTAGE_ERROR: MetricKind = MetricKind::lo
 >(Definition {
     name: "root_mean_squared_percentage_error",
     summary: "Root mean squared difference relative to the true value; for several columns, the mean of their scores.",
-    details: "sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0, a fraction and not a \
-              percentage. If all true values are 0, the score is NaN. Missing and infinite values are invalid.",
+    details: "The score is sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0. It is a \
+              fraction and not a percentage. If all true values are 0, the score is NaN. Missing and infinite values \
+              are invalid.",
     source: "Kaggle's evaluation of Rossmann Store Sales",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -403,10 +404,10 @@ impl OfNumbers for RootMeanSquaredPercentageError {
 pub(super) const R2: MetricKind = MetricKind::higher::<OfColumns<R2Score>>(Definition {
     name: "r2",
     summary: "Coefficient of determination; for several columns, the mean of their scores.",
-    details: "1 - sum(w (true - predicted)^2) / sum(w (true - m)^2), where w is the weight of a row (default 1), and m \
-              is the weighted mean of the true values. If all true values are equal, the score is 1 for a perfect \
-              prediction and 0 otherwise. Fewer than two rows make the score NaN. Missing and infinite values are \
-              invalid.",
+    details: "The score is 1 - sum(w (true - predicted)^2) / sum(w (true - m)^2), where w is the weight of a row \
+              (default 1), and m is the weighted mean of the true values. If all true values are equal, the score is 1 \
+              for a perfect prediction and 0 otherwise. If there are fewer than two rows, the score is NaN. Missing \
+              and infinite values are invalid.",
     source: "sklearn.metrics.r2_score",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -443,9 +444,9 @@ pub(super) const ROOT_MEAN_SQUARED_LOG_ERROR: MetricKind = MetricKind::lower::<
 >(Definition {
     name: "root_mean_squared_log_error",
     summary: "Root mean squared difference of ln(1 + x); for several columns, the mean of their scores.",
-    details: "sqrt(mean((ln(1 + true) - ln(1 + predicted))^2)). Negative, missing and infinite values are \
-              invalid; `-0.0` is not negative. Booleans are treated as 0 and 1, with logarithms in half precision \
-              as in NumPy.",
+    details: "The score is sqrt(mean((ln(1 + true) - ln(1 + predicted))^2)). Negative, missing and infinite values are \
+              invalid, but `-0.0` is valid. Booleans are treated as 0 and 1, and their logarithms are computed in half \
+              precision, as in NumPy.",
     source: "sklearn.metrics.root_mean_squared_log_error",
     shorthand: Some("columns"),
     parameters: &[
@@ -515,10 +516,10 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<Lapla
         name: "laplace_log_likelihood",
         summary: "Mean log likelihood of the true values under Laplace distributions with the predicted centres and \
               standard deviations.",
-        details: "mean(-sqrt(2) d / s - ln(sqrt(2) s)), with d = min(|true - predicted|, `max_error`) and s = \
-              max(deviation, `min_deviation`). A missing value, or no rows at all, makes the score NaN. The error \
-              of an infinite prediction is `max_error`. The log likelihood for an infinite deviation is minus \
-              infinity. Text is invalid; booleans are treated as 0 and 1.",
+        details: "The score is mean(-sqrt(2) d / s - ln(sqrt(2) s)), with d = min(|true - predicted|, `max_error`) and \
+              s = max(deviation, `min_deviation`). If a value is missing, or if there are no rows, the score is NaN. \
+              If a prediction is infinite, d is `max_error`. If a deviation is infinite, the log likelihood of the row \
+              is minus infinity. Text is invalid. Booleans are treated as 0 and 1.",
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[

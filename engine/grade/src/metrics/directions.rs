@@ -17,8 +17,9 @@ pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind::lower::<MeanAngula
     Definition {
         name: "mean_angular_error",
         summary: "Mean angle, in radians, between the true and the predicted direction.",
-        details: "arccos(sin z1 sin z2 (cos a1 cos a2 + sin a1 sin a2) + cos z1 cos z2), with the argument clipped to \
-              [-1, 1]; a is the azimuth and z the zenith, in radians of any size.",
+        details: "The angle is arccos(sin z1 sin z2 (cos a1 cos a2 + sin a1 sin a2) + cos z1 cos z2), with the \
+              argument clipped to [-1, 1]. a is the azimuth and z the zenith. Both are in radians and not limited to a \
+              range.",
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
@@ -70,10 +71,10 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineD
         name: "haversine_distance",
         summary: "Quantiles of the great-circle distance in metres between true and predicted positions, averaged for \
               each group and then over groups.",
-        details: "2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where r is 6,371,000 \
-              metres, and b is the latitude and l the longitude, in degrees of any size. Quantiles are interpolated linearly. A \
-              missing or infinite coordinate makes the score NaN; text is invalid. Booleans are 0 and 1, \
-              converted to radians in half precision, as in NumPy.",
+        details: "The distance is 2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where r \
+              is 6,371,000 metres, b the latitude and l the longitude. Both are in degrees and not limited to a range. \
+              Quantiles are interpolated linearly. If a coordinate is missing or infinite, the score is NaN. Text is \
+              invalid. Booleans are treated as 0 and 1, and converted to radians in half precision, as in NumPy.",
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[

@@ -1,10 +1,10 @@
 //! Metrics of the edit distance (Levenshtein distance) between two sequences: the minimum number of elements to insert,
 //! delete or replace.
 //!
-//! Memory depends only on the length of the first sequence, the pattern, which is the answer. So comparing a huge cell of a
-//! submission with a short answer takes little memory. 64 elements of the pattern are processed at once: Myers, "A fast
-//! bit-vector algorithm for approximate string matching based on dynamic programming" (1999), with Hyyrö's extension (2003)
-//! to patterns of any length.
+//! The algorithm needs memory only for the first sequence, the *pattern*. The pattern is always the answer. So
+//! comparing a huge cell of a submission with a short answer takes little memory. The algorithm processes 64 elements
+//! of the pattern at once: Myers, "A fast bit-vector algorithm for approximate string matching based on dynamic
+//! programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
 
 use prep_spec::words::KeyType;
 use serde::Deserialize;
@@ -65,11 +65,11 @@ pub(super) const TOKEN_ERROR_RATE: MetricKind = MetricKind::lower::<TokenErrorRa
     name: "token_error_rate",
     summary: "The number of edits that turn the predicted sequences into the true sequences, divided by the length \
               of the true sequences.",
-    details: "The sum over rows of the Levenshtein distance between the two sequences, divided by the number of \
-              elements of all true sequences. The score can exceed 1. A cell lists elements, separated by white \
-              space; a missing cell is the text `nan`. Integers are parsed as in Python: a sign, leading zeros and \
-              `_` between digits are valid, but `5.0` is not. Integers that are equal modulo 2^61 - 1 are treated \
-              as equal.",
+    details: "The score is the sum of the Levenshtein distances between the predicted and the true sequence of each \
+              row, divided by the number of elements of all true sequences. The score can exceed 1. A cell lists \
+              elements, separated by whitespace. A missing cell is the text `nan`. Integers are parsed as in Python: a \
+              sign, leading zeros and `_` between digits are valid, but `5.0` is not. Integers that are equal modulo \
+              2^61 - 1 are treated as equal.",
     source: "Word error rate; Levenshtein.distance on lists",
     shorthand: None,
     parameters: &[
@@ -136,8 +136,9 @@ pub fn edit_distance(pattern: &str, text: &str) -> usize {
     sequence_distance(&pattern, text.chars())
 }
 
-/// 64 rows of a column of the distance matrix, as bit masks: the rows whose value is one more (`plus`) or one less
-/// (`minus`) than the value in the previous row.
+/// 64 consecutive rows of one column of the distance matrix. Adjacent values of the matrix differ by at most one, so
+/// the column is stored as two bit masks of differences. A bit of `plus` is set if the value of its row is one more
+/// than that of the row above, and a bit of `minus` if it is one less.
 #[derive(Clone)]
 struct Column {
     plus: u64,
@@ -172,8 +173,8 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
     for element in text {
         let found = alphabet.binary_search(&&element).ok();
         let matches = found.and_then(|row| places.get(row * words..(row + 1) * words));
-        // How the value of the row above changes from the previous column to this one. Above the first row, the value
-        // increases by one.
+        // The difference between this column and the previous column in the row above: `add` is 1 if the value
+        // increases by one, `less` is 1 if it decreases by one. Above the first row, it increases.
         let (mut add, mut less) = (1, 0);
         let mut ends = (0, 0);
         for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {

@@ -1,8 +1,8 @@
-//! The trait that metrics implement, their scores, and the description of a kind of metric. Parses the metric of a
-//! `grade:` section.
+//! Defines the trait that metrics implement, the type of a score, and the description of a metric. Also parses the
+//! metric of a `grade:` section.
 //!
-//! This module also contains functions that several metrics use: they read the labels of both tables, divide rows into
-//! groups by a column of the answers, and compute the mean score of several columns.
+//! Several metrics share the functions at the end of this module. They read the labels of both tables, divide rows into
+//! groups, and compute the mean score of several columns.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -193,8 +193,8 @@ pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
     faults.finish(read)
 }
 
-/// Adds the columns that a metric's parameters name to `columns`, and those with true values to `truth`. Includes the columns
-/// of the metric's parts.
+/// Adds the columns that the parameters of a metric name to `columns`, and columns with true values also to `truth`. If
+/// the metric is a weighted sum, adds the columns of its metrics.
 fn add_columns(
     kind: &MetricKind,
     parameters: &Value,
@@ -231,7 +231,7 @@ pub(super) const LABELS: SectionKey =
 pub(super) const POSITIVE: SectionKey = optional(
     "positive",
     KeyType::Label,
-    "The label of positive rows; default 1. If the answers have two labels, it is one of them.",
+    "The label of positive rows; default 1. If the answers have two labels, it must be one of them.",
 );
 
 /// True and predicted labels by row.
@@ -274,8 +274,8 @@ impl<'a> LabelPair<'a> {
                 "numbers, as in the answers"
             }
         };
-        // A single cell that is neither a number nor a boolean makes the entire column text, so the error names this cell
-        // and not the first one.
+        // A single text cell makes the entire column text. So the error names the first cell that is neither a number
+        // nor a boolean, and not the first cell of the column.
         let odd = |value| {
             matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
@@ -312,7 +312,8 @@ fn groups_of<'a>(column: &GradedColumn<'a>) -> (Vec<Vec<usize>>, HashMap<Identif
 /// The positions of rows in the answers, and the positions of the paired rows in the submission.
 type PairedRows = (Vec<usize>, Vec<usize>);
 
-/// Returns, for each identifier, the positions of its rows in the answers and in the submission.
+/// Pairs the rows of both tables by identifier: returns for each identifier the positions of its rows in the answers
+/// and in the submission.
 ///
 /// # Errors
 /// If a table has no such column, if the answers have no rows, or if the tables have different identifiers.
@@ -412,8 +413,9 @@ pub(super) fn mean_over(
 pub(super) const WEIGHTED_SUM: MetricKind = MetricKind::higher::<WeightedSum>(Definition {
     name: "weighted_sum",
     summary: "The weighted sum of several metrics.",
-    details: "With `complement: true`, 1 minus the metric is used instead. If the submission is invalid for one of \
-              the metrics, the sum is undefined, and the submission is invalid.",
+    details: "The score is the sum of the scores of all metrics, each multiplied by its weight. With `complement: \
+              true`, 1 minus the score of the metric is used instead. If the submission is invalid for one of the \
+              metrics, it is invalid.",
     source: "-",
     shorthand: Some("of"),
     parameters: &[required(

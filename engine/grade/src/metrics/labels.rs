@@ -20,10 +20,10 @@ use crate::table::target::{LABELS_AS, Labels, LabelsAs, PositiveLabel};
 pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definition {
     name: "accuracy",
     summary: "The fraction of rows whose label is correct.",
-    details: "Integers are compared by value, so `1` equals `1.0`; booleans are 0 and 1. Fractions, infinite and \
-              missing labels are invalid. Text never equals a number. If the labels of only one table are text, \
-              the score is 0, except that the submission is invalid if neither table has more than two different \
-              labels.",
+    details: "Numbers are compared by value, so `1` equals `1.0`. Booleans are treated as 0 and 1. Fractions, infinite \
+              and missing labels are invalid. Text never equals a number: if the labels of only one table are text, \
+              the score is 0. There is one exception: if the two tables also have at most two different labels each, \
+              the submission is invalid.",
     source: "sklearn.metrics.accuracy_score",
     shorthand: Some("column"),
     parameters: &[
@@ -64,7 +64,8 @@ fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64
     let right = match (truth, labels) {
         (Labels::Integers(a), Labels::Integers(b)) => matches(a, b).map(f64::from).collect(),
         (Labels::Text(a), Labels::Text(b)) => matches(a, b).map(f64::from).collect(),
-        // NumPy converts a list that contains strings to an array of text, so both arrays of labels can be compared.
+        // NumPy converts a list with at least one string to an array of strings. So comparing it with a list of numbers
+        // is not an error: no label is correct.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => {
             vec![0.0; truth.len()]
         }
@@ -203,22 +204,28 @@ pub(super) const F1: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",
-        details: "F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. With `column`, labels are read as in \
-                  `accuracy`, but if the labels of only one table are text, the submission is invalid. With `columns`, \
-                  a row has any number of labels: each column is one, and each of its cells is 0 or 1. `macro`: the mean over all labels that \
-                  occur in either table, or over all columns. `micro`: F1 of the summed counts, which equals the \
-                  accuracy if each row has one label. `weighted`: the mean over the labels, weighted by their numbers \
-                  of true rows. `binary`: F1 of the label `positive`; if both tables together have more than two \
-                  labels, the submission is invalid. `samples`: the mean over the rows of 2 TP / (2 TP + FP + FN) of \
-                  the row, or 0 for a row without true and predicted labels.",
+        details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. With `column`, each row has one \
+                  label, and labels are read as in `accuracy`, but if the labels of only one table are text, the \
+                  submission is invalid. With `columns`, a row can have several labels: each column is a label, and \
+                  its cell is 1 if the row has the label, otherwise 0. The parameter `average` defines the score. \
+                  `macro` is the mean over all labels that occur in either table, or over all columns. `micro` is the \
+                  F1 of the summed counts; it equals the accuracy if each row has one label. `weighted` is the mean \
+                  over the labels, weighted by their numbers of true rows. `binary` is the F1 of the label `positive`; \
+                  if both tables together have more than two labels, the submission is invalid. `samples` is the mean \
+                  over the rows of the row's 2 TP / (2 TP + FP + FN), which is 0 for a row without true and predicted \
+                  labels.",
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
-            optional("column", KeyType::Column, "The label; excludes `columns`."),
+            optional(
+                "column",
+                KeyType::Column,
+                "The label. Not together with `columns`.",
+            ),
             optional(
                 "columns",
                 KeyType::Selection,
-                "Two or more columns of 0 and 1; excludes `column`.",
+                "Two or more columns of 0 and 1. Not together with `column`.",
             ),
             required(
                 "average",
@@ -316,8 +323,7 @@ impl F1Score {
         match odd {
             ThirdLabel::None => {}
             ThirdLabel::Answers => {
-                let message =
-                    "the answers need at most two different labels, one of which is `positive`";
+                let message = "the answers must have at most two different labels, one of which is `positive`";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(column));
             }
             ThirdLabel::Submission(row) => {
@@ -333,7 +339,8 @@ impl F1Score {
         Ok(counts.f1())
     }
 
-    /// Finds a label that makes a binary F1 undefined: a third label, or a second label if neither label is positive.
+    /// Finds a label for which binary F1 is undefined: a third label, or the second of two labels of which neither is
+    /// `positive`.
     fn third_label<T: Ord>(&self, truth: &[T], labels: &[T]) -> ThirdLabel
     where
         PositiveLabel: PartialEq<T>,
@@ -399,9 +406,10 @@ pub(super) const MATTHEWS_CORRCOEF: MetricKind = MetricKind::higher::<MatthewsCo
     Definition {
         name: "matthews_corrcoef",
         summary: "Matthews' correlation coefficient of the labels, for any number of classes.",
-        details: "(c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))), where c is the number of correct rows, s \
-              is the number of rows, and t and p are the numbers of rows for which a class is true or predicted. \
-              The score is 0 if the denominator is 0. Labels are read as in `f1` without `labels_as`.",
+        details: "The score is (c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))). c is the number of correct \
+              rows, and s the number of all rows. The sums are over the classes, where t is the number of rows whose \
+              true label is the class, and p the number of rows whose predicted label is the class. The score is 0 if \
+              the denominator is 0. Labels are read as in `f1` without `labels_as`.",
         source: "sklearn.metrics.matthews_corrcoef",
         shorthand: Some("column"),
         parameters: &[COLUMN],
@@ -448,11 +456,12 @@ fn correlation<T: Ord>(truth: &[T], predicted: &[T]) -> f64 {
 pub(super) const COHEN_KAPPA: MetricKind = MetricKind::higher::<CohenKappa>(Definition {
     name: "cohen_kappa",
     summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",
-    details: "1 - sum(w O) / sum(w E). O is the number of rows for each pair of labels; E is the outer product of \
-              the row and column sums of O, divided by the number of rows. The weight of a pair of equal labels is \
-              0. The weight of two different labels is 1, or the difference (`linear`) or squared difference \
-              (`quadratic`) of their positions in the sorted list of all labels of both tables. If there is only \
-              one label, the value is NaN.",
+    details: "The score is 1 - sum(w O) / sum(w E). The sums are over all pairs of a true and a predicted label. O is \
+              the number of rows with the pair. E is the number expected by chance: the number of rows with the true \
+              label, times the number of rows with the predicted label, divided by the number of all rows. The weight \
+              w of a pair of equal labels is 0. For different labels, it is 1, or their distance in the sorted list of \
+              all labels of both tables (`linear`), or the square of this distance (`quadratic`). If there is only one \
+              label, the value is NaN.",
     source: "sklearn.metrics.cohen_kappa_score",
     shorthand: Some("column"),
     parameters: &[
@@ -511,9 +520,10 @@ impl Metric for CohenKappa {
 /// Maximum number of classes. With more classes, computing all pairs would take longer than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
-/// Returns whether scikit-learn loses digits of labels. NumPy has no integer type that covers both `int64` and `uint64`.
-/// So if the predictions need `uint64` and the truth contains labels that the predictions do not, scikit-learn's list of
-/// all labels consists of doubles. Rows whose label is not equal to one of these doubles are left out.
+/// Returns whether scikit-learn converts labels to doubles, which loses digits of large integers. NumPy has no integer
+/// type that covers both `int64` and `uint64`. So if some predictions need `uint64`, and the truth contains a label
+/// that is not predicted, scikit-learn's list of all labels consists of doubles. scikit-learn then leaves out rows
+/// whose label is not equal to one of these doubles.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;
@@ -522,8 +532,8 @@ fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     truth.iter().any(|label| !known.contains(label))
 }
 
-/// Returns Cohen's kappa of two lists of labels of the same length, over the rows that are `counted`. `None` for more
-/// than 8,192 distinct labels.
+/// Returns Cohen's kappa of two lists of labels, which must have the same length. Uses only pairs of labels for which
+/// `counted` returns true. Returns `None` if there are more than 8,192 distinct labels.
 pub fn cohen_kappa<T: Ord>(
     first: &[T],
     second: &[T],
@@ -556,8 +566,9 @@ pub fn cohen_kappa<T: Ord>(
             Weights::Quadratic => distance * distance,
         }
     };
-    // A submission can contain any number of classes, so neither matrix is stored. The non-zero cells of the observed
-    // matrix are added up in order. The cells of the expected matrix are added up as they are computed.
+    // Kappa is computed from two matrices with a cell for each pair of classes. A submission can contain many classes,
+    // so neither matrix is stored. For the observed matrix, only cells that are not zero are added up. The cells of the
+    // expected matrix are added up as they are computed.
     pairs.sort_unstable();
     let mut disagreement = 0.0;
     for same in pairs.chunk_by(|one, other| one == other) {

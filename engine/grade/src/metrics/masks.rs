@@ -19,12 +19,12 @@ use crate::table::pair::Pair;
 pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind::higher::<FBetaOfMasks>(Definition {
     name: "f_beta_of_masks",
     summary: "F-beta over the pixels of run-length encoded masks; with beta 1, it is the Dice coefficient.",
-    details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask. It is \
-              computed for each row and averaged, or computed once for the pixels of all rows. A cell contains \
-              pairs `start length`, with starts from 1 in increasing order. A cell with only whitespace or a \
-              single number is an empty mask. In a cell with two starts and one length, both runs have this \
-              length. Runs are truncated at the end of the image. Overlapping runs, starts out of order, numbers \
-              below 1 and cells that are not text are invalid.",
+    details: "The score is (1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask. \
+              Depending on `average`, it is computed for each row and averaged over the rows, or computed once for the \
+              pixels of all rows. A cell contains pairs `start length`, with starts from 1 in increasing order. A cell \
+              with only whitespace or a single number is an empty mask. In a cell with two starts and one length, both \
+              runs have this length. Runs are truncated at the end of the image. Overlapping runs, starts out of \
+              order, numbers below 1 and cells that are not text are invalid.",
     source: "sklearn.metrics.fbeta_score; Dice (1945)",
     shorthand: None,
     parameters: &[
@@ -159,9 +159,9 @@ pub(super) const IOU_PRECISION_OF_MASKS: MetricKind = MetricKind::higher::<IouPr
         name: "iou_precision_of_masks",
         summary: "Mean over images of the precision averaged over IoU thresholds, with one object per image.",
         details: "The precision at a threshold is 1 if |A and B| / |A or B| is above the threshold, otherwise 0, where \
-              A is the true and B the predicted mask. The score of an image is the mean over the thresholds. If \
-              the true mask is empty, the score is 1 for an empty prediction and 0 otherwise. Masks are written as \
-              in `f_beta_of_masks`.",
+              A is the true and B the predicted mask. The score of an image is the mean over the thresholds. If the \
+              true mask is empty, the score of the image is 1 if the predicted mask is empty, too, and otherwise 0. \
+              Masks are written as in `f_beta_of_masks`.",
         source: "Kaggle's evaluation of the TGS salt challenge",
         shorthand: None,
         parameters: &[
@@ -230,14 +230,14 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
     Definition {
         name: "hausdorff_of_volumes",
         summary: "Mean Hausdorff distance of stacks of run-length encoded masks, where 1 is the diagonal of a volume.",
-        details: "In each table, the masks with the same identifier are combined to a slice. Slices whose identifiers \
-              are equal up to the text `stacked_by` form a volume, in the order of the identifiers. The volumes of \
-              both tables are paired in the order of their identifiers, and surplus volumes are left out. The \
-              distance is the larger of the two directed Hausdorff distances between the positions of the voxels, \
-              divided by the square root of 3. Along each axis, positions are divided by the size of the true \
-              volume. Pairs of empty volumes are left out. If only one volume is empty, or if the predicted volume \
-              has more than `most_times` as many voxels as the true volume, the distance is 1. If no pairs remain, \
-              the score is NaN. Masks are written as in `f_beta_of_masks`, column by column.",
+        details: "In each table, all masks with the same identifier form a slice. Slices form a volume if their \
+              identifiers are equal up to the text `stacked_by`. They are stacked in the order of their identifiers. \
+              The volumes of both tables are paired in the order of their identifiers, and surplus volumes are left \
+              out. The distance of a pair is the larger of the two directed Hausdorff distances between the voxels, \
+              divided by the square root of 3. Along each axis, positions are divided by the size of the true volume. \
+              If only one volume is empty, or if the predicted volume has more than `most_times` as many voxels as the \
+              true volume, the distance is 1. Pairs of empty volumes are left out. If no pairs remain, the score is \
+              NaN. Masks are written as in `f_beta_of_masks`, column by column.",
         source: "scipy.spatial.distance.directed_hausdorff",
         shorthand: None,
         parameters: &[
@@ -250,7 +250,7 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
             required(
                 "stacked_by",
                 KeyType::String,
-                "The text in an identifier that ends the part that identifies the volume.",
+                "The text between the name of the volume and the rest of a slice's identifier.",
             ),
             optional(
                 "most_times",

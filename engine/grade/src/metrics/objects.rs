@@ -94,11 +94,12 @@ impl Objects {
 pub(super) const F_BETA_OF_OBJECTS: MetricKind = MetricKind::higher::<FBetaOfObjects>(Definition {
     name: "f_beta_of_objects",
     summary: "Mean over images and IoU thresholds of the F-beta of objects, which are run-length encoded masks.",
-    details: "Both tables have a row for each object. A row with a missing cell, or with `empty`, is an image without \
-              objects. Predicted objects are processed in the order of their rows. Each is matched with the unmatched \
-              true object that has the largest IoU above the threshold (TP). The score at a threshold is (1 + beta^2) \
-              TP / (beta^2 T + P), where T and P are the numbers of true and predicted objects. Masks are written as \
-              in `f_beta_of_masks`. Both tables need the same images.",
+    details: "Both tables have a row for each object. A row whose cell is missing or equals `empty` states that the \
+              image has no objects. Predicted objects are processed in the order of their rows. Each of them is \
+              matched with the unmatched true object that has the largest IoU, if this IoU is above the threshold. The \
+              score at a threshold is (1 + beta^2) M / (beta^2 T + P), where M is the number of matches, T the number \
+              of true objects, and P the number of predicted objects. Masks are written as in `f_beta_of_masks`. Both \
+              tables need the same images.",
     source: "Kaggle's evaluation of the Airbus Ship Detection Challenge",
     shorthand: None,
     parameters: &[
@@ -181,10 +182,11 @@ pub(super) const PRECISION_OF_BOXES: MetricKind = MetricKind::higher::<Precision
     Definition {
         name: "precision_of_boxes",
         summary: "Mean over rows and IoU thresholds of TP / (TP + FP + FN) of boxes.",
-        details: "A cell contains the boxes of an image; a missing cell has none. Predicted boxes are processed by \
-              decreasing confidence. Each is matched with the unmatched true box that has the largest IoU above the \
-              threshold (TP). A predicted box without a match is an FP, a true box without a match is an FN. Numbers \
-              must be finite.",
+        details: "A cell contains the boxes of an image. A missing cell contains no boxes. Predicted boxes are \
+              processed by decreasing confidence. Each of them is matched with the unmatched true box that has the \
+              largest IoU, if this IoU is above the threshold. A predicted box with a match is a true positive (TP), \
+              and one without a match is a false positive (FP). A true box without a match is a false negative (FN). \
+              Numbers must be finite.",
         source: "Kaggle's evaluation of the Global Wheat Detection challenge",
         shorthand: None,
         parameters: &[

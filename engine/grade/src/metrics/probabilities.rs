@@ -31,8 +31,8 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
     summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",
     details: "p is clipped to [eps, 1 - eps]. With the default of `eps`, 2^-52, the loss of a row with a certain but \
               wrong prediction is 36.04365. If there is one column, it contains the probability of the larger of the \
-              answers' two labels. If there are several columns, each belongs to a class; the answers contain 1 for \
-              the true class and 0 for the other classes.",
+              answers' two labels. If there are several columns, each column belongs to a class, and the answers \
+              contain 1 for the true class and 0 for the other classes.",
     source: "sklearn.metrics.log_loss (1.5)",
     shorthand: Some("columns"),
     parameters: &[
@@ -103,8 +103,9 @@ pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLog
     name: "balanced_log_loss",
     summary: "Mean over classes of the mean of -ln(p) over the rows of the class, where p is the predicted probability \
               of the true class.",
-    details: "The probabilities of a row are divided by their sum, and p is then clipped to [eps, 1 - eps]. A row whose \
-              sum is not above 0 is invalid. Each class needs a row. The columns are those of `log_loss`.",
+    details: "The probabilities of a row are divided by their sum, and p is then clipped to [eps, 1 - eps]. If the sum \
+              of a row is not above 0, the submission is invalid. The answers must contain a row of each class. The \
+              columns have the same meaning as in `log_loss`.",
     source: "Kaggle's evaluation of ICR - Identifying Age-Related Conditions",
     shorthand: Some("columns"),
     parameters: &[
@@ -222,8 +223,8 @@ impl Classes {
     }
 }
 
-/// Divides the probabilities of each row by their sum. `column` is the first column of probabilities. Messages take the
-/// number of the row from it.
+/// Divides the probabilities of each row by their sum. Returns an error for a row whose sum is not above 0 or not
+/// finite. `column` must be the first column of probabilities; the error takes the row number from it.
 fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
     let mut sums = vec![0.0; column.len()];
     for class in predicted.iter() {
@@ -245,8 +246,9 @@ fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Resu
     Ok(())
 }
 
-/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, it accepts only
-/// texts. If there are several columns, it rejects all Python objects.
+/// Returns the position of the first label that scikit-learn rejects. It rejects only labels in columns of Python
+/// objects. If there is one column, it rejects labels that are not text. If there are several columns, it rejects all
+/// labels.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -294,8 +296,9 @@ pub(super) const BRIER: MetricKind = MetricKind::lower::<Brier>(Definition {
     name: "brier",
     summary: "Mean squared difference between the label, 0 or 1, and the predicted probability; for several columns, the \
               mean of their scores.",
-    details: "Labels are numbers. The larger of the answers' two labels is read as 1, and the smaller as 0. If all labels of a column are equal, 0 and -1 \
-              are 0, and any other number is 1. Missing values, text and numbers outside of [0, 1] are invalid.",
+    details: "Labels are numbers. The larger of the answers' two labels is read as 1, and the smaller as 0. If all \
+              labels of a column are equal, they are read as 0 if they are 0 or -1, and as 1 otherwise. Missing \
+              values, text and numbers outside of [0, 1] are invalid.",
     source: "sklearn.metrics.brier_score_loss",
     shorthand: Some("columns"),
     parameters: &[
@@ -339,8 +342,8 @@ impl Metric for Brier {
     }
 }
 
-/// Returns for each row whether its label is the larger of two numbers. If all labels are equal, they are positive unless
-/// they are 0 or -1.
+/// Returns for each row whether it is positive. If there are two labels, the larger number is the positive one. If all
+/// labels are equal, all rows are positive, unless the label is 0 or -1.
 fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
     let labels = Labels::from_column(truth, LabelsAs::Column)?;
     let positive = match &labels {
@@ -354,7 +357,7 @@ fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
         Labels::Text(_) => None,
     };
     positive.ok_or_else(|| {
-        let message = "the answers need at most two different labels, which are numbers";
+        let message = "the answers must have at most two different labels, which must be numbers";
         Refusal::new(RefusalKind::Answers, message).in_column(truth.name)
     })
 }
@@ -363,10 +366,11 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
     name: "grouped_log_loss",
     summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",
     details: "A row is one question about one case. Its identifier consists of the case, the separator and the \
-              question, and is split at the first separator. The loss of a row is -(y ln p + (1 - y) ln(1 - p)), \
-              with p clipped to [clip, 1 - clip]. Its weight is the weight of the question, times `positive` if y \
-              is 1. The loss of a case is sum(weight loss) / sum(weight); the score is the mean over the cases. \
-              Questions without a weight are left out. If a question of a case is missing, the score is NaN.",
+              question. If the separator occurs several times, the first one separates them. The loss of a row is -(y \
+              ln p + (1 - y) ln(1 - p)), where y is the label, and p the probability, clipped to [clip, 1 - clip]. The \
+              weight of a row is the weight of its question, multiplied by `positive` if y is 1. The loss of a case is \
+              sum(weight loss) / sum(weight), and the score is the mean over the cases. Questions without a weight are \
+              left out. If a question of a case is missing, the score is NaN.",
     source: "Weighted binary cross entropy; MLE-bench graders",
     shorthand: None,
     parameters: &[
@@ -504,9 +508,10 @@ impl GroupedLogLoss {
 pub(super) const KL_DIVERGENCE: MetricKind = MetricKind::lower::<KlDivergence>(Definition {
     name: "kl_divergence",
     summary: "Mean over rows of the Kullback-Leibler divergence of the predicted from the true distribution.",
-    details: "The sum of y ln(y / p) over the columns, where y is the true value divided by the row's sum. Terms \
-              with y = 0 or a missing p are left out. p is clipped to [`clip`, 1 - `clip`]. In a column of \
-              integers, pandas rounds the clipped values back, so a 0 makes the score infinite if y is not 0.",
+    details: "The divergence of a row is the sum of y ln(y / p) over the columns, where y is the true value divided by \
+              the sum of the row's true values, and p is the predicted probability, clipped to [`clip`, 1 - `clip`]. \
+              Terms with y = 0 or a missing p are left out. If a column contains only integers, pandas converts the \
+              clipped values back to integers. So a predicted 0 stays 0, and the score is infinite if y is not 0.",
     source: "kaggle.com/code/metric/kullback-leibler-divergence",
     shorthand: Some("columns"),
     parameters: &[
@@ -572,10 +577,11 @@ pub(super) const PROBABILISTIC_F_SCORE: MetricKind = MetricKind::higher::<Probab
     Definition {
         name: "probabilistic_f_score",
         summary: "F-score whose counts are sums of probabilities.",
-        details: "(1 + b^2) P R / (b^2 P + R), with precision P = T / (T + F) and recall R = T / positive rows. T and \
-              F are the sums of the probabilities, clipped to [0, 1], of the positive rows and of the other rows. \
-              The score is 0 if P or R is 0, if all probabilities are 0, or if a probability is missing. A \
-              submission whose numbers are all below 0 is invalid.",
+        details: "The score is (1 + b^2) P R / (b^2 P + R), with b = `beta`, precision P = T / (T + F) and recall R = \
+              T / N. T is the sum of the probabilities of the positive rows, F the sum of the probabilities of the \
+              other rows, and N the number of positive rows. Probabilities are clipped to [0, 1]. The score is 0 if P \
+              or R is 0, if all probabilities are 0, or if a probability is missing. A submission whose numbers are \
+              all below 0 is invalid.",
         source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
         shorthand: Some("column"),
         parameters: &[

@@ -1,7 +1,7 @@
 //! A metric that the author of a competition writes as a query.
 //!
-//! This crate parses the query and converts both tables for it. The caller provides the engine that runs the query, because
-//! the engine is much larger than this crate, and graders without such a metric do not need it.
+//! This crate parses the query and converts both tables to the query's input. The caller passes the engine that runs
+//! the query. It is not part of this crate, because it is much larger, and most graders do not need it.
 
 use std::fmt;
 
@@ -54,15 +54,14 @@ pub enum QueryColumn {
 pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition {
     name: "sql",
     summary: "The number that a query of the author computes.",
-    details: "The query reads the tables `answers` and `submission` after the rules have passed, with their rows in the \
-              order that the rules gave them. Its result must be one row with one finite number. A column has the type \
-              that pandas infers: boolean, integer, number or, for all others, text; a missing cell is NULL. The \
-              language is that of [queries](functions.md), so the same tables always give the same number. With \
-              `metric: { sql: QUERY, direction: ... }`, the direction is part of the metric; outside of \
-              `weighted_sum`, it must be given there or in `grade`. If the query fails for a submission, the \
-              submission has no score, and the message names the query: rules such as `columns` and `numeric` must \
-              reject every submission that the query cannot compute with. A query may use 1 GiB of memory. Reports have \
-              the member `own_metric`.",
+    details: "The query reads the tables `answers` and `submission`, in the form and order that the rules gave them. \
+              Its result must be one row with one finite number. A column has the type that pandas infers: boolean, \
+              integer or number. All other columns are text. A missing cell is NULL. The query is written in the \
+              language of [queries](functions.md), so the same tables always give the same number. The metric needs a \
+              direction: as `direction` in `grade`, or in `metric: { sql: QUERY, direction: ... }`. In `weighted_sum`, \
+              it needs none. If the query fails for a submission, the submission has no score, and the message names \
+              the query. So rules such as `columns` and `numeric` must reject every submission for which the query \
+              would fail. A query may use 1 GiB of memory. Reports have the member `own_metric`.",
     source: "the author of the competition",
     shorthand: Some("query"),
     parameters: &[required("query", KeyType::String, "The query.")],

@@ -34,12 +34,12 @@ const ID: SectionKey = optional(
 macro_rules! guesses_and {
     ($details:literal) => {
         concat!(
-            "A cell contains guesses, best first, separated by single spaces. In the answers, the cell contains \
-             the set of correct guesses. A hit is a rank whose guess is correct and was not made at an earlier \
-             rank. ",
+            "A cell of the submission contains guesses, best first, separated by single spaces. The cell of the \
+             answers contains the correct guesses. A hit is a correct guess that does not repeat an earlier guess of \
+             the cell. ",
             $details,
-            " Cells are converted to text: a missing cell is the guess `nan`, and a column of integers loses leading \
-             zeros. An empty guess (two consecutive spaces) also takes a rank."
+            " Cells of guesses are converted to text: a missing cell is the guess `nan`, and a column of integers \
+             loses leading zeros. An empty guess (between two consecutive spaces) also has a rank."
         )
     };
 }
@@ -49,8 +49,8 @@ pub(super) const AVERAGE_PRECISION_AT_K: MetricKind = MetricKind::higher::<Avera
         name: "average_precision_at_k",
         summary: "Mean average precision of the first k guesses of each row.",
         details: guesses_and!(
-            "The value of a row is the sum of hits_so_far / rank over all hits, divided by the smaller of k and the \
-             number of correct guesses."
+            "The value of a row is the sum of h / r over its hits, divided by the smaller of k and the number of \
+             correct guesses. r is the rank of the hit, and h the number of hits up to this rank."
         ),
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
@@ -122,7 +122,8 @@ pub(super) const NDCG_AT_K: MetricKind = MetricKind::higher::<NdcgAtK>(Definitio
     summary: "Mean normalised discounted cumulative gain of the first k guesses of each row.",
     details: guesses_and!(
         "The gain of a hit is 1 / log2(rank + 1). The value of a row is the sum of its gains, divided by the largest \
-         possible sum: that of hits at all ranks up to the smaller of k and the number of correct guesses."
+         possible sum. The sum is largest if the first guesses are all hits, up to the smaller of k and the number of \
+         correct guesses."
     ),
     source: "sklearn.metrics.ndcg_score with relevances of 0 and 1",
     shorthand: None,
@@ -151,9 +152,9 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
         name: "top_k_accuracy",
         summary: "The fraction of rows with a correct guess among the first k guesses.",
         details: guesses_and!(
-            "With `columns`, each column contains the scores of a class, and the answers contain 1 for the true class \
-             and 0 for the other classes. The guesses are the classes with the highest scores; of equal scores, the \
-             later column comes first. Missing and infinite scores are invalid."
+            "With `columns`, there are no cells with guesses: each column contains the scores of a class, and the \
+             answers contain 1 for the true class and 0 for the other classes. The guesses are the classes with the \
+             highest scores. If scores are equal, the later column comes first. Missing and infinite scores are invalid."
         ),
         source: "sklearn.metrics.top_k_accuracy_score",
         shorthand: None,
@@ -161,12 +162,12 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
             optional(
                 "column",
                 KeyType::Column,
-                "The column of guesses; excludes `columns`.",
+                "The column of guesses. Not together with `columns`.",
             ),
             optional(
                 "columns",
                 KeyType::Selection,
-                "Two or more columns of scores, one per class; excludes `column`.",
+                "Two or more columns of scores, one per class. Not together with `column`.",
             ),
             K,
             ID,
@@ -325,10 +326,10 @@ pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind::highe
     Definition {
         name: "label_ranking_average_precision",
         summary: "Measures how high the true labels of each row rank by score, averaged over the rows.",
-        details: "For each true label of a row: the number of true labels whose score is not lower, divided by the \
-              number of all labels whose score is not lower. The value of the row is the mean over its true \
-              labels, or 1 if all labels are true. A label is true if its value in the answers is above 0. \
-              Missing and infinite scores are invalid.",
+        details: "Each true label of a row gets a precision: the number of true labels whose score is not lower, \
+              divided by the number of all labels whose score is not lower. The value of the row is the mean of these \
+              precisions, or 1 if all labels are true. A label is true if its value in the answers is above 0. Missing \
+              and infinite scores are invalid.",
         source: "sklearn.metrics.label_ranking_average_precision_score",
         shorthand: Some("columns"),
         parameters: &[
@@ -418,7 +419,8 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Returns the scores of a row as doubles. For integers, returns doubles that have the same order as the scores.
+    /// Returns the scores of a row as doubles. Large integers may be equal as doubles, so integers are replaced with
+    /// doubles in the same order.
     fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
         match self {
             Scores::Doubles(columns) => columns
@@ -437,8 +439,8 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// Negates a score like scikit-learn, which ranks by the negated scores. NumPy's negation wraps around, so 0 in an
-/// unsigned column and the smallest signed integer become the best scores.
+/// Negates a score. scikit-learn ranks by negated scores, and NumPy's negation wraps around. So 0 in an unsigned column
+/// and the smallest signed integer become the best scores.
 fn negated(value: CellValue<'_>) -> i128 {
     match value {
         CellValue::Int(value) => i128::from(value.wrapping_neg()),

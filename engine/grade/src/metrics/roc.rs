@@ -18,10 +18,10 @@ use crate::table::target::{Labels, LabelsAs, PositiveLabel};
 pub(super) const ROC_AUC: MetricKind = MetricKind::higher::<RocAuc>(Definition {
     name: "roc_auc",
     summary: "Area under the ROC curve; for several columns, the mean of their scores.",
-    details: "The area is computed as trapezoids between the points of the distinct scores, so a pair of equal \
-              scores contributes one half. Only the order of the scores matters. The larger of the answers' two \
-              labels is the positive label. The answers must contain both labels in each column. Missing and \
-              infinite scores are invalid; booleans are treated as 0 and 1.",
+    details: "The area is computed with trapezoids between the points of the distinct scores, so a pair of equal \
+              scores contributes one half. Only the order of the scores matters. The larger of the answers' two labels \
+              is the positive label. Each column of the answers must contain both labels. Missing and infinite scores \
+              are invalid. Booleans are treated as 0 and 1.",
     source: "sklearn.metrics.roc_auc_score",
     shorthand: Some("columns"),
     parameters: &[
@@ -148,8 +148,9 @@ pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     sum(&trapezoids)
 }
 
-/// Returns, for each distinct score from the highest one, the sums of the weights of the negative and of the positive rows
-/// whose score is not lower. Rows with weight 0 are left out. Scores must be finite.
+/// Goes through the distinct scores, the highest first. For each score, returns two sums over the rows with at least
+/// this score: the weights of the negative rows and the weights of the positive rows. Rows with weight 0 are left out.
+/// Scores must be finite.
 fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Vec<(f64, f64)> {
     let weight = |row| weights.map_or(1.0, |weights| weights.get(row).copied().unwrap_or(0.0));
     let rows = scores.iter().zip(positive).enumerate().rev();
@@ -227,10 +228,11 @@ pub(super) const AVERAGE_PRECISION: MetricKind = MetricKind::higher::<AveragePre
     Definition {
         name: "average_precision",
         summary: "Average precision of scores, without interpolation; for several columns, the mean of their scores.",
-        details: "The sum of (R_i - R_(i-1)) P_i over the distinct scores, highest first, where R is the recall and P \
-              the precision of the rows whose score is not lower. Rows of a column whose label in the answers is \
-              `positive` are positive. A column without positive rows has the score 0. More than two labels in a \
-              column are invalid. Missing and infinite scores are invalid; booleans are treated as 0 and 1.",
+        details: "The score is the sum of (R_i - R_(i-1)) P_i over the distinct scores, highest first. R_i and P_i are \
+              the recall and the precision if all rows with at least the i-th score are predicted as positive. The \
+              positive rows of a column are those whose label in the answers is `positive`. A column without positive \
+              rows has the score 0. More than two labels in a column are invalid. Missing and infinite scores are \
+              invalid. Booleans are treated as 0 and 1.",
         source: "sklearn.metrics.average_precision_score",
         shorthand: Some("columns"),
         parameters: &[
@@ -267,8 +269,7 @@ impl Metric for AveragePrecision {
                 true => !labels.is_constant() && !positive.contains(&true),
             };
             if has_other_labels {
-                let message =
-                    "the answers need at most two different labels, one of which is `positive`";
+                let message = "the answers must have at most two different labels, one of which is `positive`";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
             }
             Ok(average_precision(&positive, &scores, weights.as_deref()))
@@ -283,11 +284,12 @@ impl Metric for AveragePrecision {
 pub(super) const SUBGROUP_AUC: MetricKind = MetricKind::higher::<SubgroupAuc>(Definition {
     name: "subgroup_auc",
     summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
-    details: "For each group, the area is computed for three sets of rows: all rows of the group; its negative \
-              rows and the positive rows outside of it (BPSN); its positive rows and the negative rows outside of \
-              it (BNSP). Each of these three areas is averaged over the groups with the power mean \
-              (mean(area^p))^(1/p). A row is positive if its label in the answers is 1. It belongs to a group if \
-              the group's column in the answers is 1. Each set needs positive and negative rows.",
+    details: "A row is positive if its label in the answers is 1. It belongs to a group if the group's column in the \
+              answers is 1. For each group, the area is computed for three sets of rows. The first set contains all \
+              rows of the group. The second set contains the negative rows of the group and the positive rows outside \
+              of it (BPSN). The third set contains the positive rows of the group and the negative rows outside of it \
+              (BNSP). Each of the three areas is averaged over the groups with the power mean (mean(area^p))^(1/p). \
+              Each set needs positive and negative rows.",
     source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
     shorthand: None,
     parameters: &[
@@ -339,7 +341,8 @@ fn needs_both_labels(group: &str) -> Refusal {
     Refusal::new(RefusalKind::Answers, message).in_column(group)
 }
 
-/// Returns the area under the ROC curve for the selected rows. `None` unless they include positive and negative rows.
+/// Returns the area under the ROC curve for the selected rows, or `None` if all of them are positive or all are
+/// negative.
 fn area_of_rows(
     positive: &[bool],
     scores: &[f64],
@@ -356,11 +359,11 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_roc_auc",
         summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",
-        details: "The slice between two consecutive rates is the area to the right of the curve between these rates, \
-                  up to a false positive rate of 1. It is computed with trapezoids. If the curve has no point at a \
-                  rate, a point is interpolated linearly. The score is the weighted sum of the slices, divided by the \
-                  weighted sum for a perfect curve. Rows with label 1 are positive. Scores are doubles; text must \
-                  consist of numbers, and missing or infinite scores are invalid.",
+        details: "The parameter `rates` divides the true positive rates into slices. A slice is the area between two \
+                  consecutive rates, from the curve up to a false positive rate of 1. It is computed with trapezoids. \
+                  If the curve has no point at a rate, a point is interpolated linearly. The score is the weighted sum \
+                  of the slices, divided by the weighted sum for a perfect curve. Rows with label 1 are positive. Text \
+                  must consist of numbers. Missing and infinite scores are invalid.",
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,
         parameters: &[

@@ -22,8 +22,8 @@ pub(super) const EXACT_MATCH: MetricKind = MetricKind::higher::<ExactMatch>(Defi
     summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
               correct answer.",
     details: "A cell of the answers lists the correct answers, separated by whitespace. A prediction is a span \
-              `FIRST:LAST` of integers, one of `words` (case-sensitive), or empty. Any other text is invalid. \
-              Numbers are compared by value; surrounding whitespace is ignored.",
+              `FIRST:LAST` of integers, one of `words` (case-sensitive), or empty. Any other text is invalid. Numbers \
+              are compared by value, and surrounding whitespace is ignored.",
     source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
     shorthand: None,
     parameters: &[
@@ -121,10 +121,10 @@ fn present(cell: CellValue<'_>) -> Cow<'_, str> {
 pub(super) const F1_OF_WORDS: MetricKind = MetricKind::higher::<F1OfWords>(Definition {
     name: "f1_of_words",
     summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
-    details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
-              Predicted labels that never occur in the answers are ignored, except with `average: rows`. Repetitions \
-              and order do not matter, but case does. A missing cell has no labels. A column with only numbers or \
-              booleans is invalid.",
+    details: "The score is 2 TP / (2 TP + FP + FN) over all rows and all labels that occur in the answers, or 0 \
+              without TP. Predicted labels that never occur in the answers are ignored, except with `average: rows`. \
+              Repetitions and order do not matter, but case does. A missing cell has no labels. If all cells of a \
+              column are numbers or booleans, the column is invalid.",
     source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
     shorthand: Some("column"),
     parameters: &[
@@ -207,10 +207,10 @@ fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Ref
 pub(super) const F1_OF_SPANS: MetricKind = MetricKind::higher::<F1OfSpans>(Definition {
     name: "f1_of_spans",
     summary: "Micro F1 of the characters in spans.",
-    details: "A cell lists spans, `START END`, separated by `;`. A span contains the characters from START up to END - 1. \
-              A missing cell has no spans. Characters of overlapping spans of a row are counted once. The score is \
-              2 TP / (2 TP + FP + FN) over the characters of all rows, 0 without TP. A span with a negative START, or \
-              whose END is not above START, is invalid.",
+    details: "A cell lists spans, `START END`, separated by `;`. A span contains the characters from START up to END - \
+              1. A missing cell has no spans. If spans of a row overlap, their common characters are counted once. The \
+              score is 2 TP / (2 TP + FP + FN) over the characters of all rows, or 0 without TP. A span is invalid if \
+              its START is negative, or if its END is not above START.",
     source: "Kaggle's evaluation of NBME - Score Clinical Patient Notes; sklearn.metrics.f1_score",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of spans.")],
@@ -264,9 +264,10 @@ fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {
 pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWords>(Definition {
     name: "jaccard_of_words",
     summary: "Mean Jaccard index of the words of the true and the predicted text.",
-    details: "The number of words in both texts of a row, divided by the number of words in at least one of them. \
-              Texts are converted to lower case (Unicode) and split at whitespace. Repetitions and order do not \
-              matter; punctuation is part of the word. A missing cell is an empty string.",
+    details: "The score of a row is the number of words that are in both texts, divided by the number of words that \
+              are in at least one of them. Texts are converted to lower case (Unicode) and split at whitespace. \
+              Repetitions and order do not matter, and punctuation is part of the word. A missing cell is an empty \
+              string.",
     source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
     shorthand: Some("column"),
     parameters: &[
@@ -337,9 +338,8 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
-    /// Returns the error for a submission with a cell without words whose answer also has no words. The error names the
-    /// first cell without words, which may be a different cell, because the message must not show which answers have no
-    /// words.
+    /// Returns the error for a row whose answer and prediction both have no words. The message must not reveal which
+    /// answers have no words. So it names the first prediction without words, which may be in a different row.
     fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
         let texts = prediction.map_cells(|row, _| {
             let is_empty = words(&self.text(prediction, row)?).next().is_none();

@@ -70,9 +70,9 @@ impl BigInteger {
             .map_or(beyond, |value| value.clamp(-LIMIT, LIMIT))
     }
 
-    /// Returns Python's hash of the integer. Some libraries (Levenshtein) compare elements by their hash, and integers
-    /// that are equal modulo 2^61 - 1 have the same hash. Python never uses the hash -1. This function returns it only
-    /// for the integer -1.
+    /// Returns Python's hash of the integer. Some libraries, such as Levenshtein, compare elements by their hashes, and
+    /// integers that are equal modulo 2^61 - 1 have the same hash. Python reserves the hash -1 and uses -2 instead.
+    /// This function returns -1 only for the integer -1.
     pub fn hash(&self) -> i64 {
         let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
             let next = u128::from(value) * 10 + u128::from(*decimal_digit);
@@ -162,8 +162,8 @@ pub fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
     sum(&products) / sum(weights)
 }
 
-/// Returns the mean of the values that are not `None`. The sum includes a 0 for each `None`, as in NumPy, because the zeros
-/// affect which values are added pairwise.
+/// Returns the mean of the values that are not `None`. NumPy replaces missing values with 0 before it adds pairwise. So
+/// this function also adds zeros, because they affect which values are added together, and so the last digits.
 pub fn mean_of_present(values: &[Option<f64>]) -> f64 {
     let present = values.iter().flatten().count();
     let values: Vec<f64> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
@@ -186,9 +186,10 @@ pub fn round_python(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// Sorts by a number, largest first, like `sorted(..., key=..., reverse=True)`: stable, and with NaN in the order that
-/// Python's insertion sort produces. (In lists of 64 and more elements, Python merges sorted runs. If such a list contains
-/// NaN, Python's order may differ from the order of this function.)
+/// Sorts by the number that `key` returns, largest first, like Python's `sorted(..., key=..., reverse=True)`. The sort
+/// is stable. NaN cannot be compared, so its position depends on the algorithm. This function reproduces Python's
+/// insertion sort, which Python uses for lists of fewer than 64 elements. In longer lists with NaN, the order may
+/// differ from Python's.
 pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     if !items.iter().any(|item| key(item).is_nan()) {
         // Without NaN, all numbers can be compared.

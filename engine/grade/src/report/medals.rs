@@ -18,7 +18,8 @@ use crate::metrics::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
     scores: Vec<f64>,
-    /// The thresholds are computed only once, because the median requires sorting and every submission needs them.
+    /// Computed once when the leaderboard is created, because every submission needs the thresholds, and the median
+    /// requires sorting.
     thresholds: Thresholds,
 }
 
@@ -208,8 +209,8 @@ impl Leaderboard {
 
 fn thresholds(scores: &[f64]) -> Thresholds {
     let teams = scores.len();
-    // Doubles are multiplied and then rounded down, as in the benchmark, because the double 0.002 is slightly more than
-    // 1/500.
+    // As in the benchmark, the product of doubles is rounded down. An exact fraction such as 1/500 could give a
+    // different rank, because the double 0.002 is slightly larger.
     let share = |part: f64| (teams as f64 * part) as usize;
     let (gold, silver, bronze) = match teams {
         0..100 => (share(0.1), share(0.2), share(0.4)),

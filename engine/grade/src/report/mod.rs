@@ -46,8 +46,8 @@ pub struct CompetitionReport {
     pub variant: GradedData,
     /// The reason why there is no score.
     pub reason: Option<Refusal>,
-    /// Whether the submission is byte-identical to the answers. [`new`](Self::new) sets `false`, because it does not
-    /// know their digests.
+    /// Whether the submission is byte-identical to the answers. [`new`](Self::new) sets `false`. The caller compares
+    /// the digests and changes the field.
     pub is_answers: bool,
     /// Whether a query of the competition's author computes the score. [`new`](Self::new) sets `false`.
     pub has_own_metric: bool,

@@ -16,7 +16,8 @@ use crate::table::pair::{Pair, Side};
 pub(super) const FILL_MISSING: RuleKind = RuleKind::new::<FillMissing>(Definition {
     name: "fill_missing",
     summary: "Replaces missing cells of the submission with a value.",
-    details: "If the value is text, a column of numbers becomes a column of mixed cells, as in pandas.",
+    details: "If the value is text and the column contains numbers, the column becomes a column of mixed cells, as in \
+              pandas.",
     source: "pandas.Series.fillna",
     shorthand: None,
     parameters: &[
@@ -137,8 +138,8 @@ impl FillMissing {
 pub(super) const AS_TEXT: RuleKind = RuleKind::new::<AsText>(Definition {
     name: "as_text",
     summary: "Converts the columns of both tables to text.",
-    details: "Cells become the strings that Python prints: `1`, `1.0`, `True`, and `nan` for a missing cell. So `align` \
-              then sorts and compares strings, for which `1.0` differs from `1`.",
+    details: "Cells become the strings that Python prints: `1`, `1.0`, `True`, and `nan` for a missing cell. If the \
+              rule `align` follows, it sorts and compares these strings, for which `1.0` differs from `1`.",
     source: "pandas.Series.astype(str)",
     shorthand: Some("columns"),
     parameters: &[columns("columns", "The columns.")],
@@ -172,7 +173,7 @@ impl Rule for AsText {
 pub(super) const BINARIZE: RuleKind = RuleKind::new::<Binarize>(Definition {
     name: "binarize",
     summary: "Converts numbers to 1 if they reach a threshold, otherwise to 0.",
-    details: "A missing cell becomes 0; booleans are treated as 0 and 1; text is invalid.",
+    details: "A missing cell becomes 0. Booleans are treated as 0 and 1. Text is invalid.",
     source: "MLE-bench graders",
     shorthand: None,
     parameters: &[

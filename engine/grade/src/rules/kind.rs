@@ -17,7 +17,8 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// Returns the mistake that the submission's author has to correct.
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
 
-    /// Returns whether the rule only uses the names of columns and the numbers of rows, and changes neither table.
+    /// Returns whether the rule checks only the names of columns and the numbers of rows. Such a rule changes neither
+    /// table.
     fn is_about_shape(&self) -> bool {
         false
     }

@@ -49,8 +49,8 @@ impl Rule for RequiredColumns {
 pub(super) const EXACT_COLUMNS: RuleKind = RuleKind::new::<ExactColumns>(Definition {
     name: "exact_columns",
     summary: "The submission has these columns and no others.",
-    details: "A repeated column name is treated as an additional column (`x.1`), and so is a saved index. Without \
-              parameters, the columns of the answers are required, in any order.",
+    details: "pandas renames a repeated column name (`x.1`), so it is treated as an additional column. So is a saved \
+              index. Without parameters, the columns of the answers are required, in any order.",
     source: "MLE-bench graders",
     shorthand: Some("columns"),
     parameters: &[
@@ -128,8 +128,8 @@ impl Rule for ExactColumns {
 pub(super) const RENAME: RuleKind = RuleKind::new::<Rename>(Definition {
     name: "rename",
     summary: "Gives a column of the submission the name that the answers use.",
-    details: "If the submission already uses the answers' name, it is not changed. If it has both names, it is \
-              invalid.",
+    details: "If the column already has the answers' name, the rule does nothing. If the submission has columns with \
+              both names, it is invalid.",
     source: "pandas.DataFrame.rename",
     shorthand: None,
     parameters: &[

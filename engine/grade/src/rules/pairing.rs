@@ -21,7 +21,7 @@ pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
               row.",
     details: "Tables are sorted like pandas' `sort_values` does: text by code point, numbers by value, missing \
               identifiers last. Rows with equal identifiers are in the order that NumPy's unstable sort produces. \
-              Identifiers are compared by value: `1.0` equals `1`, a number never equals a text, and a missing \
+              Identifiers are compared by value: `1.0` equals `1`, but a number never equals text. A missing \
               identifier equals no identifier.",
     source: "pandas.DataFrame.sort_values, numpy.argsort",
     shorthand: Some("by"),
@@ -102,8 +102,8 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both tables by the column `by`. Returns true if the sorted identifiers are known to be equal. Returns false if this
-/// was not decided.
+/// Sorts both tables by the column `by`. Returns true if the sort showed that the identifiers of both tables are equal
+/// row by row. If it returns false, the caller has to compare them.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
     let answers = pair.answers.column(by)?;
@@ -134,8 +134,8 @@ pub(super) const ALIGN_GROUPS: RuleKind = RuleKind::new::<AlignGroups>(Definitio
     name: "align_groups",
     summary: "Pairs the n-th row of each group in both tables; both tables must have the same number of rows in \
               each group.",
-    details: "Groups are ordered by their first rows in the answers. Groups that are not in the answers are \
-              dropped.",
+    details: "Groups are ordered by their first rows in the answers. Rows of the submission whose group is not in the \
+              answers are dropped.",
     source: "MLE-bench graders",
     shorthand: Some("by"),
     parameters: &[column("by", "The column that defines the groups.")],
@@ -208,8 +208,9 @@ fn groups<'a>(column: &GradedColumn<'a>) -> Groups<'a> {
 pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
     name: "join",
     summary: "Pairs the rows of both tables that have the same identifier, and drops the other rows.",
-    details: "The result has the order of the answers. Rows with the same identifier have the order of the \
-              submission. A repeated identifier gives a row for each pair, so it has more weight.",
+    details: "The joined rows have the order of the answers. If several rows of the submission have the same \
+              identifier, they keep their order. If identifiers are repeated, each pair of rows with the same \
+              identifier becomes a row, so repeated rows have more weight.",
     source: "pandas.DataFrame.merge",
     shorthand: Some("by"),
     parameters: &[
@@ -263,8 +264,8 @@ impl Join {
     /// Returns the positions of the paired rows in the answers and in the submission, pair by pair.
     fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
         let (answers, submission) = pair.both(&self.by)?;
-        // Stores the first and last row of each identifier, and for each row the next row with the same identifier. So
-        // the rows of all identifiers need only one list of numbers.
+        // Builds a linked list of rows for each identifier: `places` contains its first and last row, and `next` the
+        // next row with the same identifier. So all lists together need only one vector.
         let mut places: HashMap<_, (u32, u32)> = HashMap::new();
         let mut next = vec![END; submission.len()];
         for (row, position) in (0..submission.len()).zip(0u32..) {

@@ -101,8 +101,8 @@ pub(crate) fn check(found: usize, expected: usize) -> Result<(), Refusal> {
 pub(super) const SAME_IDS: RuleKind = RuleKind::new::<SameIds>(Definition {
     name: "same_ids",
     summary: "The submission has the same identifiers as the answers, in any order.",
-    details: "Identifiers are compared as sets, so a repeated identifier is valid (see `same_rows`). Numbers are \
-              compared by value (`1.0` equals `1`) and never equal text.",
+    details: "Identifiers are compared as sets, so a repeated identifier is valid (but see `same_rows`). Numbers are \
+              compared by value (`1.0` equals `1`). A number never equals text.",
     source: "MLE-bench graders",
     shorthand: Some("column"),
     parameters: &[

@@ -17,10 +17,11 @@ use crate::table::sort::sort_positions;
 pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
     name: "keep_rows",
     summary: "Keeps the rows that the answers mark as scored.",
-    details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between \
-              `min` and `max`. In the submission, the rows at the same positions are kept. With `by`, rows are \
-              kept by identifier instead, and an identifier that is not in the answers is invalid. With `in_file`, \
-              rows of the submission are kept by their position in the file, even if a rule has sorted the rows.",
+    details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between `min` \
+              and `max`. In the submission, the rows at the same positions are kept. With `by`, rows of the submission \
+              are kept if their identifier is that of a kept row, and an identifier that is not in the answers is \
+              invalid. With `in_file`, rows of the submission are kept by their position in the file, even if a rule \
+              has sorted the rows.",
     source: "pandas boolean indexing",
     shorthand: None,
     parameters: &[
@@ -115,8 +116,9 @@ fn positions(kept: &[bool]) -> Vec<u32> {
 pub(super) const KEEP_LAST: RuleKind = RuleKind::new::<KeepLast>(Definition {
     name: "keep_last",
     summary: "Keeps the last rows of each group of the answers, after sorting by a column.",
-    details: "The answers are sorted by `by` (see `align`). A group with fewer than `count` rows is kept \
-              completely. Rows without a group are dropped. The submission is not changed (see `join`).",
+    details: "The answers are sorted by `by` (as in `align`). If a group has fewer than `count` rows, all of them are \
+              kept. Rows without a group are dropped. The submission is not changed. The rule `join` can drop the \
+              other rows of the submission.",
     source: "pandas.DataFrame.groupby(...).tail",
     shorthand: None,
     parameters: &[
@@ -163,7 +165,7 @@ impl Rule for KeepLast {
 pub(super) const DROP_MISSING: RuleKind = RuleKind::new::<DropMissing>(Definition {
     name: "drop_missing",
     summary: "Drops rows of the answers that have no value in one of the columns.",
-    details: "The submission is not changed (see `join`).",
+    details: "The submission is not changed. The rule `join` can drop the other rows of the submission.",
     source: "pandas.DataFrame.dropna",
     shorthand: Some("columns"),
     parameters: &[columns("columns", "The columns.")],

@@ -15,9 +15,9 @@ use crate::table::pair::Pair;
 pub(super) const NUMERIC: RuleKind = RuleKind::new::<Numeric>(Definition {
     name: "numeric",
     summary: "The columns contain numbers.",
-    details: "pandas gives each column one type: a single text makes the entire column text, and so does an \
-              integer beyond 64 bits or a number too large for a double. Missing cells and infinite numbers are \
-              valid (see `finite`, `range`).",
+    details: "pandas gives each column one type: a single text makes the entire column text, and so does an integer \
+              beyond 64 bits or a number too large for a double. Then the column is invalid (but see `text`). Missing cells and \
+              infinite numbers are valid (but see `finite`, `range`).",
     source: "pandas.to_numeric, Series.astype(float), Series.dtype",
     shorthand: Some("columns"),
     parameters: &[
@@ -84,8 +84,8 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        // If both booleans and strings are invalid, only columns with a numeric type are valid, because NumPy does not treat
-        // Python objects as numbers.
+        // NumPy does not treat Python objects as numbers. So if neither booleans nor strings are allowed, a column of
+        // objects is invalid even if all of its cells are numbers.
         let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {
             CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_)
@@ -119,8 +119,8 @@ impl Numeric {
 pub(super) const TEXT: RuleKind = RuleKind::new::<TextCells>(Definition {
     name: "text",
     summary: "Every cell of the columns is text.",
-    details: "A column is invalid if all its cells are numbers or booleans, or if a cell is missing (see \
-              `fill_missing`).",
+    details: "If all cells of a column are numbers or booleans, the column is invalid. A missing cell is also invalid \
+              (but see `fill_missing`).",
     source: "MLE-bench graders",
     shorthand: Some("columns"),
     parameters: &[columns("columns", "The columns.")],
@@ -201,7 +201,7 @@ fn check_cells(
 pub(super) const RANGE: RuleKind = RuleKind::new::<Range>(Definition {
     name: "range",
     summary: "All numbers of the columns are between two bounds, inclusive.",
-    details: "Booleans are treated as 0 and 1; text is invalid. `-0.0` is not below 0.",
+    details: "Booleans are treated as 0 and 1, and text is invalid. `-0.0` is not below 0.",
     source: "MLE-bench graders",
     shorthand: None,
     parameters: &[
@@ -270,9 +270,10 @@ impl Range {
 pub(super) const ROWS_SUM_TO: RuleKind = RuleKind::new::<RowsSumTo>(Definition {
     name: "rows_sum_to",
     summary: "In every row, the cells of the columns must sum to `total`, for example to 1 for probabilities.",
-    details: "The cells of a row are added in the order in which `columns` lists them. Missing cells are left out, \
-              and text is invalid. The sum must not differ from `total` by more than `absolute + 1e-5 * |total|`. \
-              With `decimals`, the sum is rounded to this number of decimals instead, and must then equal `total`.",
+    details: "The cells of a row are added in the order in which `columns` lists them. Missing cells are left out, and \
+              text is invalid. The sum must not differ from `total` by more than `absolute + 1e-5 * |total|`. With \
+              `decimals`, there is no tolerance: the sum is rounded to this number of decimals, and must then equal \
+              `total`.",
     source: "numpy.isclose, numpy.round",
     shorthand: None,
     parameters: &[

@@ -13,7 +13,7 @@ use crate::table::column::{CellValue, GradedColumn};
 pub const FIELDS: SectionKey = required(
     "fields",
     KeyType::Strings,
-    "The words that describe a box, in their order.",
+    "The names of the words that describe a box in a cell, in their order.",
 );
 
 pub const SEPARATED_BY: SectionKey = optional(
@@ -239,8 +239,8 @@ pub fn iou(predicted: &Box3d, truth: &Box3d) -> f64 {
     }
 }
 
-/// Returns the intersection of two convex polygons: cuts `subject` along each side of `clip`. Corners that are not cut
-/// off keep their exact coordinates.
+/// Returns the intersection of two convex polygons. Cuts off the part of `subject` that is outside of `clip`, one side
+/// of `clip` after the other. Corners that are not cut off keep their exact coordinates.
 fn intersection(subject: &[Point], clip: &[Point]) -> Vec<Point> {
     let mut ring = subject.to_vec();
     for (start, end) in sides(clip) {
@@ -272,8 +272,8 @@ fn sides(ring: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     ring.iter().copied().zip(next.copied())
 }
 
-/// Returns the area of a polygon. Sums up the terms in the order of GEOS: clockwise from the first corner, with x
-/// relative to that corner.
+/// Returns the area of a polygon. Adds the terms in the same order as the library GEOS, so that the last digits agree:
+/// clockwise from the first corner, with x relative to this corner.
 fn area(ring: &[Point]) -> f64 {
     let Some((first, others)) = ring.split_first() else {
         return 0.0;

@@ -30,8 +30,9 @@ pub struct Image {
 }
 
 impl Image {
-    /// Adds a predicted box. If the image has many predicted boxes, keeps only the most confident ones, and among
-    /// equally confident ones the first.
+    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. So if an image
+    /// has many more predicted boxes, the other ones are dropped. Of boxes with the same confidence, the first ones are
+    /// kept.
     pub fn predict(&mut self, one: CocoBox, max_detections: usize) {
         self.predicted.push(one);
         if self.predicted.len() > 2 * max_detections + SPARE_BOXES {
@@ -42,8 +43,8 @@ impl Image {
     }
 }
 
-/// The predicted boxes of an image are pruned if their number exceeds twice the maximum number of detections by more than
-/// this.
+/// How many boxes more than twice `max_detections` an image may have before boxes are dropped. Sorting is expensive, so
+/// boxes are not dropped one by one.
 const SPARE_BOXES: usize = 32;
 
 /// The result of matching a predicted box.
@@ -89,8 +90,8 @@ pub fn average_precision(images: &[Image], threshold: f64, max_detections: usize
     (0..=100).map(at).collect()
 }
 
-/// Replaces the precision at each recall with the maximum over this and all later points. Points are (recall,
-/// precision).
+/// Replaces the precision of each point with the maximum precision of this and all later points. A point is (recall,
+/// precision), and points are sorted by recall.
 pub fn interpolate(points: &mut [(f64, f64)]) {
     let mut highest: f64 = 0.0;
     for point in points.iter_mut().rev() {
@@ -147,7 +148,8 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
     outcomes
 }
 
-/// Returns the intersection over union (IoU). Like C's `fmin` and `fmax`, Rust's `min` and `max` ignore a NaN.
+/// Returns the intersection over union (IoU). COCO uses C's `fmin` and `fmax`, which ignore a NaN. Rust's `min` and
+/// `max` do the same.
 fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
     let ([ax, ay, aw, ah], [bx, by, bw, bh]) = (a, b);
     let width = (aw + ax).min(bw + bx) - ax.max(bx);

@@ -1,8 +1,8 @@
-//! Binary masks in run-length encoding: `start length start length ...`, with starts from 1. Reads the mask columns of
-//! both tables, and the sizes of the images.
+//! Binary masks in run-length encoding: `start length start length ...`, with starts from 1. Also reads the columns of
+//! masks from both tables, and the sizes of the images from the answers.
 //!
-//! A mask is stored as a list of runs. Areas and overlaps are computed from runs, so the time for computing them does not
-//! depend on the size of the image.
+//! A mask is stored as a list of runs, not of pixels. So the time for computing areas and overlaps does not depend on
+//! the size of the image.
 
 use prep_spec::words::{KeyType, SectionKey};
 use serde::Deserialize;
@@ -23,9 +23,9 @@ pub struct Mask {
 impl Mask {
     /// Decodes a run-length code for an image with `pixels` pixels. Truncates runs that extend beyond the image.
     ///
-    /// Because of NumPy's broadcasting, a single number is an empty mask, and in a code with two starts and one length,
-    /// both runs have that length. Integers beyond 64 bits keep their value, but sums beyond 64 bits wrap around, so
-    /// their run is empty.
+    /// Accepts the same irregular codes as NumPy: a single number is an empty mask. In a code with two starts and one
+    /// length, both runs have this length. If the end of a run exceeds 64 bits, NumPy's sum wraps around, so the run is
+    /// empty.
     ///
     /// # Errors
     /// Returns a description of valid codes if the code is invalid.
@@ -225,7 +225,7 @@ pub const HEIGHT: SectionKey = required(
 pub const EMPTY: SectionKey = optional(
     "empty",
     KeyType::String,
-    "Another way to write an empty mask.",
+    "A cell with this text is also an empty mask.",
 );
 
 pub const SURPLUS_ROWS: SectionKey = optional(

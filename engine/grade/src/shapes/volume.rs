@@ -7,10 +7,9 @@
 use super::mask::MaskSize;
 use crate::shapes::mask::Mask;
 
-/// Maximum number of voxels in the bounding box in which distances are computed. They take 256 MB of memory, and the largest
-/// real volume has half of this number. The limit is needed because a submission can put all its rows into one volume. But
-/// all boxes together contain at most twice the voxels of the true volumes, because each predicted slice corresponds to a
-/// row of the answers.
+/// Maximum number of voxels in the bounding box in which distances are computed. This number takes 256 MB of memory,
+/// and the largest real volume has half as many voxels. Without the limit, a submission could put all its rows into one
+/// huge volume.
 pub const MAX_VOXELS: usize = 1 << 25;
 
 /// A stack of slices of the same size.
@@ -26,8 +25,8 @@ impl Volume {
         self.slices.iter().map(Mask::area).sum()
     }
 
-    /// Returns vertical runs of voxels, each as slice, column, first row and the row after the last. Masks are encoded
-    /// column by column.
+    /// Returns the runs of voxels in each column of each slice, as (slice, column, first row, row after the last).
+    /// Masks are encoded column by column, so a run of a mask may extend over several columns.
     fn columns(&self) -> impl Iterator<Item = (usize, u64, u64, u64)> + '_ {
         let height = self.size.height.max(1);
         self.slices
@@ -166,13 +165,15 @@ fn sweep<'a>(line: impl Iterator<Item = &'a mut f64>, scale: f64) {
 /// Computes the lower envelope of parabolas over one line. Reuses its memory for the next line.
 #[derive(Debug, Default)]
 struct Transform {
-    /// For each parabola of the envelope: its position, its height, and the position from which it is the lowest.
+    /// The parabolas that form the envelope, from left to right: position and height of the vertex, and the position
+    /// from which the parabola is the lowest.
     envelope: Vec<(f64, f64, f64)>,
 }
 
 impl Transform {
-    /// Takes `count` squared distances from `squares`, at every `step`-th index from `start`. Replaces each value with the
-    /// minimum, over all these elements, of an element's value plus its squared distance from the replaced element.
+    /// Transforms the line of `count` elements of `squares` at the indices `start`, `start + step`, and so on. Each
+    /// element is a squared distance, and becomes the minimum, over all elements of the line, of the element's value
+    /// plus the squared distance to it.
     fn run(&mut self, squares: &mut [f64], start: usize, step: usize, count: usize, scale: f64) {
         self.envelope.clear();
         for (index, square) in squares

@@ -1,6 +1,6 @@
-//! The description of a rule or metric: its name, parameters and documentation. The reference pages, the JSON Schema of
-//! the section `grade`, the check for unknown keys and the suggestions for misspelled keys are derived from this
-//! description. Parameters are keys of the pipeline language and have the same kind of description as its other keys.
+//! The description of a rule or metric: its name, parameters and documentation. From it, the crate derives the
+//! reference pages, the JSON Schema of the section `grade`, the check for unknown keys, and suggestions for misspelled
+//! keys. Parameters are described like the other keys of the pipeline language.
 
 use prep_spec::schema;
 use prep_spec::words::{KeyType, SectionKey};
@@ -19,7 +19,8 @@ pub struct Definition {
     pub details: &'static str,
     /// The origin of the formula or rule.
     pub source: &'static str,
-    /// The parameter that `value` sets in the short form `name: value`, where `value` is not a map of parameters.
+    /// The parameter that the short form `NAME: VALUE` sets. The long form is a map of parameters: `NAME: { PARAMETER:
+    /// VALUE }`.
     pub shorthand: Option<&'static str>,
     /// Parameters.
     pub parameters: &'static [SectionKey],
@@ -51,7 +52,8 @@ pub(crate) fn one<T: From<u8>>() -> T {
 }
 
 impl Definition {
-    /// Returns the schema of the value after the name: a map of parameters, or the value of the shorthand parameter.
+    /// Returns the JSON Schema for the value of the rule or metric. The value is a map of parameters or, in the short
+    /// form, the value of the shorthand parameter.
     pub(crate) fn schema(&self) -> Value {
         let mut full = schema::object(self.summary, self.parameters.iter());
         let description = full
@@ -208,7 +210,8 @@ fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
     }
     let mut map = json!({ "type": "object", "properties": named, "additionalProperties": false, "minProperties": 1, "maxProperties": 1 });
     if bare.is_empty() {
-        // Language servers offer these snippets for an empty value. They complete keys only after the first letter.
+        // With these snippets, an editor offers the names even if the value is still empty. Without snippets, it offers
+        // them only after the first letter.
         let snippets = named.iter().map(|(name, definition)| {
             json!({ "label": name, "description": definition["description"], "body": { name: "$1" } })
         });

@@ -39,8 +39,8 @@ impl Faults {
     }
 }
 
-/// Reads the name of a rule or metric, which is one of `all`, and its parameters. Returns the kind, the parameters as a
-/// map, and their path. `None` after an error.
+/// Reads a rule or metric, whose name must be in `all`. Returns its kind, its parameters as a map, and the path of the
+/// parameters. After an error, returns `None`.
 pub(crate) fn read_kind<K>(
     category: &'static str,
     all: &[&'static K],
@@ -151,8 +151,8 @@ fn full(
     (faults.0.len() == before).then_some(Value::Object(map))
 }
 
-/// Returns the error for a value that does not have the parameter's type. If values of the type have several forms, the rule
-/// or metric checks the value when it reads it.
+/// Returns the error if a value does not have the parameter's type. Checks only types that are written in a single
+/// form. Rules and metrics check the other types when they read the value.
 fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<GradeSpecError> {
     let word = |known: Vec<&'static str>| {
         let found = value.as_str().unwrap_or_default();
@@ -190,8 +190,8 @@ fn example(parameter: &SectionKey) -> String {
     }
 }
 
-/// Returns an example with all required parameters as a mapping. If a string was written in place of the mapping, it is
-/// probably the name of a column.
+/// Returns an example with all required parameters as a mapping. `written` is the author's value. If it is a string
+/// instead of a mapping, it is probably a column's name, so the example contains it.
 fn all_required(definition: &Definition, written: &Value) -> String {
     let is_column = |one: &&SectionKey| matches!(one.value, KeyType::Column | KeyType::Selection);
     let column = definition.parameters.iter().find(is_column);
@@ -365,8 +365,7 @@ impl GradeSpecError {
         }
     }
 
-    /// Returns whether this error suggests that an unknown key is a mistyped `key`. In that case, `key` is not also
-    /// reported as missing.
+    /// Returns whether this error suggests `key` for a mistyped key. Then `key` is not also reported as missing.
     pub(crate) fn suggests(&self, key: &str) -> bool {
         self.suggestion.as_deref() == Some(key)
     }

@@ -1,10 +1,12 @@
 //! Reads the answers: a CSV, or JSON lines whose records the `grade:` section converts to rows.
 //!
-//! `answer_rows` lists the rows that each record creates. A row maps column names to values. A value is either a text
-//! or a list of parts, which are joined by spaces. In a text, `{path}` is replaced with a member of the record. For
-//! example, `a.0.b` is the member `b` of the first element of the member `a`. A part is the member at a path (`of`), or
-//! each element of the list at a path (`each`). `unless` leaves out values that are equal to it or contain its members.
-//! `text` defines how a value is printed.
+//! `answer_rows` lists the rows that each record creates. A row maps names of columns to cells. A cell is either a
+//! string or a list of parts. In a string, `{path}` is replaced with a member of the record. For example, `{a.0.b}` is
+//! the member `b` of the first element of the member `a`.
+//!
+//! A part is the member at a path (`of`), or each element of the list at a path (`each`). The key `unless` leaves out a
+//! value that equals the value of `unless`, or that contains all of its members. The key `text` defines how a value is
+//! printed. The values of all parts are joined by spaces.
 
 use std::collections::BTreeMap;
 

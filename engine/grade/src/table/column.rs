@@ -111,8 +111,8 @@ impl<'a> GradedColumn<'a> {
         })
     }
 
-    /// Prefetches the cells after `position`, which may be anywhere in memory. Call this for each position when you
-    /// process all positions in order.
+    /// Prefetches the next cells from `position` on into the processor's cache, because rows that were sorted are
+    /// scattered in memory. Must be called for each position if all positions are processed in order.
     pub(crate) fn fetch(&self, position: usize) {
         if position.is_multiple_of(PREFETCH_ROWS)
             && let (ColumnData::Object(values), Positions::Listed(rows)) =
@@ -123,8 +123,8 @@ impl<'a> GradedColumn<'a> {
         }
     }
 
-    /// Applies `check` to each cell. If it rejects several cells, returns the error of the cell that is first in the
-    /// file, independent of the current order of the rows.
+    /// Applies `check` to each cell. If `check` rejects several cells, returns the error for the cell that comes first
+    /// in the file, even if rules have sorted the rows.
     pub(crate) fn map_cells<T>(
         &self,
         mut check: impl FnMut(usize, CellValue<'a>) -> Result<T, Refusal>,
@@ -161,8 +161,8 @@ impl<'a> GradedColumn<'a> {
         self.data.values()
     }
 
-    /// Returns an error about a cell of this column. An error in the answers is never attributed to the author of the
-    /// submission.
+    /// Returns an error about a cell of this column. If the column belongs to the answers, the message does not blame
+    /// the author of the submission.
     pub fn refuse(&self, kind: RefusalKind, position: usize, expected: &str) -> Refusal {
         let found = self.for_message(position);
         let (kind, message) = match self.role {
@@ -191,8 +191,8 @@ pub fn text(value: CellValue<'_>) -> Cow<'_, str> {
     }
 }
 
-/// The rows of a table that are graded, in order, as row numbers in the file from 0. If no rows were moved, and rows were
-/// dropped only at the end, no list is stored.
+/// The rows of a table that are graded, in order. A row is identified by its number in the file, from 0. As long as
+/// rows were only dropped at the end, no list of numbers is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Positions {
     /// This number of rows from the start of the file, in the file's order.

@@ -12,8 +12,8 @@ use super::numbers::number;
 use super::threads::both;
 use crate::refusal::{Refusal, RefusalKind, count};
 
-/// An identifier that can be looked up in a set. Numbers of different types are compared by value. A text equals only a
-/// text.
+/// An identifier that can be an element of a set. Numbers of different types are compared by value. A number never
+/// equals a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Identifier<'a> {
     Integer(i128),
@@ -22,7 +22,8 @@ pub enum Identifier<'a> {
     /// A missing cell in a column of text. pandas uses the same object for all missing cells, so they are equal in a
     /// set.
     MissingText,
-    /// A missing cell in a column of numbers. Like NaN, it equals no value, not even itself, so its row identifies it.
+    /// A missing cell in a column of numbers. Like NaN, it must not equal any value, not even another missing cell.
+    /// Therefore it contains the number of its row.
     Missing(u64),
 }
 
@@ -98,9 +99,10 @@ pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
     }
 }
 
-/// Reports an identifier of the submission that the answers do not have. If there is no such identifier, reports a
-/// repeated and a missing one. Row numbers refer to the submission's file, independent of the current order of the
-/// tables. `position` is the first position at which the identifiers differ.
+/// Returns the error for tables with different identifiers. It names an identifier of the submission that the answers
+/// do not have. If there is no such identifier, it names a repeated and a missing one. Row numbers are those of the
+/// submission's file, even if rules have sorted the rows. `position` must be the first position at which the
+/// identifiers differ.
 ///
 /// Identifiers are public, so this reveals no answers.
 pub fn differ(
@@ -143,8 +145,8 @@ pub fn differ(
                 .in_column(submission.name)
                 .in_row(submission.file_row(*repeated))
         }
-        // The keys are equal, but not according to NumPy: missing identifiers, or integers that a double cannot
-        // represent.
+        // The sets of keys are equal, but NumPy's comparison finds a difference: a missing identifier equals nothing,
+        // and a large integer may not equal the double to which it is converted.
         _ => {
             let expected = answers.for_message(position);
             let expected = format!("{expected}: identifiers must be those of the answers");

@@ -31,7 +31,8 @@ pub fn floats(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     )
 }
 
-/// Returns the values of a column of doubles or integers without missing or infinite values; `None` for any other column.
+/// Returns the values of a column of doubles or integers. Returns `None` if a value is missing or infinite, or if the
+/// column has a different type.
 fn finite_doubles(column: &GradedColumn<'_>) -> Option<Vec<f64>> {
     let rows = (0..column.len()).map(|position| column.file_position(position));
     match column.data() {

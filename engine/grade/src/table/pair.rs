@@ -1,8 +1,8 @@
 //! The answers and the submission, as the rules that were applied so far have changed them.
 //!
 //! Rules sort and drop rows by changing a list of row numbers. So the tables are not copied, and every message can name
-//! the row of the file. The cells of a submission are read column by column when a rule needs them. So a submission
-//! with a wrong shape or wrong identifiers is never completely in memory.
+//! the row of the file. The cells of a submission are read column by column when a rule or the metric needs them. So a
+//! submission with wrong columns or wrong identifiers is never completely in memory.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -190,8 +190,8 @@ impl<'a> Side<'a> {
         places.extend(unread.filter(|(place, _)| *place >= first).take(most));
         let wanted: Vec<usize> = places.iter().map(|(place, _)| *place).collect();
         for ((_, cells), data) in places.iter().zip(table.read(&wanted, rows)?) {
-            // `set` cannot fail, because only this thread reads this table. If another thread had set the cells, they would
-            // be the same.
+            // The result of `set` is ignored. It is an error only if the cells have already been set. No other thread
+            // reads this table, and the cells would be the same.
             let _ = cells.set(data);
         }
         Ok(())

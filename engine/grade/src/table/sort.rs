@@ -34,8 +34,8 @@ enum RowOrder {
     Positions(Vec<u32>),
 }
 
-/// How the chunk of eight bytes that is stored for a key determines the entire key. This is not possible in columns whose
-/// keys are long or have different lengths.
+/// How to restore the keys of a column from the single chunk of eight bytes that is stored for each key. This is
+/// impossible if keys are long or have different lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkMeaning<'a> {
     /// The key is a number of this type.
@@ -45,8 +45,8 @@ enum ChunkMeaning<'a> {
 }
 
 impl SortedRows<'_> {
-    /// Returns true if the sorted keys of both columns are known to be equal, row by row. Returns false if this cannot be
-    /// decided without accessing the cells.
+    /// Compares the stored chunks of two sorted columns. Returns true if they show that the keys of both columns are
+    /// equal, row by row. Returns false if the keys differ, or if the cells would have to be compared.
     pub(crate) fn has_equal_keys(&self, other: &SortedRows<'_>) -> bool {
         let (RowOrder::Distinct(items), RowOrder::Distinct(others)) = (&self.order, &other.order)
         else {
@@ -107,7 +107,8 @@ fn sort<'a>(column: &GradedColumn<'a>) -> Result<SortedRows<'a>, Refusal> {
             return Err(column.refuse(RefusalKind::Ids, *odd as usize, expected));
         }
     }
-    // The list of positions is not kept while they are sorted, because it may have many millions of elements.
+    // `present` is moved into `Ordered::new` and computed again if it is needed. A copy during the sort could have many
+    // millions of elements.
     let present_again = || (0..column.len() as u32).filter(|position| !is_missing(position));
     let Some(ordered) = Ordered::new(column, present) else {
         // The column contains numbers of several types, which Python's rules compare.
@@ -193,8 +194,8 @@ impl SortItem {
 }
 
 impl<'a> Ordered<'a> {
-    /// Returns the order of the keys at these positions, none of which is missing. `None` for a column of objects that
-    /// are not all strings.
+    /// Sorts the keys at `positions`. No key may be missing: callers must leave out missing keys. Returns `None` for a
+    /// column of objects that are not all strings.
     fn new(column: &GradedColumn<'a>, positions: Vec<u32>) -> Option<Self> {
         let row = |position: u32| column.file_position(position as usize);
         let numbers = |chunk: &dyn Fn(usize) -> Option<u64>| {

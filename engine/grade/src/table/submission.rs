@@ -12,13 +12,15 @@ pub const MAX_BYTES: u64 = 4 << 30;
 /// Maximum number of columns. The widest real submission has 121.
 pub const MAX_COLUMNS: usize = 4_096;
 
-/// Maximum length of the first line in bytes. Without this limit, each column name could be as long as a megabyte.
+/// Maximum length of the first line in bytes. The line contains the names of the columns, so this also limits their
+/// length.
 const MAX_HEADER: usize = 1 << 20;
 
-/// At most 2^28 cells, including cells that short rows omit: a hundred times as many as in the largest real submission.
+/// Limits for a submission. `cells` is a hundred times the number of cells in the largest real submission. Cells that
+/// short rows omit are included.
 ///
-/// The cells of a table of up to ten million rows with an identifier and a number are kept while it is scanned. A larger
-/// table is read again.
+/// `kept_bytes` is enough to keep the cells of ten million rows with an identifier and a number while the file is
+/// scanned. A larger file is read a second time.
 const LIMITS: FrameLimits = FrameLimits {
     cells: 1 << 28,
     kept_bytes: 1 << 28,
@@ -29,7 +31,8 @@ const LIMITS: FrameLimits = FrameLimits {
 pub struct ScannedSubmission<'a>(Result<ScannedFrame<'a>, Refusal>);
 
 impl<'a> ScannedSubmission<'a> {
-    /// Makes the first pass over a submission. A file that is too large or not a CSV is an invalid submission, not an error.
+    /// Scans the file of a submission once. If the file is too large or not a CSV, this is not an error of the
+    /// function: grading then reports an invalid submission.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -84,8 +84,8 @@ impl<'a> Labels<'a> {
         Labels::expecting(column, how, "a class label: an integer or a name")
     }
 
-    /// Like [`from_column`](Self::from_column), but with `expected` as the description of valid labels in the error for
-    /// an invalid number.
+    /// Reads the labels of a column like [`from_column`](Self::from_column). If a number is not a valid label, the
+    /// error describes valid labels with the text `expected`.
     ///
     /// # Errors
     /// Same as [`from_column`](Self::from_column).
@@ -182,8 +182,8 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
         number.ok_or_else(|| column.refuse(kind, position, "an integer"))
     };
     let labels: Vec<i128> = column.map_cells(label)?;
-    // NumPy converts a list of integers to an array if all of them fit one of the 64-bit types. Other integers are not
-    // valid labels.
+    // NumPy stores a list of integers as an array of 64-bit integers only if all of them fit into one type, signed or
+    // unsigned. Otherwise the list does not contain valid labels.
     let signed = |label: &i128| i64::try_from(*label).is_ok();
     let beyond = |label: &i128| u64::try_from(*label).is_ok() && !signed(label);
     match labels.iter().position(|label| !signed(label)) {
@@ -194,8 +194,8 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
     }
 }
 
-/// Reads the labels of a list of numbers. NumPy converts integers both below and above 2^63 to doubles, which loses the
-/// last digits.
+/// Reads the labels of a list of numbers. If a list has integers both below and above 2^63, NumPy converts all of them
+/// to doubles, which lose the last digits. Such a list is an error.
 fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let beyond = |value| matches!(value, CellValue::UInt(value) if value > i64::MAX as u64);
     match column.values().position(beyond) {

@@ -1,8 +1,7 @@
 //! Processes long tables in two threads.
 //!
-//! Grading reads two tables, the answers and the submission. So most of the work has two equal parts, for example sorting
-//! each table, or converting a column of each table. Short tables are processed in one thread, because starting a second
-//! thread takes longer than processing them.
+//! Grading processes two tables, the answers and the submission, in the same way. So most work consists of two equal
+//! parts, for example sorting each table. For short tables, starting a second thread would take longer than the work.
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
@@ -11,8 +10,8 @@ use std::thread;
 /// Tables with more rows are long.
 pub(crate) const MANY_ROWS: usize = 1_000_000;
 
-/// Calls both functions, and returns their results. If a table with this number of rows is long, `second` runs in another
-/// thread, unless the system cannot start one.
+/// Calls both functions, and returns their results. If `rows`, the number of rows of a table, exceeds [`MANY_ROWS`],
+/// `second` runs in another thread, unless the system cannot start one.
 pub(crate) fn both<A, B: Send>(
     rows: usize,
     first: impl FnOnce() -> A,

@@ -1,8 +1,8 @@
-//! Submissions as CSV files whose cells are read only when they are needed, and submissions as typed frames: tables whose
-//! columns have a declared type.
+//! Two forms of submissions: CSV files whose cells are read when they are needed, and *typed frames*, which are tables
+//! whose columns have a declared type.
 //!
-//! Callers with a table in memory cannot pass it as a CSV without losing types: text such as `1` would become a number,
-//! and an empty text would become a missing cell. Such callers write a typed frame instead:
+//! If a caller wrote a table from memory as a CSV, types would be lost: the text `1` would become a number, and an
+//! empty text would become a missing cell. Such callers write a typed frame instead:
 //!
 //! ```text
 //! {"rows": 2, "columns": [{"name": "id", "type": "int64"}, {"name": "y", "type": "object", "bytes": 13}]}\n
@@ -10,8 +10,8 @@
 //! object as a JSON list of `bytes` bytes
 //! ```
 //!
-//! A cell of an object column is null (missing), true, false, a number, a text, or, for a number that JSON cannot
-//! represent, an object with its text: `{"float": "inf"}`.
+//! In a column of the type `object`, a cell is null (missing), true, false, a number or a text. A number that JSON
+//! cannot represent is an object with its text: `{"float": "inf"}`.
 
 use std::collections::HashSet;
 use std::io;

@@ -116,7 +116,7 @@ pub static BUNDLE: Section = Section {
 /// An entry of `sources`.
 pub static SOURCE: Section = Section {
     name: "the source",
-    doc: "A file at a URL (`url`), or a directory (`folder`). The only path in a source with `url` is the name of the file: `labels:labels.zip`. A member of the file is `labels:labels.zip/test.csv`.",
+    doc: "A source is a file at a URL (`url`) or a directory (`folder`). For example, the source `labels` contains the file `labels.zip`. Its path is `labels:labels.zip`, and the path of a member is `labels:labels.zip/test.csv`.",
     keys: &[
         SectionKey::optional(
             "url",
@@ -166,7 +166,7 @@ pub static SOURCE: Section = Section {
 /// The section `grade`.
 pub static GRADE: Section = Section {
     name: "the grading",
-    doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the rules. In the values of those keys, `{ list: NAME }` is replaced by that list of `lists`.",
+    doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the rules. In their values, `{ list: NAME }` stands for the list NAME of the section `lists`.",
     keys: &[
         SectionKey::required(
             "answers",

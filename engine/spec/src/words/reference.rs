@@ -17,38 +17,38 @@ A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors,
 `: ` or ` #` needs quotes or the form of a block scalar (`|`). Inside `{ }`, a string that contains a comma also needs
 quotes.
 
-Paths are relative, with `/` between directories, and must not leave their directory. A path that begins with `NAME:` is in
-the source of that name. Any other path is in the bundle. Names of tables, lists and sources consist of lower-case letters,
+Paths are relative, use `/` as the separator, and must not contain `..`. A path that begins with `NAME:` is in the source of
+that name. Any other path of an input is in the bundle. Names of tables, lists and sources consist of lower-case letters,
 digits and `_`.
 ";
 
 const CHECKS_INTRODUCTION: &str = "
 ## Checks: `checks`
 
-A check is a query that must return no row, under a name of your choice. The following keys are named checks. The value is
-one check, or a list of them. Several columns are compared together as `TABLE.(COLUMN, COLUMN)`. A column whose name contains
-characters other than letters, digits and `_` must be in double quotes.
+Under a name of your choice, a check is a query that must return no row. The following three names have a special meaning:
+their value is a condition, or a list of conditions. To compare several columns together, write `TABLE.(COLUMN, COLUMN)`. A
+column whose name contains characters other than letters, digits and `_` must be in double quotes.
 ";
 
 const QUERIES: &str = "\
 ## Queries
 
-A query is one SELECT. `FROM` names tables of the file. A list can be used as a table with the single
-column `value`. `column IN list` tests whether a cell is one of the list's texts.
+A query is one SELECT. `FROM` names tables of the section `tables`. A list of the section `lists` can be used as a table
+with the single column `value`. `column IN list` tests whether a cell is one of the list's strings.
 
 Every table is ordered and has a hidden column `_row`, the position of the row from 0. `*` does not include it, and no
-other column can have its name. Without `ORDER BY`, the result of a query has the order of its tables in `FROM`: first by
-the position in the first table, then by that in the second, and so on.
+other column can have its name. Without `ORDER BY`, the result of a query is sorted by `_row` of the first table in `FROM`,
+then by `_row` of the second table, and so on.
 
-Four functions create several columns. The first three are separate items in the list after `SELECT`, the last is part of
-an expression:
+Four functions create several columns. The first three must be separate items in the list after `SELECT`. The last one is
+part of an expression:
 
 | item | columns |
 |---|---|
-| `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column equals the text, otherwise 0 |
-| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column's comma-separated list contains the text, otherwise 0 |
-| `constants(value, list)`, `constants(value, 'a', 'b')` | for each text a column with that name that contains the value |
-| an expression with `columns(list)`, `columns('a', 'b')` or `table.columns(list)` | for each text the expression with the column of that name, and under that name: `columns(votes) / total` |
+| `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each string a column with that name: 1 if the cell equals the string, otherwise 0 |
+| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each string a column with that name: 1 if the cell's comma-separated list contains the string, otherwise 0 |
+| `constants(value, list)`, `constants(value, 'a', 'b')` | for each string a column with that name, which contains the value in every row |
+| an expression with `columns(list)`, `columns('a', 'b')` or `table.columns(list)` | for each string a column with that name: the expression for the column of this name, as in `columns(votes) / total` |
 
 `* EXCLUDE columns(list)` leaves out the columns of a list.
 ";
@@ -80,7 +80,7 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
         &mut text,
         2,
         "Outputs: `public`, `private`",
-        "The key is a path. It ends in `/` if the output is a directory; `./` is the directory of the section itself. The value is one of the following kinds, or just a query. For a query, the end of the path determines the kind.",
+        "Each key of these sections is the path of an output. The path of a directory ends in `/`; `./` is the directory `public` or `private` itself. The value is one of the following kinds, or just a query. If it is a query, the suffix of the path determines the kind.",
     );
     for kind in &vocabulary.outputs {
         form(&mut text, kind, &mut printed);
@@ -102,14 +102,12 @@ fn form(text: &mut String, form: &KindSpec, printed: &mut Vec<&'static [Word]>) 
         let endings: Vec<String> = endings.iter().map(|end| format!("`{end}`")).collect();
         let _ = write!(
             text,
-            "\nAn output that is written as a query alone has this kind if its path ends in {}.\n",
+            "\nIf the value of an output is only a query, and its path ends in {}, the output has this kind.\n",
             endings.join(", ")
         );
     }
     if matches!(form.makes, Produces::Folder) {
-        text.push_str(
-            "\nAn output that is written as a query alone has this kind if its path ends in `/`.\n",
-        );
+        text.push_str("\nIf the value of an output is only a query, and its path ends in `/`, the output has this kind.\n");
     }
     for key in form.section.keys {
         if let KeyType::Items(sections) = key.value {

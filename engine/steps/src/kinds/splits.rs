@@ -83,7 +83,7 @@ fn order(declaration: &Declaration) -> Option<SplitOrder> {
 const SHUFFLE: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
-        doc: "scikit-learn's `train_test_split` of rows. With `groups`, it splits entire groups, in order of first appearance. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",
+        doc: "Splits rows like scikit-learn's `train_test_split`. With `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",
         keys: &[TEST_SIZE, TRAIN_SIZE, SEED, GROUPS, STRATIFY, WITHIN, ORDER],
     },
     method: |declaration, test_size| {
@@ -99,7 +99,7 @@ const SHUFFLE: SplitMethod = SplitMethod {
 const SAMPLE: SplitMethod = SplitMethod {
     section: Section {
         name: "sample",
-        doc: "pandas' `sample`: the sampled rows are the second table. The first table keeps the order of the rows.",
+        doc: "Draws rows like pandas' `sample`. The drawn rows are the second table. The other rows are the first table, in their original order.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             SEED,
@@ -119,7 +119,7 @@ const SAMPLE: SplitMethod = SplitMethod {
 const PYTHON_SAMPLE: SplitMethod = SplitMethod {
     section: Section {
         name: "python_sample",
-        doc: "Python's `random.sample`: the sampled rows are the second table. The first table keeps the order of the rows. A fraction is rounded to the nearest number of rows, with halves rounded to even.",
+        doc: "Draws rows like Python's `random.sample`. The drawn rows are the second table. The other rows are the first table, in their original order. If `test_size` is a fraction, the number of rows is rounded, with halves rounded to even.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             generator::SEED,
@@ -140,7 +140,7 @@ const PYTHON_SAMPLE: SplitMethod = SplitMethod {
 const FIRST_FIT: SplitMethod = SplitMethod {
     section: Section {
         name: "first_fit",
-        doc: "Assigns entire groups, in order of first appearance. A group goes to the second table if it still fits into `test_size` rows, and to the first otherwise. No random numbers are used.",
+        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second table if this table then has at most `test_size` rows, otherwise to the first table. No random numbers are used.",
         keys: &[
             SectionKey::required(
                 "groups",
@@ -163,7 +163,7 @@ const FIRST_FIT: SplitMethod = SplitMethod {
 const CUT: SplitMethod = SplitMethod {
     section: Section {
         name: "cut",
-        doc: "Cuts the rows in the order of a column, for example by time: the rows with the largest values are the second table. No random numbers are used. One of `from`, `test_size` and `train_size` is required. With `groups`, sizes count groups, and the value of a group is the largest value of its rows. Therefore no row of the first table is at or after the cut. A row without a value is an error.",
+        doc: "Divides the rows by the values of a column, for example by time. The rows with the largest values are the second table. One of `from`, `test_size` and `train_size` defines the cut. With `groups`, the rows of a group stay together: the value of a group is the largest value of its rows, and sizes count groups. A row without a value is an error. No random numbers are used.",
         keys: &[
             SectionKey::required(
                 "by",

@@ -27,7 +27,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON document",
-            doc: "A copy of a JSON object from a file of the bundle, in which some members are replaced by lists of rows, each from a query. The other members are copied as Python's `json` reads and writes them. Members keep the order of the file.",
+            doc: "Copies a JSON object from a file of the bundle, and replaces some of its members by lists. Each list contains the rows of a query. The other members are copied as Python's `json` reads and writes them. Members keep the order of the file.",
             keys: &[
                 SectionKey::required(
                     "document",

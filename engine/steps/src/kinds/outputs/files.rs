@@ -203,7 +203,7 @@ pub(crate) const COPY: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a copy",
-            doc: "An unchanged file of the bundle, or a directory if the path of the output and the path in the bundle end in `/`.",
+            doc: "Copies a file of the bundle unchanged. If the path of the output and the path in the bundle end in `/`, copies a directory.",
             keys: &[SectionKey::required(
                 "copy",
                 KeyType::Copied,

@@ -268,7 +268,7 @@ pub(crate) const NPY: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a NumPy array",
-            doc: "Entries of an array, in the format of `numpy.save`. The only column of the query is `record`, from a table that was read from an array. The entries keep their type and shape.",
+            doc: "Writes entries of a NumPy array, in the format of `numpy.save`. The query must select only the column `record` of a table that was read from an array. The entries keep their type and shape.",
             keys: &[SectionKey::required(
                 "npy",
                 KeyType::Entries,

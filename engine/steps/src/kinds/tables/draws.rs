@@ -27,7 +27,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the draws",
-            doc: "For each row of a table, in order, values drawn from one generator. The new table has the drawn columns and the same number of rows. Join it by `_row`.",
+            doc: "Draws random values for each row of a table, one row after another, from one generator. The new table contains only the drawn values, with a row for each row of the table. Join the two tables by `_row`.",
             keys: &[
                 SectionKey::required("draws", KeyType::Table, "The table.", "sentences"),
                 SectionKey::required(
@@ -97,7 +97,7 @@ const UNIFORM: Section = Section {
 
 const INTEGERS: Section = Section {
     name: "integers",
-    doc: "An integer from low up to, but not including, high: `randint`, `integers` or `randrange` of the library.",
+    doc: "Draws an integer from `low` up to, but not including, `high`, with the library's `randint`, `integers` or `randrange`.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         SectionKey::required(
@@ -121,7 +121,7 @@ const CHOICE: Section = Section {
 
 const SAMPLE: Section = Section {
     name: "sample",
-    doc: "Distinct integers from low up to, but not including, high, in random order, as one string, separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
+    doc: "Draws distinct integers from `low` up to, but not including, `high`, with Python's `sample`, or with NumPy's `choice` without replacement (not available with `numpy_generator`). The value is one string with these integers in random order, separated by spaces.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         SectionKey::required(
@@ -137,7 +137,7 @@ const SAMPLE: Section = Section {
 
 const SHUFFLE: Section = Section {
     name: "shuffle",
-    doc: "The integers from 0 up to, but not including, `of`, in random order, as one string, separated by spaces: the order of a list after Python's `shuffle`, or NumPy's `permutation` of a number. `split_part(x, ' ', 1)` is the first of them.",
+    doc: "Shuffles the integers from 0 up to, but not including, `of`, with Python's `shuffle` or NumPy's `permutation`. The value is one string with the shuffled integers, separated by spaces. If the column is `x`, `split_part(x, ' ', 1)` is the first integer.",
     keys: &[
         SectionKey::required("of", KeyType::Operand, "Number of items.", "5"),
         WHEN,

@@ -15,7 +15,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the permutation",
-            doc: "The rows of a table in a random order: NumPy's `permutation`, or Python's `random.shuffle`.",
+            doc: "Shuffles the rows of a table, like NumPy's `permutation` or Python's `random.shuffle`.",
             keys: &[
                 SectionKey::required("permute", KeyType::Table, "The table.", "labelled"),
                 SectionKey::required(

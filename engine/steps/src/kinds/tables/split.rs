@@ -30,7 +30,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the split",
-            doc: "Divides the rows of a table in two: `train, test: { split: labelled, ... }` makes the tables `train` and `test`, which have the same columns. Each method has further keys.",
+            doc: "Divides the rows of a table in two: `train, test: { split: labelled, ... }` makes the tables `train` and `test`, which have the same columns. Further keys depend on the method.",
             keys: &[
                 SectionKey::required("split", KeyType::Table, "The table to divide.", "labelled"),
                 SectionKey::required(

@@ -206,7 +206,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table that is read from several files",
-            doc: "CSV files, one after another, combined as by `pandas.concat`. Columns: `file` and those in `columns`.",
+            doc: "Reads several CSV files and combines their rows, one file after another, as `pandas.concat` does. The table has the columns in `columns`, and the column `file`.",
             keys: &[
                 SectionKey::required(
                     "read_each",
