@@ -366,8 +366,8 @@ fn push_without_uploads_reports_the_reason() {
     ])
     .code(2)
     .says(&[
-        "there is no signing key",
-        "run `prep remote key new NAME` to create one",
+        "contains several keys, and it is not stated which one signs",
+        "select one of several with `[remote] key`",
     ]);
 }
 

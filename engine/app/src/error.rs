@@ -204,9 +204,10 @@ impl From<RemoteError> for Error {
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Error {
         let new = match error {
-            KeyError::Public(_) | KeyError::Name(_) | KeyError::Missing { .. } => {
-                Error::request(chain(&error))
-            }
+            KeyError::Public(_)
+            | KeyError::Name(_)
+            | KeyError::Missing { .. }
+            | KeyError::Ambiguous { .. } => Error::request(chain(&error)),
             _ => Error::new(Failure::Machine, chain(&error)),
         };
         Error {

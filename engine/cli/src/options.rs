@@ -220,15 +220,15 @@ impl IdentityArg {
         };
         let text = match path.as_os_str() == "-" {
             true => std::io::read_to_string(std::io::stdin()),
-            false => {
-                prep_remote::require_closed(path)?;
-                std::fs::read_to_string(path)
-            }
+            false => std::fs::read_to_string(path),
         };
         let text = text.map_err(|error| Error::reading("read the identity", path, &error))?;
         let identity = Identity::parse(&text);
         let wrong = |error| CliError::new(Exit::Input, format!("{}: {error}", path.display()));
         session.settings.identity = Some(identity.map_err(wrong)?);
+        if path.as_os_str() != "-" {
+            prep_remote::require_closed(path)?;
+        }
         Ok(session)
     }
 }
