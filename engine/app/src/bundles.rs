@@ -132,6 +132,8 @@ pub enum Note<'a> {
     ReadsAgain { id: &'a str, bytes: u64 },
     /// `files` published files are damaged, and will be written again.
     Damaged { id: &'a str, files: u64 },
+    /// The published data differ from the results, so they are written again. Contains the difference.
+    Restores { id: &'a str, difference: &'a str },
     /// These competitions are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),
     /// The run uses the results of a bundle that is neither on this machine nor recorded in the data directory.
@@ -148,7 +150,10 @@ impl Note<'_> {
     pub fn is_warning(&self) -> bool {
         !matches!(
             self,
-            Note::ReadsAgain { .. } | Note::NotAvailable(_) | Note::Borrowed { .. }
+            Note::ReadsAgain { .. }
+                | Note::Restores { .. }
+                | Note::NotAvailable(_)
+                | Note::Borrowed { .. }
         )
     }
 }
@@ -171,6 +176,9 @@ impl fmt::Display for Note<'_> {
                 f,
                 "{id}: {files} published files are damaged; they will be written again"
             ),
+            Note::Restores { id, difference } => {
+                write!(f, "{id}: restoring the published data: {difference}")
+            }
             Note::NotAvailable(ids) => write!(
                 f,
                 "{} left out because a bundle or source is missing: {}",

@@ -122,34 +122,6 @@ impl PreparedData {
         };
         Ok(PreparedData { state, tree })
     }
-
-    /// Returns the files that differ from the published ones, or that no run published. `None` if there are none.
-    pub fn reason(&self) -> Option<String> {
-        let TreeState {
-            public,
-            private,
-            unpublished,
-            is_list_damaged,
-            is_description_replaced,
-            ..
-        } = &self.tree;
-        let mut reasons = Vec::new();
-        for changed in [public, private] {
-            if !changed.is_empty() {
-                reasons.push(format!("changed or missing: {changed}"));
-            }
-        }
-        if *is_list_damaged {
-            reasons.push("the list of published files is damaged".to_owned());
-        }
-        if *is_description_replaced {
-            reasons.push("the description was replaced".to_owned());
-        }
-        if !unpublished.is_empty() {
-            reasons.push(format!("extra files: {unpublished}"));
-        }
-        (!reasons.is_empty()).then(|| reasons.join("; "))
-    }
 }
 
 /// Compares the files of a complete publication with its record. Reads the files whose metadata changed, and records the

@@ -30,7 +30,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use prep_cache::Store;
-use prep_core::{Cancel, Context, LastRuns, Remedy, Reporter};
+use prep_core::{Cancel, Context, LastRuns, Reason, Remedy, Reporter};
 use prep_steps::RememberedOptions;
 
 use self::contents::StatedContents;
@@ -149,6 +149,14 @@ impl Run {
             resolve::require_credentials(task, &plan, &context.store)?;
         }
         plan.require_disk(task, notes)?;
+        for competition in &plan.all.competitions {
+            let id = &competition.id;
+            let nodes = plan.all.nodes_of(id).iter();
+            let mut reasons = nodes.filter_map(|node| plan.resolution.work.get(node));
+            if let Some(Reason::NotCurrent { difference }) = reasons.next_back() {
+                notes(Note::Restores { id, difference });
+            }
+        }
         Ok(Run {
             plan,
             task: task.clone(),

@@ -108,7 +108,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
             None => Some("not verified"),
         };
         let data = PreparedData::new(Some(&manifest), &data_dir, &session.settings)?;
-        reasons.extend(data.reason());
+        reasons.extend(data.tree.difference());
         let answers = AnswersState::of(&data_dir, &entry.id);
         sealed.get_or_insert(answers);
         match data.state.problem() {
