@@ -275,3 +275,23 @@ fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
         "`prep run --skip-bundle-verification` accepts the bundle",
     ]);
 }
+
+/// `prep fetch` does not replace an existing file, so the advice names the file.
+#[test]
+fn a_truncated_bundle_is_named() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let whole = Harbour::bundle(&Harbour::table());
+    let path = sandbox.write("data/harbour/harbour.zip", &whole[..whole.len() / 2]);
+    let path = path.display();
+    let message = format!("`{path}`: the zip archive is truncated");
+    sandbox
+        .prep(&["run", Harbour::ID])
+        .code(4)
+        .says(&[&message]);
+    let advice = format!("do      download it again; remove {path}, then run `prep fetch harbour`");
+    sandbox
+        .prep(&["audit", Harbour::ID])
+        .code(5)
+        .shows(&[&advice]);
+}

@@ -142,7 +142,7 @@ fn audit_text(audit: &Audit) -> String {
     ];
     for report in reports.into_iter().flatten() {
         for cause in &report.blocks {
-            text.push_str(&block(cause));
+            text.push_str(&block(cause, audit));
         }
     }
     text
@@ -192,7 +192,7 @@ const MAX_LINE: usize = 4_000;
 /// Maximum number of paths that a block shows.
 const MAX_PATHS: usize = 3;
 
-fn block(block: &Block) -> String {
+fn block(block: &Block, audit: &Audit) -> String {
     let mut paths: Vec<&str> = block.paths.iter().map(String::as_str).collect();
     let more = format!("and {} more", paths.len().saturating_sub(MAX_PATHS));
     // The count of one more path would not be shorter than the path.
@@ -223,18 +223,26 @@ fn block(block: &Block) -> String {
     for example in &block.examples {
         line("example", example);
     }
-    match option_for(block.cause) {
-        Some(option) => line("do", &format!("{}; {option}", block.advice)),
+    match command_for(block, audit) {
+        Some(command) => line("do", &format!("{}; {command}", block.advice)),
         None => line("do", block.advice),
     }
     text
 }
 
-/// Returns the option with which the advice for a cause is followed.
-fn option_for(cause: &str) -> Option<&'static str> {
-    let accepted = [Cause::BundleOtherMd5, Cause::BundleRepacked];
-    let is_accepted = accepted.iter().any(|accepted| accepted.id() == cause);
-    is_accepted.then_some("`prep run --skip-bundle-verification` accepts the bundle")
+/// Returns the command with which the advice of a block is followed.
+fn command_for(block: &Block, audit: &Audit) -> Option<String> {
+    let is = |causes: &[Cause]| causes.iter().any(|cause| cause.id() == block.cause);
+    if is(&[Cause::BundleOtherMd5, Cause::BundleRepacked]) {
+        return Some("`prep run --skip-bundle-verification` accepts the bundle".to_owned());
+    }
+    // A bundle is downloaded only if it does not exist.
+    let bundle = audit.bundle.as_ref()?;
+    let is_downloaded = block.cause.starts_with("bundle-") && block.advice.contains("download");
+    is_downloaded.then(|| {
+        let (id, path) = (&audit.id, bundle.path.display());
+        format!("remove {path}, then run `prep fetch {id}`")
+    })
 }
 
 /// Search prepared data for hints at the answers
