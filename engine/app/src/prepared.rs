@@ -36,17 +36,6 @@ pub(crate) fn last_runs(store: &Store, settings: &Settings, variant: &str) -> Ar
     Arc::new(LastRuns::new(store, scope, published))
 }
 
-/// Returns why the last run into the data directory of a variant published nothing, if a check failed.
-///
-/// # Errors
-/// Returns an error if the history of the runs cannot be read.
-pub fn failed_check(settings: &Settings, variant: &str, id: &str) -> Result<Option<String>, Error> {
-    let store = Store::open_or_empty(&settings.store_dir)?;
-    let history = last_runs(&store, settings, variant).history(id)?;
-    let mut failed = history.failed.values();
-    Ok(failed.next().map(|step| step.message.clone()))
-}
-
 /// The state of a competition in a data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreparedState {

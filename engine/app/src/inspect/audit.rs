@@ -17,7 +17,7 @@ use prep_formats::pandas::{CsvDialect, CsvWriter, Quoting};
 use prep_leaks::{LeakInput, LeakReport, LeaksError};
 use prep_spec::model::TableOrigin;
 use prep_spec::{BASE_VARIANT, Pipeline};
-use prep_steps::PublishedChecksums;
+use prep_steps::{FailedRun, PublishedChecksums};
 use serde::Serialize;
 use serde_json::Value;
 use tempfile::TempPath;
@@ -101,19 +101,26 @@ pub struct TreeAudit {
 
 /// Audits one competition. `tree` is a directory with data that another program prepared.
 ///
-/// If the last run published nothing because an output does not have its published checksum, audits the outputs in the cache.
+/// If the last run published nothing because an output does not have its published checksum, audits its outputs in the cache.
 ///
 /// # Errors
 /// Returns an error if there is neither a bundle nor prepared data, if there are no prepared data to compare `tree` with, or
 /// if a file cannot be read.
 pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<Audit, Error> {
     let settings = &task.settings.of_variant(&task.options.variant);
-    let record = contents::read(task, &entry.id)?;
+    let failed = FailedRun::read(&settings.data_dir, &entry.id);
+    let record = match &failed {
+        Some(run) => run.preparation.clone(),
+        None => contents::read(task, &entry.id)?,
+    };
     let (options, _) = task.options.recalling(&record.options);
     let sources = &options.source_dirs();
     let pipeline = entry.load(BASE_VARIANT)?;
     let sums = entry.published_checksums()?;
-    let unpublished = unpublished::publish(task, &entry.id)?;
+    let unpublished = match failed {
+        Some(run) => unpublished::publish(task, &entry.id, run.preparation)?,
+        None => None,
+    };
     let data_dir = unpublished
         .as_ref()
         .map_or(&*settings.data_dir, |scratch| scratch.path());

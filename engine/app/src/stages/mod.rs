@@ -94,7 +94,7 @@ impl Plan {
         let entries = chosen.entries.iter().map(|entry| entry.id.clone());
         let assembled = entries.zip(assembled);
         // A preview has no outputs, so it is not a run into the data directory.
-        let last = match task.options.view.is_some() || task.options.is_scratch {
+        let last = match task.options.view.is_some() || task.options.scratch.is_some() {
             true => Arc::new(LastRuns::without_history()),
             false => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
         };
