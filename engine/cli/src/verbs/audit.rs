@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prep_app::{
     Audit, AuditReport, Block, BundleAudit, Catalog, Cause, LeakLevel, LeakReport, OutputsAudit,
-    PreparationOptions, RememberedOptions, Settings, TreeAudit, Verdict,
+    PreparationOptions, Remedy, RememberedOptions, Settings, TreeAudit, Verdict,
 };
 use prep_core::units;
 use serde_json::json;
@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
 use crate::output::table::one_line_within;
+use crate::remedy;
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
@@ -235,6 +236,10 @@ fn command_for(block: &Block, audit: &Audit) -> Option<String> {
     let is = |causes: &[Cause]| causes.iter().any(|cause| cause.id() == block.cause);
     if is(&[Cause::BundleOtherMd5, Cause::BundleRepacked]) {
         return Some("`prep run --skip-bundle-verification` accepts the bundle".to_owned());
+    }
+    if is(&[Cause::FilesEdited]) {
+        let id = audit.id.clone();
+        return remedy::words(&Remedy::Prepare { id });
     }
     // A bundle is downloaded only if it does not exist.
     let bundle = audit.bundle.as_ref()?;
