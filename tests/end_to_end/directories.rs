@@ -342,3 +342,36 @@ fn an_audit_compares_the_outputs_of_its_directory() {
         Value::Null
     );
 }
+
+/// If the results of a different bundle are in the cache, no step has to read that bundle, but it is the reason.
+#[test]
+fn a_different_bundle_is_named() {
+    let sandbox = world();
+    for (directory, bundle, _) in DIRECTORIES {
+        prepare(&sandbox, directory, bundle, &[]).code(0);
+    }
+    let note = "b/harbour.zip is not the bundle from which the data were prepared (";
+    for verb in ["plan", "why"] {
+        let line = [verb, Harbour::ID, "--source", "b", "--data-dir", "mine"];
+        sandbox.prep(&line).code(0).says(&[note]);
+        let line = [verb, Harbour::ID, "--data-dir", "mine"];
+        assert!(
+            !sandbox
+                .prep(&line)
+                .code(0)
+                .stderr
+                .contains("is not the bundle")
+        );
+    }
+    prepare(&sandbox, "mine", "b", &[]).code(0).says(&[note]);
+    assert!(
+        !prepare(&sandbox, "mine", "b", &[])
+            .code(0)
+            .stderr
+            .contains(note)
+    );
+    let why = ["why", Harbour::ID, "private/test.csv", "--data-dir"];
+    prepare(&sandbox, "new", "b", &[]).code(0);
+    let found = sandbox.prep(&[&why[..], &["new"]].concat()).code(0);
+    found.shows(&["so it never ran for this data directory"]);
+}

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use prep_audit::bundle::known;
-use prep_cache::{Digest, Store};
+use prep_cache::{Content, Digest, Store};
 use prep_core::{Failure, chain, units};
 use prep_fetch::LocalBundle;
 use prep_formats::limits::DecodingLimits;
@@ -104,10 +104,7 @@ impl BorrowedBundle {
 
 impl fmt::Display for BorrowedBundle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.md5 {
-            Some(md5) => write!(f, "MD5 {md5}")?,
-            None => write!(f, "BLAKE3 {}", self.blake3)?,
-        }
+        f.write_str(&digest(self.md5.as_deref(), &self.blake3))?;
         write!(f, ", {}", units::bytes(self.bytes))?;
         match &self.lender {
             Lender::Cache { at, path } => {
@@ -122,6 +119,13 @@ impl fmt::Display for BorrowedBundle {
             }
             Lender::Remote { remote } => write!(f, ", in the remote {remote}"),
         }
+    }
+}
+
+fn digest(md5: Option<&str>, blake3: &Digest) -> String {
+    match md5 {
+        Some(md5) => format!("MD5 {md5}"),
+        None => format!("BLAKE3 {blake3}"),
     }
 }
 
@@ -141,6 +145,12 @@ pub enum Note<'a> {
         id: &'a str,
         bundle: &'a BorrowedBundle,
     },
+    /// The bundle at this path is not the one from which the data directory was prepared. Contains the content of the latter.
+    OtherBundle {
+        id: &'a str,
+        path: &'a Path,
+        before: &'a Content,
+    },
     /// The free disk space is probably too small. Contains the message.
     LittleDisk(&'a str),
 }
@@ -154,6 +164,7 @@ impl Note<'_> {
                 | Note::Restores { .. }
                 | Note::NotAvailable(_)
                 | Note::Borrowed { .. }
+                | Note::OtherBundle { .. }
         )
     }
 }
@@ -191,6 +202,12 @@ impl fmt::Display for Note<'_> {
                     "{id}: no bundle is here; using the results of the bundle {bundle}"
                 )
             }
+            Note::OtherBundle { id, path, before } => write!(
+                f,
+                "{id}: {} is not the bundle from which the data were prepared ({})",
+                path.display(),
+                digest(before.md5.as_deref(), &before.digest)
+            ),
             Note::LittleDisk(text) => f.write_str(text),
         }
     }

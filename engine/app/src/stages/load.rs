@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use prep_cache::{Digest, LedgerEntry, Store, unix_seconds};
+use prep_cache::{Content, Digest, LedgerEntry, Store, unix_seconds};
 use prep_core::{Failure, KeyRecord};
 use prep_digests::{LockedDataset, Lockfile, Sha256, Trees};
 use prep_fetch::{Members, PartOfBundle};
@@ -103,6 +103,8 @@ pub struct Competition {
     pub sources: Vec<FurtherSource>,
     /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
     pub borrowed: Option<BorrowedBundle>,
+    /// The bundle from which the data directory was prepared, if it is known to differ from `bundle`.
+    pub replaced: Option<Content>,
 }
 
 /// A further source.
@@ -186,6 +188,7 @@ impl Competition {
             part: None,
             sources: Vec::new(),
             borrowed: None,
+            replaced: None,
         })
     }
 

@@ -129,8 +129,8 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
 }
 
 /// Prints which options have the values of the last run. Also prints from which bundle the results are, if that bundle
-/// is neither on this machine nor recorded in the data directory. With `is_pull`, results from a remote are expected
-/// and are not reported.
+/// is neither on this machine nor recorded in the data directory, and which bundle differs from the recorded one. With
+/// `is_pull`, results from a remote are expected and are not reported.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for competition in &plan.all.competitions {
@@ -154,6 +154,10 @@ pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
         if let Some(bundle) = bundle {
             let id = &competition.id;
             printer.note(&Note::Borrowed { id, bundle });
+        }
+        if let (Some(before), Some(path)) = (&competition.replaced, &competition.bundle) {
+            let id = &competition.id;
+            printer.note(&Note::OtherBundle { id, path, before });
         }
     }
 }
