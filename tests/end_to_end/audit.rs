@@ -275,3 +275,75 @@ fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
         "`prep run --skip-bundle-verification` accepts the bundle",
     ]);
 }
+
+/// A file that was changed after it was prepared does not show that the bundle or the pipeline differs. `plan`, `list` and the
+/// run that restores the files name them, too.
+#[test]
+fn edited_files_are_named() {
+    let sandbox = Harbour::prepared();
+    let directory = sandbox.prepared(Harbour::ID);
+    let sum = |path: &str| hex_md5(&fs::read(directory.join(path)).expect("a file"));
+    let sums = serde_json::json!({
+        "public": { "train.csv": sum("public/train.csv"), "test.csv": sum("public/test.csv") },
+        "private": { "test.csv": sum("private/test.csv") },
+    });
+    for has_sums in [false, true] {
+        if has_sums {
+            let path = format!("pipelines/{}/checksums.json", Harbour::ID);
+            sandbox.write(&path, sums.to_string());
+        }
+        let train = directory.join("public/train.csv");
+        let text = fs::read_to_string(&train).expect("a text") + "x\n";
+        fs::remove_file(&train).expect("removed");
+        fs::write(&train, text).expect("a file");
+        fs::remove_file(directory.join("private/test.csv")).expect("removed");
+
+        let (causes, report) = audit(&sandbox, &[], 5, "outputs");
+        assert_eq!(causes, ["files-edited", "files-edited"]);
+        assert_eq!(report["verdict"], "answers_differ");
+        let end = "prepared files were changed or removed after they were prepared";
+        assert_eq!(report["conclusion"], end);
+        let shown = sandbox.prep(&["audit", Harbour::ID]).code(5);
+        shown.shows(&["restores the files; run `prep run harbour`"]);
+
+        let names = "changed or missing: private/test.csv, public/train.csv";
+        let difference = format!("the data directory differs from the results: {names}");
+        for verb in ["plan", "why"] {
+            let shown = sandbox
+                .prep(&[verb, Harbour::ID, "--skip-verification"])
+                .code(0);
+            shown.shows(&[&difference]);
+        }
+        sandbox.prep(&["list", Harbour::ID]).code(0).shows(&[names]);
+        let note = format!("harbour: restoring the published data: {names}");
+        sandbox.run(Harbour::ID).code(0).says(&[&note]);
+        assert!(
+            !sandbox
+                .run(Harbour::ID)
+                .code(0)
+                .stderr
+                .contains("restoring")
+        );
+        assert_eq!(audit(&sandbox, &[], 0, "outputs").0, Vec::<String>::new());
+    }
+}
+
+/// `prep fetch` does not replace an existing file, so the advice names the file.
+#[test]
+fn a_truncated_bundle_is_named() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let whole = Harbour::bundle(&Harbour::table());
+    let path = sandbox.write("data/harbour/harbour.zip", &whole[..whole.len() / 2]);
+    let path = path.display();
+    let message = format!("`{path}`: the zip archive is truncated");
+    sandbox
+        .prep(&["run", Harbour::ID])
+        .code(4)
+        .says(&[&message]);
+    let advice = format!("do      download it again; remove {path}, then run `prep fetch harbour`");
+    sandbox
+        .prep(&["audit", Harbour::ID])
+        .code(5)
+        .shows(&[&advice]);
+}

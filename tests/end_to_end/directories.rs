@@ -304,3 +304,78 @@ fn available_leaves_out_what_is_only_in_the_cache() {
     );
     assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
 }
+
+/// Returns the outputs of an audit, and its proof about `public/train.csv`.
+fn audited(sandbox: &Sandbox, directory: &str, more: &[&str]) -> (Value, String) {
+    let audit = ["audit", Harbour::ID, "--json", "--data-dir", directory];
+    let outputs = sandbox.prep(&[&audit, more].concat()).code(5).competition()["outputs"].clone();
+    let proof = outputs["report"]["blocks"][0]["proof"].to_string();
+    (outputs["is_unpublished"].clone(), proof)
+}
+
+/// A run of another directory that fails later does not change what an audit compares.
+#[test]
+fn an_audit_compares_the_outputs_of_its_directory() {
+    let sandbox = world();
+    let sums = json!({ "public": { "train.csv": "0".repeat(32) }, "private": {} });
+    sandbox.write(CHECKSUMS, sums.to_string());
+    for directory in ["failed", "mine"] {
+        prepare(&sandbox, directory, "a", &[]).code(5);
+    }
+    prepare(&sandbox, "mine", "a", &["--skip-verification"]).code(0);
+    prepare(&sandbox, "theirs", "b", &[]).code(5);
+    let md5 = hex_md5(text(&sandbox, "mine").as_bytes());
+    for (directory, more, is_unpublished) in [
+        ("mine", &["--source", "b"][..], false),
+        ("mine", &[], false),
+        ("failed", &["--source", "b"], true),
+        ("failed", &[], true),
+    ] {
+        let (found, proof) = audited(&sandbox, directory, more);
+        assert_eq!(found, is_unpublished, "{directory} {more:?}");
+        assert!(proof.contains(&md5), "{directory} {more:?}: {proof}");
+    }
+    let (found, proof) = audited(&sandbox, "theirs", &[]);
+    assert!(found == true && !proof.contains(&md5), "{proof}");
+    // If the bundle of the failed run was replaced, its outputs are unknown.
+    fs::copy(sandbox.path("b/harbour.zip"), sandbox.path("a/harbour.zip")).expect("a copy");
+    prepare(&sandbox, "new", "a", &[]).code(5);
+    let audit = ["audit", Harbour::ID, "--json", "--data-dir", "failed"];
+    assert_eq!(
+        sandbox.prep(&audit).code(0).competition()["outputs"],
+        Value::Null
+    );
+}
+
+/// If the results of a different bundle are in the cache, no step has to read that bundle, but it is the reason.
+#[test]
+fn a_different_bundle_is_named() {
+    let sandbox = world();
+    for (directory, bundle, _) in DIRECTORIES {
+        prepare(&sandbox, directory, bundle, &[]).code(0);
+    }
+    let note = "b/harbour.zip is not the bundle from which the data were prepared (";
+    for verb in ["plan", "why"] {
+        let line = [verb, Harbour::ID, "--source", "b", "--data-dir", "mine"];
+        sandbox.prep(&line).code(0).says(&[note]);
+        let line = [verb, Harbour::ID, "--data-dir", "mine"];
+        assert!(
+            !sandbox
+                .prep(&line)
+                .code(0)
+                .stderr
+                .contains("is not the bundle")
+        );
+    }
+    prepare(&sandbox, "mine", "b", &[]).code(0).says(&[note]);
+    assert!(
+        !prepare(&sandbox, "mine", "b", &[])
+            .code(0)
+            .stderr
+            .contains(note)
+    );
+    let why = ["why", Harbour::ID, "private/test.csv", "--data-dir"];
+    prepare(&sandbox, "new", "b", &[]).code(0);
+    let found = sandbox.prep(&[&why[..], &["new"]].concat()).code(0);
+    found.shows(&["so it never ran for this data directory"]);
+}

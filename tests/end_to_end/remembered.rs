@@ -204,3 +204,47 @@ fn settings_turn_verification_off() {
         .code(2)
         .says(&["PREP_SKIP_VERIFICATION is `perhaps`: expected yes or no"]);
 }
+
+/// A failed run is recorded: `list` shows its error, later commands use its directory of bundles, and a complete run ends
+/// that.
+#[test]
+fn a_failed_run_is_recorded() {
+    let sandbox = world();
+    let reason = || {
+        let list = ["list", Harbour::ID, "--json"];
+        let row = sandbox.prep(&list).code(0).competition();
+        row["reason"].as_str().unwrap_or_default().to_owned()
+    };
+    let audit = || sandbox.prep(&["audit", Harbour::ID, "--json"]);
+    audit().code(4);
+    let source = ["--source", "source"];
+    run(&sandbox, &source).code(5).says(&[
+        "`prep audit harbour --source source` explains the difference; or --skip-bundle-verification",
+    ]);
+    let failure = "the last run failed: bundle: source/harbour.zip has MD5 ";
+    assert!(reason().starts_with(failure), "{}", reason());
+    assert_eq!(sandbox.state(Harbour::ID), "not prepared");
+    let cause = &audit().code(5).competition()["bundle"]["report"]["blocks"][0]["cause"];
+    assert_eq!(*cause, "bundle-other-md5");
+    let last = format!("as last time: --source={}", sandbox.source().display());
+    run(&sandbox, &[]).code(5).says(&[&last]);
+    // A removal also removes the record.
+    sandbox.prep(&["remove", "--yes", Harbour::ID]).code(0);
+    assert_eq!(reason(), "");
+    run(&sandbox, &[]).code(4);
+
+    run(&sandbox, &source).code(5);
+    run(&sandbox, &["--skip-bundle-verification"]).code(0);
+    assert_eq!(reason(), "");
+    // The data of the last complete run stay, and so do its options.
+    run(&sandbox, &["--skip-bundle-verification=no"]).code(5);
+    assert!(reason().contains("the last run failed: "), "{}", reason());
+    assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
+    let again = run(&sandbox, &[]).code(0).competition();
+    let names = json!(["source", "skip_bundle_verification"]);
+    assert_eq!(again["as_last_time"], names);
+    assert_eq!(reason(), "");
+    // Another variant only needs the directory of bundles.
+    let fixed = run(&sandbox, &["--variant", "fixed"]).code(5).competition();
+    assert_eq!(fixed["as_last_time"], json!(["source"]));
+}

@@ -183,7 +183,7 @@ fn page_shows_competitions_whose_last_run_failed() {
         page.find(part)
             .unwrap_or_else(|| panic!("no {part} in {page}"))
     };
-    assert!(page.contains("1 the last run failed"), "{page}");
+    assert!(page.contains("1 the last run published nothing"), "{page}");
     assert!(page.contains("0123456789abcdef0123456789abcdef"));
     // The sections have the order of the table: problems first.
     assert!(place("id=\"other") < place("id=\"harbour"));

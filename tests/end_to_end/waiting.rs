@@ -50,7 +50,10 @@ fn ctrl_c_ends_the_wait_for_a_directory_being_published() {
     ended.code(130).says(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     drop(held);
+    let list = || sandbox.prep(&["list", Harbour::ID]).code(0).stdout;
+    assert!(list().contains("not prepared: the last run was stopped"));
     sandbox.run_well(Harbour::ID);
+    assert!(!list().contains("the last run"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use prep_audit::bundle::known;
-use prep_cache::{Digest, Store};
+use prep_cache::{Content, Digest, Store};
 use prep_core::{Failure, chain, units};
 use prep_fetch::LocalBundle;
 use prep_formats::limits::DecodingLimits;
@@ -104,10 +104,7 @@ impl BorrowedBundle {
 
 impl fmt::Display for BorrowedBundle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.md5 {
-            Some(md5) => write!(f, "MD5 {md5}")?,
-            None => write!(f, "BLAKE3 {}", self.blake3)?,
-        }
+        f.write_str(&digest(self.md5.as_deref(), &self.blake3))?;
         write!(f, ", {}", units::bytes(self.bytes))?;
         match &self.lender {
             Lender::Cache { at, path } => {
@@ -125,6 +122,13 @@ impl fmt::Display for BorrowedBundle {
     }
 }
 
+fn digest(md5: Option<&str>, blake3: &Digest) -> String {
+    match md5 {
+        Some(md5) => format!("MD5 {md5}"),
+        None => format!("BLAKE3 {blake3}"),
+    }
+}
+
 /// A message to the user about a run, which is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
@@ -133,6 +137,8 @@ pub enum Note<'a> {
     ReadsAgain { id: &'a str, bytes: u64 },
     /// `files` published files are damaged, and will be written again.
     Damaged { id: &'a str, files: u64 },
+    /// The published data differ from the results, so they are written again. Contains the difference.
+    Restores { id: &'a str, difference: &'a str },
     /// These competitions are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),
     /// The run uses results that were computed from a [`BorrowedBundle`].
@@ -142,6 +148,12 @@ pub enum Note<'a> {
     },
     /// The private files of this competition are sealed, and the run publishes them in plain form.
     Unseals { id: &'a str },
+    /// The bundle at this path is not the one from which the data directory was prepared. Contains the content of the latter.
+    OtherBundle {
+        id: &'a str,
+        path: &'a Path,
+        before: &'a Content,
+    },
     /// The free disk space is probably too small. Contains the message.
     LittleDisk(&'a str),
 }
@@ -151,7 +163,11 @@ impl Note<'_> {
     pub fn is_warning(&self) -> bool {
         !matches!(
             self,
-            Note::ReadsAgain { .. } | Note::NotAvailable(_) | Note::Borrowed { .. }
+            Note::ReadsAgain { .. }
+                | Note::Restores { .. }
+                | Note::NotAvailable(_)
+                | Note::Borrowed { .. }
+                | Note::OtherBundle { .. }
         )
     }
 }
@@ -174,6 +190,9 @@ impl fmt::Display for Note<'_> {
                 f,
                 "{id}: {files} published files are damaged; they will be written again"
             ),
+            Note::Restores { id, difference } => {
+                write!(f, "{id}: restoring the published data: {difference}")
+            }
             Note::NotAvailable(ids) => write!(
                 f,
                 "{} left out because a bundle or source is missing: {}",
@@ -189,6 +208,12 @@ impl fmt::Display for Note<'_> {
             Note::Unseals { id } => write!(
                 f,
                 "{id}: its answers are sealed; this run also writes them as plain files"
+            ),
+            Note::OtherBundle { id, path, before } => write!(
+                f,
+                "{id}: {} is not the bundle from which the data were prepared ({})",
+                path.display(),
+                digest(before.md5.as_deref(), &before.digest)
             ),
             Note::LittleDisk(text) => f.write_str(text),
         }

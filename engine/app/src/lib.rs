@@ -93,11 +93,9 @@ pub use prep_digests::Lockfile;
 pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 pub use prep_draft::DraftChoices;
 pub use prep_leaks::{LeakLevel, LeakReport};
-pub use prep_steps::{Expand, Preview, PreviewColumn, RememberedOptions, Verify};
+pub use prep_steps::{Expand, FailedRun, Preview, PreviewColumn, RememberedOptions, Verify};
 pub use prep_trust::{Identity, ReadLog, Recipient, SealError, reports_of, sign};
-pub use prepared::{
-    PreparedData, PreparedState, failed_check, manifest, not_prepared, prepared_ids,
-};
+pub use prepared::{PreparedData, PreparedState, manifest, not_prepared, prepared_ids};
 pub use push::{PushResult, fetch, mirror, push, remote_of};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
 pub use run_log::{

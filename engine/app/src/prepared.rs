@@ -36,18 +36,6 @@ pub(crate) fn last_runs(store: &Store, settings: &Settings, variant: &str) -> Ar
     Arc::new(LastRuns::new(store, scope, published))
 }
 
-/// Returns the message of the check that failed in the last run of a competition, so that the run published nothing.
-/// Returns `None` if no check failed.
-///
-/// # Errors
-/// Returns an error if the history of the runs cannot be read.
-pub fn failed_check(settings: &Settings, variant: &str, id: &str) -> Result<Option<String>, Error> {
-    let store = Store::open_or_empty(&settings.store_dir)?;
-    let history = last_runs(&store, settings, variant).history(id)?;
-    let mut failed = history.failed.values();
-    Ok(failed.next().map(|step| step.message.clone()))
-}
-
 /// The state of a competition in a data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreparedState {
@@ -122,35 +110,6 @@ impl PreparedData {
             true => PreparedState::Unchecked,
         };
         Ok(PreparedData { state, tree })
-    }
-
-    /// Lists the files that differ from the published ones, and the files that no run published. Returns `None` if all files
-    /// are as published.
-    pub fn reason(&self) -> Option<String> {
-        let TreeState {
-            public,
-            private,
-            unpublished,
-            is_list_damaged,
-            is_description_replaced,
-            ..
-        } = &self.tree;
-        let mut reasons = Vec::new();
-        for changed in [public, private] {
-            if !changed.is_empty() {
-                reasons.push(format!("changed or missing: {changed}"));
-            }
-        }
-        if *is_list_damaged {
-            reasons.push("the list of published files is damaged".to_owned());
-        }
-        if *is_description_replaced {
-            reasons.push("the description was replaced".to_owned());
-        }
-        if !unpublished.is_empty() {
-            reasons.push(format!("extra files: {unpublished}"));
-        }
-        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 }
 

@@ -24,9 +24,8 @@ pub fn short(reason: &Reason) -> String {
             "its result was kept in memory only, and another step needs it".to_owned()
         }
         Reason::InputPending { step } => format!("depends on the result of `{step}`"),
-        Reason::NotCurrent => {
-            "the data directory differs from the results, or was not checked since the system was restarted"
-                .to_owned()
+        Reason::NotCurrent { difference } => {
+            format!("the data directory differs from the results: {difference}")
         }
         Reason::Unread { bytes } => format!("not read yet, {}", units::bytes(*bytes)),
         Reason::Missing => "missing".to_owned(),
@@ -268,6 +267,12 @@ mod tests {
             ),
             (Reason::Unread { bytes: 1_900_000 }, "not read yet, 1.90 MB"),
             (Reason::Missing, "missing"),
+            (
+                Reason::NotCurrent {
+                    difference: "changed or missing: public/train.csv".into(),
+                },
+                "the data directory differs from the results: changed or missing: public/train.csv",
+            ),
         ] {
             assert_eq!(short(&reason), expected);
         }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use prep_fetch::LazyNetwork;
 use prep_spec::BASE_VARIANT;
 use prep_spec::model::Bundle;
-use prep_steps::{Expand, Preview, RememberedOptions, Verify};
+use prep_steps::{Expand, PreparationRecord, Preview, RememberedOptions, Verify};
 
 use crate::catalog::Catalog;
 use crate::settings::Settings;
@@ -60,8 +60,8 @@ pub struct PreparationOptions {
     pub recalls: bool,
     /// A query to run instead of preparing the outputs.
     pub view: Option<ViewOptions>,
-    /// Whether the data directory exists only for this run. Such a run has no history.
-    pub is_scratch: bool,
+    /// The record with which a data directory begins that exists only for this run. Such a run has no history.
+    pub scratch: Option<PreparationRecord>,
 }
 
 /// A query that replaces the outputs of a pipeline.
@@ -91,7 +91,7 @@ impl Default for PreparationOptions {
             remembered: RememberedOptions::default(),
             recalls: false,
             view: None,
-            is_scratch: false,
+            scratch: None,
         }
     }
 }

@@ -110,6 +110,7 @@ causes! {
     FilesSwapped,
     FilesOtherPart,
     FileNamesCase,
+    FilesEdited,
     FilesEmpty,
     FilesCutOff,
     BytesAppended,

@@ -139,13 +139,14 @@ impl Sink for Writing {
     fn params(&self) -> serde_json::Value {
         serde_json::Value::Null
     }
-    fn is_current(&self, _: &Context, key: &Digest) -> Result<bool, StepError> {
+    fn difference(&self, _: &Context, key: &Digest) -> Result<Option<String>, StepError> {
         if self.defect == SinkDefect::AlwaysCurrent {
-            return Ok(true);
+            return Ok(None);
         }
         let found = fs::read_to_string(self.target.join("key")).unwrap_or_default();
         let is_long = self.defect == SinkDefect::Appends && found.starts_with(&self.text(key));
-        Ok(is_long || found == self.text(key))
+        let is_current = is_long || found == self.text(key);
+        Ok((!is_current).then_some(found))
     }
     fn run(&self, context: &Context, key: &Digest, _: &Inputs) -> Result<(), StepError> {
         if self.defect != SinkDefect::NeverStops {

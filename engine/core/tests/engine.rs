@@ -75,8 +75,9 @@ impl Sink for Target {
         serde_json::Value::Null
     }
 
-    fn is_current(&self, _context: &Context, key: &Digest) -> Result<bool, StepError> {
-        Ok(*self.key.lock().unwrap() == Some(*key))
+    fn difference(&self, _context: &Context, key: &Digest) -> Result<Option<String>, StepError> {
+        let is_current = *self.key.lock().unwrap() == Some(*key);
+        Ok((!is_current).then(|| "another key".to_owned()))
     }
 
     fn run(&self, _context: &Context, key: &Digest, _inputs: &Inputs) -> Result<(), StepError> {
@@ -347,7 +348,11 @@ fn changed_target_is_restored_without_running_steps() {
     *engine.key.lock().unwrap() = None;
     let again = engine.chain(["1", "2", "3"], false);
     let resolution = resolve(&again.graph, &engine.context(), &last_runs(&engine.store)).unwrap();
-    assert_eq!(resolution.work[&again.nodes[3]], Reason::NotCurrent);
+    let difference = "another key".to_owned();
+    assert_eq!(
+        resolution.work[&again.nodes[3]],
+        Reason::NotCurrent { difference }
+    );
     let report = engine.run(&again);
     assert_eq!(again.counts(), [0, 0, 0]);
     assert!(matches!(

@@ -115,8 +115,8 @@ impl Sink for Publish {
         serde_json::Value::Null
     }
 
-    fn is_current(&self, _context: &Context, _key: &Digest) -> Result<bool, StepError> {
-        Ok(false)
+    fn difference(&self, _context: &Context, _key: &Digest) -> Result<Option<String>, StepError> {
+        Ok(Some(String::new()))
     }
 
     fn run(&self, context: &Context, _key: &Digest, inputs: &Inputs) -> Result<(), StepError> {

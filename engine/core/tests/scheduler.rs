@@ -51,7 +51,7 @@ impl Sink for Unreadable {
         serde_json::Value::Null
     }
 
-    fn is_current(&self, _context: &Context, _key: &Digest) -> Result<bool, StepError> {
+    fn difference(&self, _context: &Context, _key: &Digest) -> Result<Option<String>, StepError> {
         Err(StepError::machine("the manifest cannot be read"))
     }
 

@@ -92,8 +92,8 @@ impl Sink for PreviewSink {
         serde_json::json!({ "sql": self.request.query.key, "limit": self.request.limit })
     }
 
-    fn is_current(&self, _context: &Context, _key: &Digest) -> Result<bool, StepError> {
-        Ok(false)
+    fn difference(&self, _context: &Context, _key: &Digest) -> Result<Option<String>, StepError> {
+        Ok(Some("rows were requested".to_owned()))
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {

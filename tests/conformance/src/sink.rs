@@ -40,13 +40,14 @@ pub fn check_sink(case: &SinkCase<'_>) -> Result<(), Violation> {
         Digest::of_bytes(b"another state"),
     );
     let current = |key: &Digest| {
-        let current = case.sink.is_current(&environment.new_run(), key);
-        current.or_violation("`is_current` succeeds")
+        let difference = case.sink.difference(&environment.new_run(), key);
+        let difference = difference.or_violation("`difference` succeeds")?;
+        Ok(difference.is_none())
     };
     let expect_state = |key: &Digest, expected: bool, when: &'static str| {
         let is_current = current(key)?;
         expect(is_current == expected, CURRENT, || {
-            format!("after {when}, `is_current` returned {is_current}")
+            format!("after {when}, the target is current: {is_current}")
         })
     };
     let inputs = (case.inputs)(&environment.context).or_violation("the inputs can be created")?;

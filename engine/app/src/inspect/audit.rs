@@ -1,6 +1,6 @@
 //! Audits, which find the causes of mismatches, and the search for leaks of answers.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use prep_formats::pandas::{CsvDialect, CsvWriter, Quoting};
 use prep_leaks::{LeakInput, LeakReport, LeaksError};
 use prep_spec::model::TableOrigin;
 use prep_spec::{BASE_VARIANT, Pipeline};
-use prep_steps::PublishedChecksums;
+use prep_steps::{FailedRun, Manifest, PublishedChecksums};
 use serde::Serialize;
 use serde_json::Value;
 use tempfile::TempPath;
@@ -26,6 +26,7 @@ use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::{Error, failure_of};
 use crate::inspect::unpublished;
 use crate::packs::check::{NOT_REPRODUCIBLE, SILENT_FAILURE};
+use crate::prepared::PreparedData;
 use crate::settings::{Settings, prepared_dir};
 use crate::stages::contents;
 use crate::task::Task;
@@ -101,20 +102,26 @@ pub struct TreeAudit {
 
 /// Audits one competition. `tree` is a directory with data that another program prepared.
 ///
-/// If the last run published nothing because an output does not have its published checksum, audits the outputs in the
-/// cache.
+/// If the last run published nothing because an output does not have its published checksum, audits its outputs in the cache.
 ///
 /// # Errors
 /// Returns an error if there is neither a bundle nor prepared data, if there are no prepared data to compare `tree` with, or
 /// if a file cannot be read.
 pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<Audit, Error> {
     let settings = &task.settings.of_variant(&task.options.variant);
-    let record = contents::read(task, &entry.id)?;
+    let failed = FailedRun::read(&settings.data_dir, &entry.id);
+    let record = match &failed {
+        Some(run) => run.preparation.clone(),
+        None => contents::read(task, &entry.id)?,
+    };
     let (options, _) = task.options.recalling(&record.options);
     let sources = &options.source_dirs();
     let pipeline = entry.load(BASE_VARIANT)?;
     let sums = entry.published_checksums()?;
-    let unpublished = unpublished::publish(task, &entry.id)?;
+    let unpublished = match failed {
+        Some(run) => unpublished::publish(task, &entry.id, run.preparation)?,
+        None => None,
+    };
     let data_dir = unpublished
         .as_ref()
         .map_or(&*settings.data_dir, |scratch| scratch.path());
@@ -124,10 +131,12 @@ pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<A
         .as_ref()
         .map_or(BASE_VARIANT, |manifest| manifest.variant.as_str());
     let has_outputs = home.is_dir();
+    let edited = edited_files(manifest.as_ref(), data_dir, settings)?;
     let mut outputs = match (has_outputs, &sums) {
         (true, Some(sums)) if variant == BASE_VARIANT => Some(audit_outputs(
             &home,
             sums,
+            &edited,
             split_search(&pipeline).as_ref(),
             &bundles::all(&task.settings, &entry.id, sources),
             &Resources {
@@ -140,7 +149,7 @@ pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<A
             is_unpublished: false,
             equal: Vec::new(),
             published: 0,
-            report: AuditReport::new([]),
+            report: AuditReport::new(edited_findings(&edited)),
         }),
         (false, _) => None,
     };
@@ -255,23 +264,46 @@ fn audit_bundle(
     }))
 }
 
-/// Compares the outputs of the base variant with their published checksums.
+/// Returns the prepared files that were changed or removed after they were prepared. If they are very many, returns only
+/// some of them.
+fn edited_files(
+    manifest: Option<&Manifest>,
+    data_dir: &Path,
+    settings: &Settings,
+) -> Result<BTreeSet<String>, Error> {
+    let tree = PreparedData::new(manifest, data_dir, settings)?.tree;
+    Ok(&tree.public.paths | &tree.private.paths)
+}
+
+fn edited_findings(edited: &BTreeSet<String>) -> impl Iterator<Item = AuditFinding> {
+    edited.iter().map(|path| {
+        let mut finding = AuditFinding::new(Cause::FilesEdited, path.as_str());
+        finding.raise_if_private();
+        finding
+    })
+}
+
+/// Compares the outputs of the base variant with their published checksums. The causes of the files in `edited` are known.
 fn audit_outputs(
     home: &Path,
     sums: &PublishedChecksums,
+    edited: &BTreeSet<String>,
     search: Option<&SplitSearch>,
     bundles: &[PathBuf],
     resources: &Resources<'_>,
 ) -> Result<OutputsAudit, Error> {
     let limits = &resources.limits;
     let mut equal = Vec::new();
-    let mut findings: Vec<AuditFinding> = Vec::new();
+    let mut findings: Vec<AuditFinding> = edited_findings(edited).collect();
     let mut unknown: Vec<(usize, String)> = Vec::new();
     let mut count = 0;
     for (section, sums) in [("public", &sums.public), ("private", &sums.private)] {
         for (name, md5) in sums {
             count += 1;
             let path = format!("{section}/{name}");
+            if edited.contains(&path) {
+                continue;
+            }
             let place = home.join(&path);
             if !place.is_file() {
                 findings.push(AuditFinding::new(Cause::FilesMissing, path.as_str()).example(path));
@@ -483,7 +515,11 @@ fn conclusion(
         .filter(|part| part.published > 0)
         .map(|part| part.report.blocks.iter().all(of_writer));
     let same_tree = tree.map(|part| part.report.verdict <= Verdict::SameContent);
+    let of_edit = |block: &prep_audit::Block| block.cause == Cause::FilesEdited.id();
     let text = match (good_bundle, all_hold, same_tree) {
+        _ if outputs.is_some_and(|part| part.report.blocks.iter().any(of_edit)) => {
+            "prepared files were changed or removed after they were prepared"
+        }
         (_, Some(true), Some(false)) => {
             "the prepared data have their published checksums, so the difference is in the tree"
         }

@@ -14,18 +14,35 @@ use prep_fetch::{WebAddress, WebFile};
 use prep_remote::RemoteContent;
 use prep_spec::Pipeline;
 use prep_spec::model::{RemoteFile, SourceLocation};
-use prep_steps::{PreparationRecord, RecordedSource};
+use prep_steps::{FailedRun, PreparationRecord, RecordedSource};
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::prepared;
 use crate::task::Task;
 
-/// Returns the record of a competition in the data directory of the task's variant.
+/// Returns the record of a competition in the data directory of the task's variant. If the competition was never prepared
+/// there, the record contains only the user's directory of bundles: that of the last run, which failed, or that of another
+/// variant.
 pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
-    let manifest = prepared::manifest(&task.data_dir(), id)?;
-    let record = manifest.and_then(|manifest| manifest.preparation);
-    Ok(record.unwrap_or_default())
+    if let Some(record) = &task.options.scratch {
+        return Ok(record.clone());
+    }
+    let own = task.options.variant.clone();
+    let mut record = PreparationRecord::default();
+    for variant in std::iter::once(own).chain(task.settings.variants()) {
+        let data_dir = task.settings.data_dir_of(&variant);
+        let manifest = prepared::manifest(&data_dir, id)?;
+        match manifest.and_then(|manifest| manifest.preparation) {
+            Some(found) if variant == task.options.variant => return Ok(found),
+            found => {
+                let failed = || Some(FailedRun::read(&data_dir, id)?.preparation);
+                let source = found.or_else(failed).and_then(|found| found.options.source);
+                record.options.source = record.options.source.or(source);
+            }
+        }
+    }
+    Ok(record)
 }
 
 /// The contents of sources for the case that their files do not exist. The bundle has the name `None`.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use prep_cache::{Digest, LedgerEntry, Store, unix_seconds};
+use prep_cache::{Content, Digest, LedgerEntry, Store, unix_seconds};
 use prep_core::{Failure, KeyRecord};
 use prep_digests::{LockedDataset, Lockfile, Sha256, Trees};
 use prep_fetch::{Members, PartOfBundle};
@@ -105,6 +105,8 @@ pub struct Competition {
     /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
     /// nor recorded in the data directory. Otherwise `None`.
     pub borrowed: Option<BorrowedBundle>,
+    /// The bundle from which the data directory was prepared, if it is known to differ from `bundle`.
+    pub replaced: Option<Content>,
 }
 
 /// A further source.
@@ -188,6 +190,7 @@ impl Competition {
             part: None,
             sources: Vec::new(),
             borrowed: None,
+            replaced: None,
         })
     }
 

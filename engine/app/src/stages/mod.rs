@@ -31,7 +31,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use prep_cache::Store;
-use prep_core::{Cancel, Context, LastRuns, Remedy, Reporter};
+use prep_core::{Cancel, Context, LastRuns, Reason, Remedy, Reporter};
 use prep_steps::RememberedOptions;
 
 use self::contents::StatedContents;
@@ -96,7 +96,7 @@ impl Plan {
         let entries = chosen.entries.iter().map(|entry| entry.id.clone());
         let assembled = entries.zip(assembled);
         // A preview has no outputs, so it is not a run into the data directory.
-        let last = match task.options.view.is_some() || task.options.is_scratch {
+        let last = match task.options.view.is_some() || task.options.scratch.is_some() {
             true => Arc::new(LastRuns::without_history()),
             false => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
         };
@@ -151,9 +151,15 @@ impl Run {
             resolve::require_credentials(task, &plan, &context.store)?;
         }
         plan.require_disk(task, notes)?;
-        for id in &ids {
+        for competition in &plan.all.competitions {
+            let id = &competition.id;
             if sealed::is_sealed(&settings.data_dir_of(&options.variant), id) {
                 notes(Note::Unseals { id });
+            }
+            let nodes = plan.all.nodes_of(id).iter();
+            let mut reasons = nodes.filter_map(|node| plan.resolution.work.get(node));
+            if let Some(Reason::NotCurrent { difference }) = reasons.next_back() {
+                notes(Note::Restores { id, difference });
             }
         }
         Ok(Run {

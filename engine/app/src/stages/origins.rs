@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prep_cache::{Digest, SourceRecord, Store, unix_seconds};
 use prep_core::{Action, FileValue, NodeId};
-use prep_steps::{PreparationRecord, RecordedSource};
+use prep_steps::{FailedRun, PreparationRecord, RecordedSource};
 
 use crate::error::Error;
 use crate::stages::load::{Competition, Verification};
@@ -159,6 +159,7 @@ pub(super) fn record_publication(
     id: &str,
     was_current: bool,
 ) {
+    FailedRun::remove(data_dir, id);
     let Some(competition) = all.competitions.iter().find(|one| one.id == id) else {
         return;
     };

@@ -8,14 +8,15 @@ use std::path::Path;
 use prep_cache::Digest;
 use prep_core::LastRuns;
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin, LockedDataset};
-use prep_steps::{Expand, Manifest};
+use prep_steps::{Expand, FailedRun, Manifest, PreparationRecord};
 
 use crate::error::Error;
 use crate::grading::comparable::Comparability;
 use crate::stages::load::{Competition, Verification};
 use crate::stages::origins::{Origin, UsedValue};
 use crate::stages::run::{CompetitionState, Ended};
-use crate::stages::{lock, origins};
+use crate::stages::summary::StepFailure;
+use crate::stages::{lock, origins, summary};
 use crate::{bundles, prepared};
 
 /// Records how each competition that is complete was prepared, and updates `prep.lock`. Returns the manifests of all
@@ -42,6 +43,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
         let published = published.filter(|_| state.is_complete());
         if published.is_some() {
             prep_steps::renew_record(data_dir, &competition.id);
+            FailedRun::remove(data_dir, &competition.id);
         }
         let complete = published.filter(|published| published.complete);
         if let Some((published, trees)) = complete.and_then(|one| Some((one, one.trees.as_ref()?)))
@@ -53,6 +55,9 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
             if competition.options.expand_archives() == Expand::No {
                 locked.push((&*competition.id, facts.with_trees(trees)));
             }
+        }
+        if !state.is_complete() {
+            note_failure(ended, competition)?;
         }
         // Comes after recording, because without a record the next run needs the bundle again.
         finish_bundle(ended, competition, state);
@@ -112,6 +117,31 @@ fn note_preparation(
         let key = Some(&published.key);
         let _ = prep_steps::record_preparation(data_dir, &competition.id, key, change);
     }
+}
+
+/// Records a run that failed or was stopped, unless it neither found a bundle nor ran a step. Errors are ignored: the
+/// commands that explain data then know only the last complete run.
+fn note_failure(ended: &Ended, competition: &Competition) -> Result<(), Error> {
+    let id = &competition.id;
+    let failures = summary::failures(ended, id);
+    let is_left_out = |step: &StepFailure| {
+        let name = step.step.as_deref();
+        name.is_some_and(|name| ended.watch.is_optional(id, name))
+    };
+    let has_started = competition.bundle.is_some() || ended.run_and_reused(id).0 > 0;
+    if !has_started || failures.iter().any(is_left_out) {
+        return Ok(());
+    }
+    let record = origins::record(competition, &of_run(ended, competition)?, None);
+    let run = FailedRun {
+        message: failures.first().map(StepFailure::line),
+        preparation: PreparationRecord {
+            compared_at: None,
+            ..record
+        },
+    };
+    let _ = run.write(&ended.task.data_dir(), id);
+    Ok(())
 }
 
 /// Chooses between `origin` and the origin that an earlier run recorded (see [`DataOrigin::or`]). Records the chosen origin

@@ -7,10 +7,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use prep_cache::{History, Store};
+use prep_cache::{Content, Digest, History, Store};
 use prep_core::{
-    Action, Context, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason, Remedy,
-    Resolution, chain, resolve, units,
+    Action, Context, FileValue, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason,
+    Remedy, Resolution, chain, resolve, units,
 };
 use prep_fetch::FetchError;
 use serde::Serialize;
@@ -114,8 +114,9 @@ impl Plan {
             let mut nodes = nodes.get(&competition.id).into_iter().flatten();
             let node = nodes.find(|node| graph.node(**node).name == "bundle");
             let state = node.and_then(|node| resolution.states.get(node));
-            if matches!(state, Some(NodeState::Known { .. })) {
+            if let Some(NodeState::Known { outputs, .. }) = state {
                 competition.borrowed = borrowed(task, competition);
+                competition.replaced = replaced(competition, outputs.get("value"));
             }
         }
         let graph = Arc::new(graph);
@@ -287,6 +288,14 @@ fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
         None => Remedy::PrepareAvailable,
     };
     Err(Error::new(error.failure(), message).help(remedy))
+}
+
+/// Returns the bundle that the data directory records, if the bundle on this machine, with this value, is a different one.
+fn replaced(competition: &Competition, value: Option<&Digest>) -> Option<Content> {
+    let recorded = competition.contents.bundle.clone()?;
+    let before = FileValue::outside(recorded.digest, recorded.bytes).into_value();
+    let is_other = competition.bundle.is_some() && competition.part.is_none();
+    (is_other && value.is_some_and(|value| before.digest() != *value)).then_some(recorded)
 }
 
 /// Describes the bundle from which the results of a competition were computed. Returns `None` if the bundle is on this

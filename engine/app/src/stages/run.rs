@@ -24,7 +24,7 @@ pub struct Run {
     pub(super) ids: Vec<String>,
     /// Competitions that are left out because their bundle or a source is missing.
     pub(super) left_out: Vec<String>,
-    pub(super) context: Context,
+    pub(crate) context: Context,
     pub(super) _in_use: LockGuard,
 }
 

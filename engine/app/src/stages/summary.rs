@@ -104,6 +104,17 @@ pub struct StepFailure {
     pub place: Option<Diagnostics>,
 }
 
+impl StepFailure {
+    /// Returns the step and the first line of the message.
+    pub(super) fn line(&self) -> String {
+        let message = self.message.lines().next().unwrap_or_default();
+        match &self.step {
+            Some(step) => format!("{step}: {message}"),
+            None => message.to_owned(),
+        }
+    }
+}
+
 /// One competition of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {

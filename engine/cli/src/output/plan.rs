@@ -130,8 +130,9 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
 }
 
 /// Prints which options have the values of the last run. Also prints a note for each competition whose results were
-/// computed from a bundle that is neither on this machine nor recorded in the data directory. If `is_pull` is true, prints
-/// no note about results in a remote, because a pull requests them.
+/// computed from a bundle that is neither on this machine nor recorded in the data directory, and for each bundle that
+/// differs from the recorded one. If `is_pull` is true, prints no note about results in a remote, because a pull requests
+/// them.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for competition in &plan.all.competitions {
@@ -155,6 +156,10 @@ pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
         if let Some(bundle) = bundle {
             let id = &competition.id;
             printer.note(&Note::Borrowed { id, bundle });
+        }
+        if let (Some(before), Some(path)) = (&competition.replaced, &competition.bundle) {
+            let id = &competition.id;
+            printer.note(&Note::OtherBundle { id, path, before });
         }
     }
 }

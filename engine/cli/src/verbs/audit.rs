@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prep_app::{
     Audit, AuditReport, Block, BundleAudit, Catalog, Cause, LeakLevel, LeakReport, OutputsAudit,
-    PreparationOptions, RememberedOptions, Settings, TreeAudit, Verdict,
+    PreparationOptions, Remedy, RememberedOptions, Settings, TreeAudit, Verdict,
 };
 use prep_core::units;
 use serde_json::json;
@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
 use crate::output::table::one_line_within;
+use crate::remedy;
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
@@ -142,7 +143,7 @@ fn audit_text(audit: &Audit) -> String {
     ];
     for report in reports.into_iter().flatten() {
         for cause in &report.blocks {
-            text.push_str(&block(cause));
+            text.push_str(&block(cause, audit));
         }
     }
     text
@@ -192,7 +193,7 @@ const MAX_LINE: usize = 4_000;
 /// Maximum number of paths that a block shows.
 const MAX_PATHS: usize = 3;
 
-fn block(block: &Block) -> String {
+fn block(block: &Block, audit: &Audit) -> String {
     let mut paths: Vec<&str> = block.paths.iter().map(String::as_str).collect();
     let more = format!("and {} more", paths.len().saturating_sub(MAX_PATHS));
     // The count of one more path would not be shorter than the path.
@@ -223,18 +224,30 @@ fn block(block: &Block) -> String {
     for example in &block.examples {
         line("example", example);
     }
-    match option_for(block.cause) {
-        Some(option) => line("do", &format!("{}; {option}", block.advice)),
+    match command_for(block, audit) {
+        Some(command) => line("do", &format!("{}; {command}", block.advice)),
         None => line("do", block.advice),
     }
     text
 }
 
-/// Returns the option with which the advice for a cause is followed.
-fn option_for(cause: &str) -> Option<&'static str> {
-    let accepted = [Cause::BundleOtherMd5, Cause::BundleRepacked];
-    let is_accepted = accepted.iter().any(|accepted| accepted.id() == cause);
-    is_accepted.then_some("`prep run --skip-bundle-verification` accepts the bundle")
+/// Returns the command with which the advice of a block is followed.
+fn command_for(block: &Block, audit: &Audit) -> Option<String> {
+    let is = |causes: &[Cause]| causes.iter().any(|cause| cause.id() == block.cause);
+    if is(&[Cause::BundleOtherMd5, Cause::BundleRepacked]) {
+        return Some("`prep run --skip-bundle-verification` accepts the bundle".to_owned());
+    }
+    if is(&[Cause::FilesEdited]) {
+        let id = audit.id.clone();
+        return remedy::words(&Remedy::Prepare { id });
+    }
+    // A bundle is downloaded only if it does not exist.
+    let bundle = audit.bundle.as_ref()?;
+    let is_downloaded = block.cause.starts_with("bundle-") && block.advice.contains("download");
+    is_downloaded.then(|| {
+        let (id, path) = (&audit.id, bundle.path.display());
+        format!("remove {path}, then run `prep fetch {id}`")
+    })
 }
 
 /// Search prepared data for hints at the answers

@@ -1,7 +1,7 @@
 //! `prep list`: lists competitions and their state.
 
 use clap::Args;
-use prep_app::{AnswersState, CatalogEntry, Comparability, PreparedData};
+use prep_app::{AnswersState, CatalogEntry, Comparability, FailedRun, PreparedData};
 use prep_core::units;
 use prep_spec::Day;
 use serde::Serialize;
@@ -37,7 +37,7 @@ struct Row {
     /// Size of the bundle.
     bytes: Option<u64>,
     state: String,
-    /// The files that differ from the published ones, or that no run published.
+    /// The files that differ from the published ones, or that no run published, and how the last run failed.
     reason: Option<String>,
     /// The first prepared variant.
     variant: Option<String>,
@@ -86,6 +86,12 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let mut first: Option<(String, Option<Comparability>)> = None;
     for variant in session.settings.variants() {
         let data_dir = session.settings.data_dir_of(&variant);
+        if let Some(run) = FailedRun::read(&data_dir, &entry.id) {
+            reasons.push(match variant == prep_spec::BASE_VARIANT {
+                true => run.to_string(),
+                false => format!("{variant}: {run}"),
+            });
+        }
         let manifest = match prep_app::manifest(&data_dir, &entry.id) {
             Ok(Some(manifest)) => manifest,
             Ok(None) => continue,
@@ -108,7 +114,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
             None => Some("not verified"),
         };
         let data = PreparedData::new(Some(&manifest), &data_dir, &session.settings)?;
-        reasons.extend(data.reason());
+        reasons.extend(data.tree.difference());
         let answers = AnswersState::of(&data_dir, &entry.id);
         sealed.get_or_insert(answers);
         match data.state.problem() {

@@ -162,7 +162,7 @@ fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
                     "it last ran because: {}\n",
                     reasons::short(reason)
                 )),
-                None => text.push_str("its result was found in the cache or the remote, so it never ran on this machine\n"),
+                None => text.push_str("its result was found in the cache or the remote, so it never ran for this data directory\n"),
             }
             text.push_str(&details(last.reason.as_ref(), "  "));
             if let Some(message) = &last.failed {

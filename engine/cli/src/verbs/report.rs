@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, PreparationOptions, RememberedOptions, Task};
+use prep_app::{Catalog, FailedRun, PreparationOptions, RememberedOptions, Task};
 use prep_core::units;
 use prep_report::{GradedExperiment, ReportSubject};
 use serde_json::{Value, json};
@@ -135,7 +135,7 @@ fn warn_about_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedE
     }
 }
 
-/// Returns the competitions that were graded, are prepared, or failed a check in their last run, in `variant` if it is given
+/// Returns the competitions that were graded, are prepared, or whose last run failed, in `variant` if it is given
 /// and otherwise in any variant.
 fn prepared_or_graded(
     task: &Task,
@@ -156,7 +156,7 @@ fn prepared_or_graded(
         for variant in &variants {
             let directory = task.settings.data_dir_of(variant);
             is_shown |= prep_app::manifest(&directory, &entry.id)?.is_some()
-                || prep_app::failed_check(&task.settings, variant, &entry.id)?.is_some();
+                || FailedRun::read(&directory, &entry.id).is_some();
         }
         if is_shown {
             ids.push(entry.id.clone());

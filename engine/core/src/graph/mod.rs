@@ -301,8 +301,8 @@ pub trait Sink: Send + Sync {
     fn version(&self) -> u32;
     /// Returns the normalised parameters, like [`Step::params`].
     fn params(&self) -> serde_json::Value;
-    /// Returns whether the target already is in the state that `key` identifies.
-    fn is_current(&self, context: &Context, key: &Digest) -> Result<bool, StepError>;
+    /// Returns in words how the target differs from the state that `key` identifies. `None` if it does not differ.
+    fn difference(&self, context: &Context, key: &Digest) -> Result<Option<String>, StepError>;
     /// Returns a file to lock while the sink runs. The lock prevents other processes, on this or another machine, from
     /// changing the same target at the same time. The file and its directory are created if they do not exist.
     fn lock(&self) -> Option<PathBuf> {

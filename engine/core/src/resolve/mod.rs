@@ -179,10 +179,10 @@ pub(crate) fn resolve_with(
     let record = record(&node.action, inputs);
     let key = record.key();
     if let Action::Sink(sink) = &node.action {
-        if sink.is_current(context, &key)? {
+        let Some(difference) = sink.difference(context, &key)? else {
             return Ok(NodeState::Current { record });
-        }
-        let reason = reason(last, node, &record, Reason::NotCurrent)?;
+        };
+        let reason = reason(last, node, &record, Reason::NotCurrent { difference })?;
         return Ok(NodeState::Stale {
             record: Some(record),
             reason,

@@ -195,7 +195,11 @@ pub enum Reason {
         step: String,
     },
     /// The target of a sink does not agree with the inputs.
-    NotCurrent,
+    NotCurrent {
+        /// The difference, from [`Sink::difference`](crate::Sink::difference).
+        #[serde(default)]
+        difference: String,
+    },
     /// The source was never read, or it has changed since it was read.
     Unread {
         /// Size of the source in bytes.

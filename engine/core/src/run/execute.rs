@@ -345,7 +345,7 @@ impl PreparedTask {
             }
             (Action::Sink(sink), Some(record)) => {
                 let key = record.key();
-                if self.waited.lock > 0 && sink.is_current(context, &key)? {
+                if self.waited.lock > 0 && sink.difference(context, &key)?.is_none() {
                     return Ok(NodeResult::Sink { record, ran: None });
                 }
                 let watch = begin();

@@ -60,6 +60,8 @@ pub(crate) struct FileLabel {
     pub(crate) owner: String,
     /// How the user can provide the file.
     pub(crate) remedy: Remedy,
+    /// How the user can explain or accept a file whose checksum differs.
+    pub(crate) difference: Remedy,
 }
 
 /// Published checksums in hexadecimal. A checksum that is `None` is not verified.
@@ -141,6 +143,7 @@ impl LocalBundle {
             title: "bundle".to_owned(),
             owner: "Kaggle".to_owned(),
             remedy: Remedy::NameSource,
+            difference: Remedy::ExplainDifference { id: id.to_owned() }.or(Remedy::AcceptBundle),
         };
         let sums = BundleChecksums {
             md5: md5.map(str::to_owned),
@@ -285,7 +288,7 @@ impl LocalBundle {
                     found: found.to_owned(),
                     expected: expected.clone(),
                 };
-                let error = WithRemedy::new(error, Remedy::AcceptBundle);
+                let error = WithRemedy::new(error, self.what.difference.clone());
                 return Err(StepError::new(Failure::Check, error));
             }
         }

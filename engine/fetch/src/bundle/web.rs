@@ -99,6 +99,7 @@ impl WebFile {
                     target.display()
                 )),
             },
+            difference: Remedy::AcceptBundle,
         };
         let looked = given.iter().cloned().chain([target.clone()]).collect();
         let name = WebFile::record_name(id, &address);

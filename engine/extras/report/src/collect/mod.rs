@@ -5,7 +5,9 @@ mod images;
 mod labels;
 mod tables;
 
-use prep_app::{Comparability, Error, Plan, PreparedData, PreparedState, Runs, Task, reasons};
+use prep_app::{
+    Comparability, Error, FailedRun, Plan, PreparedData, PreparedState, Runs, Task, reasons,
+};
 use prep_cache::{Digest, Store};
 use prep_experiments::GradedRun;
 use prep_grade::report::medals::Leaderboard;
@@ -62,7 +64,7 @@ pub struct CompetitionPage {
     pub comparability: Option<Comparability>,
     /// The reason why the pipeline cannot be used.
     pub problem: Option<String>,
-    /// Why the last run published nothing, if nothing is prepared.
+    /// How the last run ended, if it failed or was stopped.
     pub failed: Option<String>,
     pub variant: String,
     pub bundle_md5: Option<String>,
@@ -202,10 +204,7 @@ fn competition(
             .as_ref()
             .and_then(|manifest| Comparability::of_prepared(entry, manifest).ok()),
         problem,
-        failed: match state {
-            PreparedState::NotPrepared => prep_app::failed_check(&task.settings, &variant, id)?,
-            _ => None,
-        },
+        failed: FailedRun::read(&data_dir, id).map(|run| run.to_string()),
         bundle_md5: pipeline.as_ref().and_then(|one| one.bundle.md5.clone()),
         files: match &manifest {
             Some(manifest) => tables::files(manifest, pipeline.as_ref(), entry),

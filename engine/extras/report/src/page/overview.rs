@@ -317,7 +317,7 @@ impl Status {
                 (CompetitionStatus::Bad, "pipeline has mistakes")
             }
             PreparedState::NotPrepared if competition.failed.is_some() => {
-                (CompetitionStatus::Bad, "the last run failed")
+                (CompetitionStatus::Bad, "the last run published nothing")
             }
             PreparedState::NotPrepared => (CompetitionStatus::Empty, "not prepared"),
             state @ PreparedState::Unchecked => {

@@ -58,6 +58,26 @@ impl TreeState {
     pub(super) fn is_as_published(&self) -> bool {
         self.has_recorded_digests() && self.missing_directories.is_empty()
     }
+
+    /// Describes all differences. `None` if there are none.
+    pub fn difference(&self) -> Option<String> {
+        let changed = self.public.clone().with(&self.private);
+        let changed = changed.with(&self.missing_directories);
+        let mut texts = Vec::new();
+        if !changed.is_empty() {
+            texts.push(format!("changed or missing: {changed}"));
+        }
+        if self.is_list_damaged {
+            texts.push("the list of published files is damaged".to_owned());
+        }
+        if self.is_description_replaced {
+            texts.push("the description was replaced".to_owned());
+        }
+        if !self.unpublished.is_empty() {
+            texts.push(format!("extra files: {}", self.unpublished));
+        }
+        (!texts.is_empty()).then(|| texts.join("; "))
+    }
 }
 
 /// Whether recorded metadata are sufficient to treat a file as unchanged.

@@ -140,6 +140,16 @@ impl PathSummary {
             self.paths.pop_last();
         }
     }
+
+    /// Returns the summary of this set and a disjoint set.
+    pub(super) fn with(mut self, other: &PathSummary) -> PathSummary {
+        self.count += other.count;
+        self.paths.extend(other.paths.iter().cloned());
+        while self.paths.len() > MAX_RECORDED_PATHS {
+            self.paths.pop_last();
+        }
+        self
+    }
 }
 
 /// Writes the first paths and the number of the others: `a, b, c and 4 more`.

@@ -4,6 +4,7 @@
 //! DATA/ID/prepared.json    Manifest: key, variant, outputs, and modification times of the directories
 //! DATA/ID/prepared.files   the list of files with size, time, inode, SHA-256 and origin of the content (see `listing`)
 //! DATA/ID/prepared.lock    locked while a process publishes
+//! DATA/ID/prepared.failed  FailedRun: exists if the last run failed or was stopped
 //! ```
 //!
 //! A quick check of the manifest needs one `stat` per directory and per output that is a single file, regardless of the

@@ -49,7 +49,7 @@ use thiserror::Error;
 pub use examine::{HashFiles, PublishedPaths, TreeExamination, TreeState};
 pub use home::{ManifestError, PathSummary};
 pub use manifest::{MANIFEST_FILE, Manifest, PublishedOutput, renew_record};
-pub use preparation::{PreparationRecord, RecordedSource, RememberedOptions, Verify};
+pub use preparation::{FailedRun, PreparationRecord, RecordedSource, RememberedOptions, Verify};
 pub use record::{record_origin, record_preparation};
 pub use remove::{RemovedFiles, remove_published};
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
@@ -196,28 +196,41 @@ impl Sink for Publish {
         write::THREAD_BYTES + (32 << 20) + 3 * memory_of_trees(inputs)
     }
 
-    fn is_current(&self, context: &Context, key: &Digest) -> Result<bool, StepError> {
+    fn difference(&self, context: &Context, key: &Digest) -> Result<Option<String>, StepError> {
         let manifest =
             Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
-        let Some(manifest) = manifest.filter(|manifest| {
-            manifest.complete
-                && manifest.key == *key
-                && manifest.trees.is_some()
-                && (self.locked.is_none() || manifest.trees == self.locked)
-                && !self.is_too_shared(manifest)
-                && manifest.is_durable(self.boot.as_deref())
-        }) else {
-            return Ok(false);
+        let Some(manifest) = manifest else {
+            return Ok(Some("nothing is published".to_owned()));
         };
+        let is_locked = self.locked.is_none() || manifest.trees == self.locked;
+        let obstacles = [
+            (!manifest.complete, "its last publication was interrupted"),
+            (manifest.key != *key, "it has other results"),
+            (manifest.trees.is_none(), "its digests are unknown"),
+            (!is_locked, "its digests differ from the lockfile"),
+            (
+                self.is_too_shared(&manifest),
+                "its files share disk space with the cache",
+            ),
+            (
+                !manifest.is_durable(self.boot.as_deref()),
+                "it was not checked since a restart",
+            ),
+        ];
+        if let Some((_, text)) = obstacles.into_iter().find(|(is_present, _)| *is_present) {
+            return Ok(Some(text.to_owned()));
+        }
         let examination = TreeExamination {
             data_dir: &self.data_dir,
             manifest: &manifest,
             boot: self.boot.as_deref(),
             hash: &|paths| verify::hash_files(context, paths),
         };
-        let state = examination.state(!context.store.is_read_only())?;
-        let may_stay = !self.remove_unpublished || state.unpublished.is_empty();
-        Ok(state.is_as_published() && may_stay)
+        let mut state = examination.state(!context.store.is_read_only())?;
+        if !self.remove_unpublished {
+            state.unpublished = PathSummary::default();
+        }
+        Ok(state.difference())
     }
 
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError> {

@@ -1,15 +1,21 @@
 //! The record of how a published tree was prepared: from which contents, and with which options.
 //!
 //! The record is part of the tree's manifest. It cannot be part of the cache, because several data directories may share a
-//! cache, and each of them may have been prepared from different contents.
+//! cache, and each of them may have been prepared from different contents. A run that fails or is stopped leaves the
+//! manifest as it is, and writes the same facts into `DATA/ID/prepared.failed`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
 use prep_cache::{Content, LinkMode};
 use serde::{Deserialize, Serialize};
 
+use super::home::{ManifestError, replace_with};
 use crate::kinds::expand::Expand;
+
+/// Name of the record of a failed run in the data directory of a competition.
+pub(super) const FAILED_FILE: &str = "prepared.failed";
 
 /// How a published tree was prepared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +35,52 @@ pub struct PreparationRecord {
     /// The options that differ from the defaults.
     #[serde(default)]
     pub options: RememberedOptions,
+}
+
+/// The last run into a data directory, if it failed or was stopped. The next complete run removes this record.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedRun {
+    /// The message of the first failed step. `None` if the run was stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The contents that the run read, and its options.
+    pub preparation: PreparationRecord,
+}
+
+impl FailedRun {
+    /// Reads the record of a competition. An unreadable record is treated as absent, because it only serves to explain.
+    pub fn read(data_dir: &Path, competition: &str) -> Option<FailedRun> {
+        let bytes = fs::read(data_dir.join(competition).join(FAILED_FILE)).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Writes the record of a competition.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&self, data_dir: &Path, competition: &str) -> Result<(), ManifestError> {
+        let home = data_dir.join(competition);
+        let failed = ManifestError::io("write", &home);
+        fs::create_dir_all(&home).map_err(&failed)?;
+        let text = serde_json::to_vec_pretty(self).map_err(io::Error::from);
+        let text = text.map_err(failed)?;
+        replace_with(&home, FAILED_FILE, None, |out| out.write_all(&text))
+    }
+
+    /// Removes the record of a competition, if there is one.
+    pub fn remove(data_dir: &Path, competition: &str) {
+        // If the file cannot be removed, the directory is not writable, and no run has written the file.
+        let _ = fs::remove_file(data_dir.join(competition).join(FAILED_FILE));
+    }
+}
+
+impl fmt::Display for FailedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.message {
+            Some(message) => write!(f, "the last run failed: {message}"),
+            None => f.write_str("the last run was stopped"),
+        }
+    }
 }
 
 /// A file from which a tree was prepared.

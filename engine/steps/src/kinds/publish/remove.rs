@@ -5,7 +5,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::home::{ManifestError, lock_file};
+use super::listing::LISTING_FILE;
 use super::manifest::MANIFEST_FILE;
+use super::preparation::FAILED_FILE;
 
 /// The number of removed files, and their total size in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,8 +32,7 @@ pub fn remove_published(
     let mut removed = RemovedFiles::default();
     let lock = lock_file(&home);
     // Remove the manifest first. Without it, the other files are not treated as prepared, even if their removal fails.
-    let paths =
-        [MANIFEST_FILE, "prepared", super::listing::LISTING_FILE].map(|name| home.join(name));
+    let paths = [MANIFEST_FILE, "prepared", LISTING_FILE, FAILED_FILE].map(|name| home.join(name));
     for path in paths.iter().chain([&lock]) {
         removed.add(path)?;
     }

@@ -20,7 +20,7 @@ use std::io::{BufReader, Read, Write};
 use std::ops::Range;
 
 use prep_cache::Digest;
-use prep_core::{BoxError, Cancel, Context, FileValue, StepError};
+use prep_core::{BoxError, Cancel, Context, FileValue, Location, StepError};
 use prep_formats::archive::{ArchiveFormat, VisitMember, read_gzip};
 use prep_formats::inflated::{InflateIndex, WindowStore};
 use prep_formats::read_at::{ByteSection, ReadAt};
@@ -58,9 +58,19 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "path": path });
     FunctionStep::new("unpack", 5, params, move |context, inputs| {
         let path = path.as_deref();
-        let failed = |cause| undecodable_file(path.unwrap_or("the bundle"), cause);
         let opener = Opener::new(context);
         let archive = input(inputs, "archive")?;
+        let name = match path {
+            Some(path) => path.to_owned(),
+            None => match context
+                .outside
+                .location(&FileValue::from_value(archive)?.digest)
+            {
+                Some(Location::Path(path)) => path.display().to_string(),
+                _ => "the bundle".to_owned(),
+            },
+        };
+        let failed = |cause| undecodable_file(&name, cause);
         let files = match path {
             None => {
                 let content = FileValue::from_value(archive)?.into();
