@@ -379,3 +379,34 @@ fn a_different_bundle_is_named() {
     let found = sandbox.prep(&[&why[..], &["new"]].concat()).code(0);
     found.shows(&["so it never ran for this data directory"]);
 }
+
+#[test]
+fn an_unreadable_competition_does_not_stop_the_others() {
+    let sandbox = Sandbox::new();
+    let ids = ["one", "two"];
+    for id in ids {
+        sandbox.pipeline(
+            id,
+            &Harbour::PIPELINE.replace("kaggle: harbour", &format!("kaggle: {id}")),
+        );
+        sandbox.bundle(id, &Harbour::bundle(&Harbour::table()));
+    }
+    sandbox.run_all(&ids).code(0);
+    let manifest = sandbox.data().join("one/prepared.json");
+    fs::remove_file(&manifest).expect("removed");
+    fs::create_dir(&manifest).expect("a directory");
+    fs::remove_dir_all(sandbox.prepared("two")).expect("removed");
+    let run = sandbox.run_all(&ids).code(6);
+    let summary = run.json();
+    let states = summary["competitions"].as_array().expect("a list");
+    let state = |id: &str| states.iter().find(|one| one["id"] == id).expect(id)["state"].clone();
+    assert_eq!(
+        (state("one"), state("two")),
+        (json!("failed"), json!("prepared"))
+    );
+    let doctor = sandbox.prep(&["doctor", "--offline"]);
+    doctor.shows(&["one: cannot read", "prepared.json", "memory"]);
+    sandbox.prep(&["report", "-o", "page.html"]).code(0);
+    let page = fs::read_to_string(sandbox.path("page.html")).expect("a page");
+    assert!(page.contains("cannot read") && page.contains("two"));
+}

@@ -8,8 +8,9 @@ use prep_cache::{LinkMode, Store, Unwritable};
 use prep_core::{Remedy, units};
 use serde::Serialize;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
+use crate::prepared;
 use crate::sealed::AnswersState;
 use crate::settings::Settings;
 use crate::stages::resolve::Plan;
@@ -237,17 +238,26 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
     Ok((mode, other.transpose()?))
 }
 
+/// Finds the first competition whose record of prepared data cannot be read. Returns `None` if there is none.
+pub fn unreadable(settings: &Settings, catalog: &Catalog) -> Option<CheckResult> {
+    let found = settings.variants().into_iter().find_map(|variant| {
+        let data_dir = settings.data_dir_of(&variant);
+        let read = |entry: &CatalogEntry| prepared::manifest(&data_dir, &entry.id).err();
+        catalog.iter().find_map(read)
+    });
+    let help = "change its owner or mode, or remove it and prepare the competition again";
+    let finding = |error: Error| CheckResult::new("prepared", Health::Error, error.message);
+    found.map(|error| finding(error).help(help))
+}
+
 /// Checks whether a competition with sealed (encrypted) answers still has the plain answers. Returns `None` if no answers
 /// are sealed.
-///
-/// # Errors
-/// Returns an error if a record of prepared data cannot be read.
-pub fn answers(settings: &Settings, catalog: &Catalog) -> Result<Option<CheckResult>, Error> {
+pub fn answers(settings: &Settings, catalog: &Catalog) -> Option<CheckResult> {
     let check = "answers";
     let (mut sealed, mut both) = (0, Vec::new());
     for variant in settings.variants() {
         let data_dir = settings.data_dir_of(&variant);
-        for id in crate::prepared::prepared_ids(catalog, &data_dir)? {
+        for id in prepared::prepared_ids(catalog, &data_dir) {
             match AnswersState::of(&data_dir, &id) {
                 AnswersState::Plain => {}
                 AnswersState::Sealed => sealed += 1,
@@ -261,11 +271,9 @@ pub fn answers(settings: &Settings, catalog: &Catalog) -> Result<Option<CheckRes
             both.join(", ")
         );
         let help = "seal these competitions again, and do not keep the plain files";
-        return Ok(Some(
-            CheckResult::new(check, Health::Warning, text).help(help),
-        ));
+        return Some(CheckResult::new(check, Health::Warning, text).help(help));
     }
-    Ok((sealed > 0).then(|| CheckResult::ok(check, format!("sealed: {sealed}"))))
+    (sealed > 0).then(|| CheckResult::ok(check, format!("sealed: {sealed}")))
 }
 
 /// Checks whether the disk has enough space for the missing bundles, and for the data that are prepared from them.

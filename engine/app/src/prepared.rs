@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use prep_cache::{HistoryScope, Store};
 use prep_contents::parallel;
-use prep_core::{Context, Failure, LastRuns, Remedy, StepError, chain};
+use prep_core::{Context, Failure, LastRuns, Remedy, chain};
 use prep_digests::digest_of_file;
 use prep_steps::{Manifest, PathSummary, TreeExamination, TreeState, VerifiedTree};
 
@@ -141,25 +141,20 @@ pub fn examine(
     Ok(tree)
 }
 
-/// Returns the ids of the competitions that this program prepared in a data directory, sorted.
-///
-/// # Errors
-/// Returns an error if a manifest cannot be read.
-pub fn prepared_ids(catalog: &Catalog, data_dir: &Path) -> Result<Vec<String>, Error> {
-    let mut ids = Vec::new();
-    for entry in catalog.iter() {
-        if manifest(data_dir, &entry.id)?.is_some() {
-            ids.push(entry.id.clone());
-        }
-    }
-    Ok(ids)
+/// Returns the ids of the competitions that this program prepared in a data directory, sorted. A competition whose manifest
+/// cannot be read is among them, because the user must learn about it.
+pub fn prepared_ids(catalog: &Catalog, data_dir: &Path) -> Vec<String> {
+    let ids = catalog.iter().map(|entry| &entry.id);
+    let prepared = ids.filter(|id| !matches!(manifest(data_dir, id), Ok(None)));
+    prepared.cloned().collect()
 }
 
 /// Reads the manifests of competitions in parallel, because manifests can be long. Calls `wanted` with each manifest, and
-/// returns the results that are not `None`, in the order of `ids`.
+/// returns the results that are not `None`, in the order of `ids`. Skips a manifest that cannot be read, because planning the
+/// competition reports this error without stopping the others.
 ///
 /// # Errors
-/// Same as [`manifest`]. Also returns an error if the run is cancelled.
+/// Returns an error if the run is cancelled.
 pub fn each_manifest<'i, T: Send>(
     data_dir: &Path,
     ids: &'i [String],
@@ -167,8 +162,7 @@ pub fn each_manifest<'i, T: Send>(
     wanted: impl Fn(&str, Manifest) -> Option<T> + Sync,
 ) -> Result<Vec<(&'i str, T)>, Error> {
     let found = context.map_in_order(ids, 0, |id| {
-        let read = Manifest::read(data_dir, id);
-        let read = read.map_err(|error| StepError::machine(format!("{id}: {}", chain(&error))))?;
+        let read = Manifest::read(data_dir, id).ok().flatten();
         let found = read.and_then(|manifest| wanted(id, manifest));
         Ok(found.map(|found| (id.as_str(), found)))
     })?;

@@ -99,8 +99,13 @@ impl DoctorArgs {
         for finding in doctor::file_systems(&session.settings) {
             findings.add(finding, Exit::Machine);
         }
-        if let Some(finding) = doctor::answers(&session.settings, &session.catalog()?)? {
-            findings.add(finding, Exit::Success);
+        let catalog = session.catalog()?;
+        let found = [
+            doctor::unreadable(&session.settings, &catalog),
+            doctor::answers(&session.settings, &catalog),
+        ];
+        for finding in found.into_iter().flatten() {
+            findings.add(finding, Exit::Machine);
         }
         if !ids.is_empty() {
             let task = session.task(

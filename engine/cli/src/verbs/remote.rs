@@ -71,7 +71,7 @@ impl PushArgs {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
-        let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
+        let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir()));
         let selected = self.selection.ids_or(session, prepared)?;
         let prepared = prepared()?;
         let (ids, absent): (Vec<String>, Vec<String>) =

@@ -155,7 +155,8 @@ fn prepared_or_graded(
         let mut is_shown = was_graded;
         for variant in &variants {
             let directory = task.settings.data_dir_of(variant);
-            is_shown |= prep_app::manifest(&directory, &entry.id)?.is_some()
+            // The page shows why a manifest cannot be read.
+            is_shown |= !matches!(prep_app::manifest(&directory, &entry.id), Ok(None))
                 || FailedRun::read(&directory, &entry.id).is_some();
         }
         if is_shown {

@@ -315,7 +315,7 @@ impl RerunArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let task = session.local_task(&self.preparation)?;
-        let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
+        let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir()));
         let ids = self.selection.ids_or(session, prepared)?;
         let scratch = match &self.scratch {
             Some(directory) => directory.clone(),

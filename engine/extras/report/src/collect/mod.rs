@@ -110,7 +110,7 @@ pub fn collect(
     let store = Store::open_or_empty(&task.settings.store_dir)?;
     let mut chosen = Vec::new();
     for (place, id) in wanted.ids.iter().enumerate() {
-        let variants = variants(task, wanted, id)?;
+        let variants = variants(task, wanted, id);
         chosen.extend(variants.into_iter().map(|variant| (place, id, variant)));
     }
     let bytes_each = MAX_THUMBNAIL_BYTES / chosen.len().max(1);
@@ -128,21 +128,22 @@ pub fn collect(
 }
 
 /// Returns the variants of a competition that the page shows: the prepared ones, otherwise the base.
-fn variants(task: &Task, wanted: &ReportSubject<'_>, id: &str) -> Result<Vec<String>, Error> {
+fn variants(task: &Task, wanted: &ReportSubject<'_>, id: &str) -> Vec<String> {
     if let Some(variant) = wanted.variant {
-        return Ok(vec![variant.to_owned()]);
+        return vec![variant.to_owned()];
     }
     let mut variants = Vec::new();
     for variant in task.settings.variants() {
         let data_dir = task.settings.data_dir_of(&variant);
-        if prep_app::manifest(&data_dir, id)?.is_some_and(|manifest| manifest.variant == variant) {
+        let manifest = prep_app::manifest(&data_dir, id).ok().flatten();
+        if manifest.is_some_and(|manifest| manifest.variant == variant) {
             variants.push(variant);
         }
     }
     if variants.is_empty() {
         variants.push(BASE_VARIANT.to_owned());
     }
-    Ok(variants)
+    variants
 }
 
 fn competition(
@@ -154,7 +155,10 @@ fn competition(
 ) -> Result<CompetitionPage, Error> {
     let entry = task.catalog.get(id)?;
     let data_dir = task.settings.data_dir_of(&task.options.variant);
-    let manifest = prep_app::manifest(&data_dir, id)?;
+    let (manifest, unreadable) = match prep_app::manifest(&data_dir, id) {
+        Ok(manifest) => (manifest, None),
+        Err(error) => (None, Some(error.message)),
+    };
     let prepared = prep_app::prepared_dir(&data_dir, id);
     let state = PreparedData::new(manifest.as_ref(), &data_dir, &task.settings)?.state;
     let variant = match &manifest {
@@ -162,7 +166,7 @@ fn competition(
         None => task.options.variant.clone(),
     };
     let (pipeline, mut problem) = match entry.load(&variant) {
-        Ok(pipeline) => (Some(pipeline), None),
+        Ok(pipeline) => (Some(pipeline), unreadable),
         Err(error) => (None, Some(error.message)),
     };
     let mut plan = match pipeline {
