@@ -166,6 +166,9 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "run `prep remote key new NAME` to create one, or select one of several with `[remote] key` in prep.toml"
                 .to_owned()
         }
+        Remedy::RepairRemote => {
+            "`prep remote push --replace` on a machine that has the results repairs the remote".to_owned()
+        }
         Remedy::NameIdentity => "name the secret key of a grader with --identity FILE".to_owned(),
         Remedy::ListKeys => "`prep remote key list` prints public keys".to_owned(),
         Remedy::TrustKey { key: None } => {

@@ -263,6 +263,8 @@ pub enum Remedy {
     },
     /// Create a key that signs results, or select one of several keys.
     ChooseKey,
+    /// Send the results of a machine that has them again, in place of damaged ones.
+    RepairRemote,
     /// Name the file with a secret key that opens sealed answers.
     NameIdentity,
     /// Show the public keys of this machine.

@@ -62,6 +62,9 @@ pub struct PushArgs {
     selection: Selection,
     #[command(flatten)]
     preparation: PreparationArgs,
+    /// Send everything again, even if the remote has it; repairs a damaged remote
+    #[arg(long)]
+    replace: bool,
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -88,6 +91,9 @@ impl PushArgs {
                 .message(format!("{count} not prepared, so nothing is sent for them"));
         }
         link.remote().require_writable()?;
+        if self.replace {
+            link.replace_all();
+        }
         let (_watching, cancel) = process::watched(&session.printer)?;
         let done = |pushed: &PushResult| {
             session.printer.message(format!(

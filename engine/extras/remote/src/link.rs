@@ -9,6 +9,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::Hash;
 use std::mem::Discriminant;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -70,6 +71,8 @@ pub(crate) struct Inner {
     absent: Mutex<HashSet<Digest>>,
     /// Objects that are damaged in the remote. They are sent again if this machine has them.
     damaged: Mutex<HashSet<Digest>>,
+    /// Whether all objects are treated as damaged until they are sent.
+    replaces_all: AtomicBool,
     /// Objects that are known to be in the right area of the remote.
     pub(crate) present: Mutex<HashSet<(Area, Digest)>>,
     pub(crate) queue: Queue,
@@ -113,6 +116,11 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
+    /// Sends objects and bundles even if the remote has them, in order to repair damaged ones.
+    pub fn replace_all(&self) {
+        self.inner().replaces_all.store(true, Ordering::Relaxed);
+    }
+
     /// Creates a link to a remote, without sending a request. If `mirror` is true, downloaded bundles are sent to the
     /// mirror.
     ///
@@ -146,6 +154,7 @@ impl Link {
             writes: Mutex::new(Availability::Usable),
             absent: Mutex::default(),
             damaged: Mutex::default(),
+            replaces_all: AtomicBool::new(false),
             present: Mutex::default(),
             queue: Queue::default(),
             mirror,
@@ -418,11 +427,11 @@ impl Inner {
         self.mark_absent(object);
         self.damaged.lock().insert(object);
         let message = format!(
-            "the object {} in the remote {} is damaged; it is computed on this machine and sent again (further damaged objects are not reported)",
+            "the object {} in the remote {} is damaged, so it is not used (further damaged objects are not reported)",
             object.short(),
             self.remote.name()
         );
-        self.report_once(Topic::Damaged, message, None);
+        self.report_once(Topic::Damaged, message, Some(Remedy::RepairRemote));
     }
 
     /// Records that a bundle is damaged in the mirror. The caller reports it.
@@ -431,7 +440,14 @@ impl Inner {
     }
 
     pub(crate) fn is_damaged(&self, object: &Digest) -> bool {
-        self.damaged.lock().contains(object)
+        let present = self.present.lock();
+        let is_sent = || {
+            Area::ALL
+                .into_iter()
+                .any(|area| present.contains(&(area, *object)))
+        };
+        self.replaces_all.load(Ordering::Relaxed) && !is_sent()
+            || self.damaged.lock().contains(object)
     }
 
     /// Records that an object is in this area.
