@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Error, GradedList, Grading, Submission, SubmissionError, Validation};
-use prep_core::{Failure, units};
+use prep_app::{Catalog, Error, GradedList, Grading, Submission, Validation};
+use prep_core::units;
 use prep_experiments::ListPlaces;
 use prep_grade::GradeOutcome;
 use prep_grade::report::{CompetitionReport, JsonObject};
@@ -222,19 +222,16 @@ fn report(
         Ok(submission) => submission,
         Err(error) => {
             let grader = open()?;
-            let report = grader.report_without_submission(&name, &error);
+            let report = grader.report_without_submission(&name, &error)?;
             return Ok((grader, report, None));
         }
     };
     let (grader, outcome) = Grading::open_and_grade(&submission, open)?;
-    if let Err(SubmissionError::Frame(message)) = &outcome {
-        return Err(Error::new(Failure::Input, format!("{name}: {message}")).into());
-    }
     let unrounded = match &outcome {
         Ok(GradeOutcome::Score { value, .. }) => Some(*value),
         _ => None,
     };
-    let report = grader.report(&submission, outcome);
+    let report = grader.report(&submission, outcome)?;
     let unrounded = unrounded.filter(|_| report.valid_submission());
     Ok((grader, report, unrounded))
 }
@@ -506,7 +503,7 @@ impl ValidateArgs {
             }
             Err(error) => Err(error),
         };
-        let found = Validation::of(&name, &outcome);
+        let found = Validation::of(&name, &outcome)?;
         let json = || {
             json!({
                 "competitions": [{
