@@ -28,6 +28,8 @@ pub struct GradedRun {
     pub variant: Option<String>,
     /// Whether the submission was byte-identical to the answers, if the report states it.
     pub is_answers: bool,
+    /// Whether the report states that the score cannot be compared with upstream's scores.
+    pub is_not_comparable: bool,
     /// Id of the log, and the number of gradings of the competition in it up to this one, if the report names them.
     pub looks: Option<(String, u64)>,
 }
@@ -136,6 +138,7 @@ fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
         created_at: text("created_at"),
         variant: text("variant"),
         is_answers: entry.get("submission_is_answers") == Some(&JsonValue::Bool(true)),
+        is_not_comparable: entry.get("comparable_with_v1") == Some(&JsonValue::Bool(false)),
         looks: entry.get("log").and_then(looks),
     })
 }
