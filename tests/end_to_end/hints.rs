@@ -12,6 +12,12 @@ fn sandbox() -> Sandbox {
     sandbox.write("mine.csv", &sample);
     sandbox.write("mine.zip", &sample);
     sandbox.write("inner/mine.csv", &sample);
+    for group in ["runs/a", "runs/b"] {
+        sandbox.write(
+            &format!("{group}/harbour_1/submission/submission.csv"),
+            &sample,
+        );
+    }
     let text = String::from_utf8(sample).expect("text");
     let commas = |line: &str| line.strip_suffix(",0").map(|id| format!("{id},0,5\n"));
     let rows: String = text.lines().filter_map(commas).collect();
@@ -71,7 +77,7 @@ fn frequent_mistakes_have_a_remedy() {
             2,
             &[
                 "there is no competition",
-                "name the competition, `harbour`, then name the directory that contains it with --source",
+                "name the competition, `harbour`, then name the directory of bundles and sources with --source",
             ],
         ),
         (
@@ -102,6 +108,80 @@ fn frequent_mistakes_have_a_remedy() {
         ),
         (&["run", "--set", "light"], 2, &["did you mean `lite`?"]),
         (
+            &["run", "a", "b", "--set", "low,lihgt"],
+            2,
+            &["there is no set `lihgt`"],
+        ),
+        (
+            &["run", "spaceship-titanic", "dog-breed-identification"],
+            4,
+            &["name the directory of bundles and sources with --source"],
+        ),
+        (
+            &["why", "public/train.csv"],
+            2,
+            &["the id comes before the path of a file"],
+        ),
+        (
+            &["run", Harbour::ID, "--memory", "8"],
+            2,
+            &["`8` has no unit; write for example 8GB"],
+        ),
+        (
+            &["grade", Harbour::ID, "mien.csv"],
+            1,
+            &["did you mean `mine.csv`?"],
+        ),
+        (
+            &["validate", Harbour::ID, "inner/mine.cvs"],
+            1,
+            &["did you mean `inner/mine.csv`?"],
+        ),
+        (
+            &["grade", Harbour::ID, "mine.zip"],
+            1,
+            &["unpack the file, and name the CSV file"],
+        ),
+        (
+            &["grade", "runz", "-o", "r"],
+            4,
+            &[
+                "there is no file or directory `runz`",
+                "did you mean `runs`?",
+            ],
+        ),
+        (
+            &["grade", "runs/a", "runs/c", "-o", "r"],
+            4,
+            &["there is no file or directory `runs/c`"],
+        ),
+        (
+            &["grade", "runs", "-o", "r"],
+            4,
+            &[
+                "there is no run in runs",
+                "runs contains run groups; write runs/*/",
+            ],
+        ),
+        (
+            &["grade", "inner", "-o", "r"],
+            4,
+            &[
+                "there is no run in inner",
+                "a run is a directory ID_anything",
+            ],
+        ),
+        (
+            &["list", "--lite"],
+            0,
+            &["22 competitions; 22 bundles have 158 GB in total"],
+        ),
+        (
+            &["list", "--data-dir", "no where"],
+            0,
+            &["the data directory no where does not exist"],
+        ),
+        (
             &["run", Harbour::ID, "--remote", "/mnt/prep"],
             2,
             &["for a directory, write file:///mnt/prep"],
@@ -109,6 +189,7 @@ fn frequent_mistakes_have_a_remedy() {
     ] {
         sandbox.prep(arguments).code(code).says(parts);
     }
+    assert!(!sandbox.path("r").exists(), "a mistake writes no report");
     let commas = sandbox.prep(&["grade", Harbour::ID, "commas.csv"]).code(1);
     commas.shows(&[
         "The rows have 3 fields, but the header has 2",
@@ -202,6 +283,51 @@ fn summaries_of_a_few_runs_show_their_competitions() {
         .code(0);
 }
 
+/// One warning names the competitions whose scores cannot be compared with those of the benchmark.
+#[test]
+fn summaries_state_which_scores_are_not_comparable() {
+    let sandbox = Sandbox::new();
+    let entry = |id: &str, is_comparable: bool| {
+        format!(
+            r#"{{"competition_id": "{id}", "score": 0.5, "gold_medal": true, "silver_medal": false, "bronze_medal": false, "above_median": true, "submission_exists": true, "valid_submission": true, "comparable_with_v1": {is_comparable}}}"#
+        )
+    };
+    let (good, other, own) = (
+        "spaceship-titanic",
+        "nomad2018-predict-transparent-conductors",
+        "harbour",
+    );
+    let entries = [entry(good, true), entry(other, false), entry(own, false)].join(", ");
+    let report = format!(r#"{{"competition_reports": [{entries}]}}"#);
+    sandbox.write("grading_report.json", report);
+    for format in [
+        &["--per-competition"][..],
+        &["--format", "csv", "--set", "own"],
+        &["--json"],
+    ] {
+        let arguments = [&["summarize", "grading_report.json"], format].concat();
+        let ended = sandbox.prep(&arguments).code(0);
+        let warning = format!("scores of {other} cannot be compared with those of MLE-bench");
+        let is_other = format.contains(&"own");
+        assert_eq!(
+            ended.stderr.contains(&warning),
+            !is_other,
+            "{}",
+            ended.stderr
+        );
+    }
+    let json = sandbox
+        .prep(&["summarize", "grading_report.json", "--json"])
+        .json();
+    let competitions = json["experiments"][0]["competitions"]
+        .as_array()
+        .expect("a list");
+    let counts = competitions
+        .iter()
+        .map(|one| one["not_comparable"].as_u64());
+    assert_eq!(counts.collect::<Vec<_>>(), [Some(1), Some(1), Some(0)]);
+}
+
 /// Runs the commands that the demo prints, in its directory.
 #[test]
 fn the_commands_that_the_demo_prints_work() {
@@ -231,6 +357,9 @@ fn the_commands_that_the_demo_prints_work() {
         if words.starts_with("why") {
             ended.shows(&["it last ran because"]);
         } else if words.starts_with("grade submissions") {
+            // Equal reasons are one warning.
+            let count = ended.stderr.matches("cannot be compared with").count();
+            assert_eq!(count, 1, "{}", ended.stderr);
             ended.shows(&["9 runs: 8 valid"]);
         }
     }

@@ -144,7 +144,7 @@ fn page_of_a_directory_of_gradings_states_its_omissions() {
     let entry = entry.strip_suffix("]}").unwrap();
     let report = |entries: &str| format!(r#"{{"competition_reports": [{entries}]}}"#);
     let far = entry.replace("0.75", "-50");
-    let both = format!("{far}, {}", entry.replace("harbour", "elsewhere"));
+    let both = format!("{far}, {}", entry.replace("harbour", "spaceship-titanic"));
     sandbox.write("reports/1/a_grading_report.json", report(&both));
     sandbox.write("reports/2/b_grading_report.json", report(entry));
     sandbox
@@ -162,6 +162,49 @@ fn page_of_a_directory_of_gradings_states_its_omissions() {
         .prep(&["report", "--grading", "empty", "-o", "r.html"])
         .code(4)
         .says(&["empty contains no file *grading_report*.json"]);
+}
+
+/// The table of experiments agrees with the page: it uses the runs that the page shows.
+#[test]
+fn page_ignores_gradings_of_other_variants_and_competitions() {
+    let sandbox = prepared();
+    let path = |run: &str| {
+        let path = format!("\"submission_path\": \"g/{run}/submission/submission.csv\", \"score\"");
+        GRADING.replace("\"score\"", &path)
+    };
+    let seeds = [
+        "reports/1_grading_report.json",
+        "reports/2_grading_report.json",
+    ];
+    for (seed, run) in seeds.into_iter().zip(["harbour_1", "harbour_2"]) {
+        sandbox.write(seed, path(run));
+    }
+    let other = GRADING.replace("harbour", "spaceship-titanic");
+    sandbox.write("reports/3_grading_report.json", other);
+    let report = |more: &[&str], left_out: &str| {
+        let arguments = [
+            "report",
+            Harbour::ID,
+            "--grading",
+            "reports",
+            "-o",
+            "r.html",
+        ];
+        let ended = sandbox.prep(&[&arguments[..], more].concat()).code(0);
+        ended.says(&[left_out]);
+        fs::read_to_string(sandbox.path("r.html")).unwrap()
+    };
+    let page = report(&[], "1 graded submission left out");
+    for part in [
+        "<dd>1 of 1<small>",
+        "<dd>2<small>submissions of 1 experiment",
+        "harbour_1/submission/",
+        "harbour_2/submission/",
+    ] {
+        assert!(page.contains(part), "{part} is not on the page");
+    }
+    let page = report(&["--variant", "fixed"], "3 graded submissions left out");
+    assert!(!page.contains("Experiments"), "{page}");
 }
 
 /// A run that fails because of a checksum publishes nothing, but the page shows its competition.
@@ -183,7 +226,10 @@ fn page_shows_competitions_whose_last_run_failed() {
         page.find(part)
             .unwrap_or_else(|| panic!("no {part} in {page}"))
     };
-    assert!(page.contains("1 the last run published nothing"), "{page}");
+    assert!(
+        page.contains("the last run published nothing (1)"),
+        "{page}"
+    );
     assert!(page.contains("0123456789abcdef0123456789abcdef"));
     // The sections have the order of the table: problems first.
     assert!(place("id=\"other") < place("id=\"harbour"));

@@ -112,6 +112,44 @@ fn missing_permissions_name_the_setting() {
     ended.says(&["no permission to", "`shared` or the umask 002"]);
 }
 
+/// Nobody knows whether a file is valid that cannot be read.
+#[test]
+fn an_unreadable_submission_is_a_system_error() {
+    let Some(sandbox) = sandbox("an_unreadable_submission_is_a_system_error") else {
+        return;
+    };
+    let [one, two] = USERS;
+    let run = ["run", Harbour::ID, "--source", "source"];
+    shared(&sandbox, one, &run).code(0);
+    let mode = |path: &str, mode| {
+        fs::set_permissions(sandbox.path(path), fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    for path in ["closed.csv", "inner/closed.csv"] {
+        sandbox.write(path, "id,docked\n");
+    }
+    mode("closed.csv", 0o000);
+    mode("inner", 0o000);
+    share(&sandbox.path("reports"));
+    for path in ["closed.csv", "inner/closed.csv"] {
+        let cause = format!("cannot read the submission {path}: Permission denied");
+        for verb in ["grade", "validate"] {
+            let ended = shared(&sandbox, two, &[verb, Harbour::ID, path]).code(6);
+            ended.says(&[&cause]);
+        }
+        let line =
+            format!("{{\"competition_id\": \"harbour\", \"submission_path\": \"{path}\"}}\n");
+        sandbox.write("list.jsonl", line);
+        shared(&sandbox, two, &["grade", "list.jsonl", "-o", "reports"])
+            .code(6)
+            .says(&[&cause]);
+    }
+    assert!(
+        !sandbox.data().join("grades.jsonl").exists(),
+        "nothing was graded"
+    );
+    mode("inner", 0o755);
+}
+
 #[test]
 fn doctor_reports_copies_of_other_users_objects() {
     let Some(sandbox) = sandbox("doctor_reports_copies_of_other_users_objects") else {

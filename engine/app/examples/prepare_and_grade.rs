@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Grade.
     let grading = Grading::open(&task.catalog, &task.settings, id)?;
-    let report = grading.report_of_path(Path::new(submission));
+    let report = grading.report_of_path(Path::new(submission))?;
     println!("{}", prep_grade::report::pretty(report.to_json()));
     Ok(())
 }

@@ -253,6 +253,9 @@ impl Catalog {
             if let Some(remedy) = self.name_bundle(Path::new(id)) {
                 return error.help(remedy);
             }
+            if id.starts_with("public/") || id.starts_with("private/") {
+                return error.help("the id comes before the path of a file");
+            }
             match (self.suggestion(id), self.similar(id).as_slice()) {
                 (Some(near), _) => error.suggest(Some(near)),
                 (None, []) => error.help(Remedy::ListCompetitions),

@@ -2,11 +2,13 @@
 //! This module removes suggestions of unsafe options. For verbs and options of other programs and of earlier versions, it
 //! suggests the replacement from `replaced.txt`.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
+use prep_spec::nearest;
 use serde_json::json;
 
 use crate::error::{CliError, Exit, exit_codes};
@@ -90,7 +92,7 @@ pub fn parse() -> Result<Cli, Exit> {
         Cli::from_arg_matches(&matches)
     });
     cli.map_err(|error| {
-        let error = with_suggestions(error);
+        let error = with_suggestions(error, &command, std::env::args_os().skip(1));
         if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
             let text = error.render().to_string();
             let message = text.lines().next().unwrap_or_default();
@@ -112,8 +114,15 @@ pub fn parse() -> Result<Cli, Exit> {
     })
 }
 
-/// Replaces the suggestions of an error with ones that the user can follow.
-fn with_suggestions(mut error: Error) -> Error {
+/// Replaces the suggestions of an error with ones that the user can follow. `words` are the words of the command line.
+fn with_suggestions(
+    mut error: Error,
+    mut command: &clap::Command,
+    words: impl Iterator<Item = OsString>,
+) -> Error {
+    for word in words {
+        command = command.find_subcommand(word).unwrap_or(command);
+    }
     let text = |error: &Error, kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
@@ -122,11 +131,15 @@ fn with_suggestions(mut error: Error) -> Error {
         ErrorKind::InvalidSubcommand => {
             let verb = text(&error, ContextKind::InvalidSubcommand);
             let suggested = error.remove(ContextKind::SuggestedSubcommand);
+            let verbs = command.get_subcommands().map(clap::Command::get_name);
             let names = match (replacement(&verb), suggested) {
                 (Some(replacement), _) => vec![replacement.to_owned()],
                 (None, Some(ContextValue::Strings(names))) => names,
                 (None, Some(ContextValue::String(name))) => vec![name],
-                _ => Vec::new(),
+                _ => nearest(&verb, verbs)
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
             };
             if !names.is_empty() {
                 error.insert(
@@ -138,6 +151,8 @@ fn with_suggestions(mut error: Error) -> Error {
         ErrorKind::UnknownArgument => {
             let found = text(&error, ContextKind::InvalidArg);
             let near = text(&error, ContextKind::SuggestedArg);
+            // clap suggests to pass the option as an operand, but operands are ids and paths.
+            error.remove(ContextKind::Suggested);
             if let Some(replacement) = replacement(&found) {
                 error.remove(ContextKind::SuggestedArg);
                 let tip = StyledStr::from(format!("write {replacement}"));
@@ -236,8 +251,12 @@ mod usage_tests {
 
     fn message(arguments: &[&str]) -> String {
         let all = std::iter::once(&"prep").chain(arguments);
-        let error = command().try_get_matches_from(all).unwrap_err();
-        with_suggestions(error).render().to_string()
+        let mut command = command();
+        let error = command.try_get_matches_from_mut(all).unwrap_err();
+        let words = arguments.iter().map(OsString::from);
+        with_suggestions(error, &command, words)
+            .render()
+            .to_string()
     }
 
     #[test]
@@ -254,12 +273,19 @@ mod usage_tests {
             (["run", "--skip-verificatio"], Some("'--skip-verification'")),
             (["run", "--no-down"], Some("'--no-download'")),
             (["run", "--device"], None),
+            (["rnu", "a"], Some("'run'")),
+            (["cache", "lgo"], Some("'log'")),
+            (["verify", "a"], Some("'audit ID'")),
+            (["version", "a"], Some("'--version'")),
+            (["grade", "--score=high"], Some("expected a number")),
+            (["serve", "--port=70000"], Some("the number is too large")),
         ] {
             let message = message(&arguments);
             match suggested {
                 Some(suggested) => assert!(message.contains(suggested), "{message}"),
                 None => assert!(!message.contains("--skip"), "{message}"),
             }
+            assert!(!message.contains("as a value"), "{message}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Options that every verb has, and values of options that several modules use.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -79,6 +80,35 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),
         Ok(number) => Ok(number),
     }
+}
+
+/// Parses a number.
+pub fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "expected a number".to_owned())
+}
+
+/// Parses an integer of at least 0.
+pub fn integer<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let number: u64 = text
+        .parse()
+        .map_err(|_| "expected an integer of at least 0".to_owned())?;
+    N::try_from(number).map_err(|_| "the number is too large".to_owned())
+}
+
+/// Returns the path of a file or directory that exists, with a name similar to that of `path`.
+pub fn similar_path(path: &Path) -> Option<String> {
+    let parent = path.parent()?;
+    let entries = std::fs::read_dir(match parent.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => parent,
+    });
+    let names = entries
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names: BTreeSet<String> = names.collect();
+    let name = path.file_name()?.to_str()?;
+    let near = prep_spec::nearest(name, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near).display().to_string())
 }
 
 /// Returns a parser that converts a name to its value. Shells complete the names.

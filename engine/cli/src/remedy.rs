@@ -94,11 +94,11 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     Some(match remedy {
         Remedy::Words(words) => words.clone(),
         Remedy::NameSource if verb.is_given("source") => {
-            "put it into one of these directories".to_owned()
+            "put bundles and sources into one of these directories".to_owned()
         }
         Remedy::NameSource => verb.if_new(
             "source",
-            "name the directory that contains it with --source",
+            "name the directory of bundles and sources with --source",
         )?,
         Remedy::UseCachedResults => verb.if_new(
             "from-cache",

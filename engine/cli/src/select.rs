@@ -30,7 +30,7 @@ pub struct Selection {
         hide_short_help = true
     )]
     pub competitions: Vec<String>,
-    /// The 22 competitions of low complexity, the same as --set lite
+    /// The 22 competitions of low complexity, the same as --set low
     #[arg(long, help_heading = HEADING)]
     pub lite: bool,
     /// All 82 competitions, and those of --pipelines
@@ -38,9 +38,9 @@ pub struct Selection {
     pub all: bool,
     /// A named set: scored (75), low, lite, medium, high, dev (7), systemcard, own
     ///
-    /// The set `own` contains the competitions of --pipelines that are not built in. The set PACK contains all competitions
-    /// of a pack, and PACK/NAME is a set that the pack defines.
-    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    /// Separate several sets with commas, for example low,medium. The set `own` contains the competitions of --pipelines
+    /// that are not built in. The set PACK contains all competitions of a pack, and PACK/NAME is a set that the pack defines.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = HEADING)]
     pub set: Vec<String>,
     /// Only competitions that closed on Kaggle after this day
     ///
@@ -171,12 +171,19 @@ fn distinct(mut ids: Vec<String>) -> Vec<String> {
 fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::reading("read the list", path, &error))?;
-    let ids: Vec<String> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(str::to_owned)
-        .collect();
+    let mut ids = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if line.contains([',', ';', '"', ' ', '\t']) {
+            let path = path.display();
+            let error = CliError::usage(format!("{path}:{number}: `{line}` is not an id"));
+            return Err(error.help("write one id per line"));
+        }
+        ids.push(line.to_owned());
+    }
     if ids.is_empty() {
         return Err(CliError::usage(format!(
             "the list {} names no competition",
@@ -276,6 +283,16 @@ mod tests {
         // `spaceship-titanic` is already in the set, so it is not added again.
         assert_eq!(ids[dev.len()..], ["b", "a", "c"]);
         assert_eq!(undated, 0);
+    }
+
+    #[test]
+    fn a_list_of_other_content_is_an_error_with_its_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let list = dir.path().join("list.txt");
+        std::fs::write(&list, "# ids\nPassengerId,Transported\n").unwrap();
+        let message = read_list(&list).unwrap_err().message;
+        let expected = "list.txt:2: `PassengerId,Transported` is not an id";
+        assert!(message.ends_with(expected), "{message}");
     }
 
     #[test]

@@ -25,10 +25,13 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// Parses a size: `20GB`, `512 MiB`, `1.5G`, `1000`. Units are decimal unless they contain an `i`.
+/// The smallest number without a unit that is a size in bytes. A smaller one usually lacks its unit.
+const MIN_WITHOUT_UNIT: f64 = 1e6;
+
+/// Parses a size: `20GB`, `512 MiB`, `1.5G`, `16000000`. Units are decimal unless they contain an `i`.
 ///
 /// # Errors
-/// If the text is not a size. The message contains examples of valid sizes.
+/// If the text is not a size, or if it is a small number without a unit. The message contains examples of valid sizes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text
@@ -37,6 +40,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(digits);
     let expected = || format!("`{text}` is not a size; write for example 500MB, 20GB or 16GiB");
     let number: f64 = number.parse().map_err(|_| expected())?;
+    if unit.is_empty() && number > 0.0 && number < MIN_WITHOUT_UNIT {
+        return Err(format!(
+            "`{text}` has no unit; write for example {text}GB, or {text}B for bytes"
+        ));
+    }
     let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" | "kb" => 1000,
@@ -112,14 +120,16 @@ mod tests {
     #[test]
     fn sizes_are_parsed() {
         for (text, number) in [
-            ("1000", Ok(1000)),
+            ("1000B", Ok(1000)),
+            ("16000000", Ok(16_000_000)),
+            ("0", Ok(0)),
             ("20GB", Ok(20_000_000_000)),
             ("1.5 g", Ok(1_500_000_000)),
             ("2GiB", Ok(1 << 31)),
         ] {
             assert_eq!(parse_bytes(text), number);
         }
-        for wrong in ["", "GB", "-1", "1 parsec", "1e300", "1.2.3"] {
+        for wrong in ["8", "4096", "", "GB", "-1", "1 parsec", "1e300", "1.2.3"] {
             assert!(parse_bytes(wrong).is_err(), "{wrong}");
         }
     }

@@ -1,5 +1,6 @@
 //! Grades submissions by the rules and the metric of a pipeline.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::rules::required_rows;
 use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
+use crate::table::key::{Identifier, key};
 use crate::table::pair::Pair;
 use crate::table::submission::{self, ScannedSubmission};
 use crate::table::threads::MANY_ROWS;
@@ -239,7 +241,26 @@ impl Grader {
         pair.engine = self.engine.as_deref();
         pair.recognise(self.named_columns(&self.spec.rules));
         let outcome = self.apply(&mut pair);
-        outcome.map_err(|refusal| pair.without_quotes(refusal))
+        outcome.map_err(|refusal| pair.without_quotes(self.with_missing_id(&pair, refusal)))
+    }
+
+    /// Adds an identifier without a row if the submission has too few rows.
+    fn with_missing_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
+        let is_short = (1..pair.answers.len()).contains(&pair.submission.len());
+        let id = self.identifiers().into_iter().next();
+        let id = id.filter(|_| is_short && refusal.kind == RefusalKind::RowCount);
+        if let Some((answers, submission)) = id.and_then(|id| pair.both(id).ok()) {
+            let rows = 0..submission.len();
+            let ids: HashSet<Identifier<'_>> = rows.map(|row| key(&submission, row)).collect();
+            let missing = (0..answers.len()).find(|row| !ids.contains(&key(&answers, *row)));
+            if let Some(row) = missing {
+                let id = answers.for_message(row);
+                refusal
+                    .message
+                    .push_str(&format!("; there is no row for {id}"));
+            }
+        }
+        refusal
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<GradeOutcome, Refusal> {

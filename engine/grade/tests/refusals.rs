@@ -48,7 +48,7 @@ fn messages_name_column_row_and_expected_value() {
         (
             "id,y\na,1\n",
             RowCount,
-            "the submission has 1 row, 2 too few: expected 3",
+            "the submission has 1 row, 2 too few: expected 3; there is no row for `b`",
         ),
         (
             "id,y\na,1\nb,x\nc,1\n",
@@ -73,7 +73,12 @@ fn messages_name_column_row_and_expected_value() {
         (
             "PK\u{3}\u{4}",
             Unreadable,
-            "the file is a zip archive (or an Excel workbook), not a CSV",
+            "the file is not a CSV, but a zip archive (or an Excel workbook); unpack it",
+        ),
+        (
+            "a,b\n1,2\n",
+            MissingColumn,
+            "column `id`: the submission has no such column; its first line has 2 columns, but none with a name that this competition uses; it also lacks y",
         ),
     ];
     for (text, kind, message) in table {
@@ -135,6 +140,13 @@ fn first_wrong_cell_in_file_order_is_named() {
             "id,y\nc,1\nb,0.6\na,0.5\n",
             RefusalKind::Type,
             "column `y`, row 2: found `0.6`, expected a class label: an integer or a name",
+        ),
+        (
+            "accuracy",
+            labels,
+            "id,y\nc,True\nb,\na,True\n",
+            RefusalKind::Missing,
+            "column `y`, row 2: found nothing, expected a label",
         ),
         (
             "mean_absolute_error",

@@ -93,7 +93,7 @@ fn grade_all(
             Ok(grading.logged(settings, log))
         });
         let grading = grading.as_ref().map_err(Clone::clone)?;
-        Ok(grading.report_of_path(Path::new(&entry.submission_path)))
+        grading.report_of_path(Path::new(&entry.submission_path))
     });
     let opened = gradings
         .values()

@@ -282,7 +282,10 @@ impl Grading {
     }
 
     /// Opens and grades a submission, and returns a report with the current time.
-    pub fn report_of_path(&self, path: &Path) -> CompetitionReport {
+    ///
+    /// # Errors
+    /// Returns an error if the file exists but cannot be read.
+    pub fn report_of_path(&self, path: &Path) -> Result<CompetitionReport, Error> {
         match Submission::open(path) {
             Ok(submission) => {
                 let outcome = self.grade(&submission);
@@ -293,25 +296,31 @@ impl Grading {
     }
 
     /// Returns the report of a graded submission, with the current time and the digest of the bytes that were graded.
+    ///
+    /// # Errors
+    /// Returns an error if the file could not be read, or if it is a typed frame with mistakes.
     pub fn report(
         &self,
         submission: &Submission,
         outcome: Result<GradeOutcome, SubmissionError>,
-    ) -> CompetitionReport {
+    ) -> Result<CompetitionReport, Error> {
         let graded = outcome.and_then(|outcome| Ok((outcome, submission.digest()?)));
         match graded {
-            Ok((outcome, digest)) => self.report_of(submission.name(), outcome, digest),
+            Ok((outcome, digest)) => Ok(self.report_of(submission.name(), outcome, digest)),
             Err(error) => self.report_without_submission(submission.name(), &error),
         }
     }
 
-    /// Returns the report of a file that could not be opened or read.
+    /// Returns the report of a file that could not be opened.
+    ///
+    /// # Errors
+    /// Returns an error if the file exists but could not be read.
     pub fn report_without_submission(
         &self,
         name: &str,
         error: &SubmissionError,
-    ) -> CompetitionReport {
-        self.report_of(name, error.outcome(name), None)
+    ) -> Result<CompetitionReport, Error> {
+        Ok(self.report_of(name, error.outcome(name)?, None))
     }
 
     fn report_of(
@@ -419,11 +428,17 @@ impl Validation {
     /// Converts the result of opening or grading a submission. `name` is the name of the file in messages.
     ///
     /// The result does not show whether the submission is a copy of the answers, because that would reveal the score.
-    pub fn of(name: &str, outcome: &Result<GradeOutcome, SubmissionError>) -> Validation {
-        match outcome {
+    ///
+    /// # Errors
+    /// Returns an error if the file could not be read, or if it is a typed frame with mistakes.
+    pub fn of(
+        name: &str,
+        outcome: &Result<GradeOutcome, SubmissionError>,
+    ) -> Result<Validation, Error> {
+        Ok(match outcome {
             Ok(outcome) => Validation::from_outcome(outcome),
-            Err(error) => Validation::from_outcome(&error.outcome(name)),
-        }
+            Err(error) => Validation::from_outcome(&error.outcome(name)?),
+        })
     }
 
     /// Converts the result of grading.
@@ -469,7 +484,7 @@ mod validation_tests {
 
     #[test]
     fn messages_equal_upstreams_messages() {
-        let message = |name: &str, error| Validation::of(name, &Err(error)).message;
+        let message = |name: &str, error| Validation::of(name, &Err(error)).unwrap().message;
         assert_eq!(
             message("None", SubmissionError::Missing),
             "Submission invalid! Submission file None does not exist."
@@ -493,11 +508,11 @@ mod validation_tests {
             rounded: 0.12346,
         };
         assert_eq!(
-            Validation::of("a.csv", &Ok(score)).message,
+            Validation::of("a.csv", &Ok(score)).unwrap().message,
             "Submission is valid."
         );
         let refusal = Refusal::new(RefusalKind::Ids, "cell {a\nb} is unknown");
-        let refused = Validation::of("a.csv", &Ok(GradeOutcome::Invalid(refusal)));
+        let refused = Validation::of("a.csv", &Ok(GradeOutcome::Invalid(refusal))).unwrap();
         assert!(
             refused
                 .message

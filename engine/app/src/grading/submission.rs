@@ -18,12 +18,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
+use prep_core::Failure;
 use prep_digests::{Sha256, digest_of_reader};
 use prep_formats::pandas::{FileContent, Frame};
 use prep_grade::table::submission::MAX_BYTES;
 use prep_grade::table::typed;
 use prep_grade::{GradeOutcome, Refusal, RefusalKind, ScannedSubmission};
-use rustix::fs::{CWD, Mode, OFlags, Stat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::Error;
@@ -106,9 +107,20 @@ pub enum SubmissionError {
 }
 
 impl SubmissionError {
-    /// Returns the outcome of grading a file that could not be opened or read. `name` is the name of the file in messages.
-    pub fn outcome(&self, name: &str) -> GradeOutcome {
-        GradeOutcome::Invalid(match self {
+    /// Returns the outcome of grading a file that could not be opened. `name` is the name of the file in messages.
+    ///
+    /// # Errors
+    /// Returns an error if the file could not be read, or if it is a typed frame with mistakes. In both cases, it is unknown
+    /// whether the submission is valid.
+    pub(super) fn outcome(&self, name: &str) -> Result<GradeOutcome, Error> {
+        Ok(GradeOutcome::Invalid(match self {
+            SubmissionError::Read { name, source } => {
+                let path = Path::new(name);
+                return Err(Error::reading("read the submission", path, source));
+            }
+            SubmissionError::Frame(message) => {
+                return Err(Error::new(Failure::Input, format!("{name}: {message}")));
+            }
             // Upstream's messages, which harnesses recognize.
             SubmissionError::Missing => Refusal::new(
                 RefusalKind::NoSubmission,
@@ -123,7 +135,7 @@ impl SubmissionError {
                 format!("Submission file {name} is a directory or a device, not a file"),
             ),
             other => Refusal::new(RefusalKind::Unreadable, prep_core::chain(other)),
-        })
+        }))
     }
 }
 
@@ -146,18 +158,18 @@ impl Submission {
     /// Same as [`open`](Self::open), but typed frames are accepted.
     pub fn open_table(path: &Path) -> Result<Submission, SubmissionError> {
         let name = path.to_string_lossy();
-        let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SubmissionError::Missing,
-            _ => read_error(&name, error),
+        let failed = |errno| match errno {
+            Errno::NOTDIR | Errno::LOOP => SubmissionError::Missing,
+            other => open_error(&name, other),
         };
         // The type is checked before the file is opened, because opening a device can have side effects. If the path
         // becomes a pipe after this check, the flag `NONBLOCK` ensures that opening it does not block.
-        if !path.metadata().map_err(failed)?.is_file() {
+        let found = rustix::fs::stat(path).map_err(failed)?;
+        if !FileType::from_raw_mode(found.st_mode).is_file() {
             return Err(SubmissionError::NotAFile);
         }
         let format = format_of(path).ok_or(SubmissionError::NotCsv)?;
-        let file = rustix::fs::open(path, read_flags(), Mode::empty())
-            .map_err(|error| failed(error.into()))?;
+        let file = rustix::fs::open(path, read_flags(), Mode::empty()).map_err(failed)?;
         Submission::of_file(&name, format, File::from(file))
     }
 

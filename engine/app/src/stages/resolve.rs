@@ -283,10 +283,9 @@ fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
         "{count} cannot be downloaded: {}\n  missing: {missing}",
         chain(&error)
     );
-    let remedy = match error.remedy() {
-        Some(remedy) => remedy.or(Remedy::PrepareAvailable),
-        None => Remedy::PrepareAvailable,
-    };
+    let remedies = error.remedy().into_iter();
+    let remedies = remedies.chain([Remedy::NameSource, Remedy::PrepareAvailable]);
+    let remedy = Remedy::AnyOf(remedies.collect());
     Err(Error::new(error.failure(), message).help(remedy))
 }
 

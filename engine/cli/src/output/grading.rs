@@ -7,6 +7,7 @@ use prep_grade::report::ListedSubmission;
 use prep_grade::report::medals::{Medals, Thresholds};
 use prep_grade::report::{CompetitionReport, JsonObject, JsonValue, pretty};
 use prep_remote::SigningKey;
+use prep_spec::joined;
 
 use crate::error::CliError;
 use crate::output::printer::Printer;
@@ -111,21 +112,25 @@ fn without_leaderboard(printer: &Printer, reports: &[&CompetitionReport]) {
     }
 }
 
+/// Maximum number of competitions that a warning names.
+const MAX_IDS: usize = 12;
+
 /// Warns about scores on upstream's competitions that cannot be compared with upstream's scores.
 fn not_comparable(printer: &Printer, reports: &[&CompetitionReport]) {
     let of_benchmark = reports
         .iter()
         .filter(|report| prep_app::definition(&report.competition_id).is_some());
-    let because: BTreeMap<&str, &Vec<String>> = of_benchmark
-        .map(|report| {
-            let because = &report.variant.not_comparable_because;
-            (report.competition_id.as_str(), because)
-        })
-        .filter(|(_, because)| !because.is_empty())
-        .collect();
-    for (id, because) in because {
+    let mut because: BTreeMap<&[String], BTreeSet<String>> = BTreeMap::new();
+    for report in of_benchmark {
+        let ids = because.entry(&report.variant.not_comparable_because);
+        ids.or_default()
+            .insert(format!("`{}`", report.competition_id));
+    }
+    because.remove(&[][..]);
+    for (because, ids) in because {
         printer.warning(format!(
-            "scores of `{id}` cannot be compared with those of MLE-bench: {}",
+            "scores of {} cannot be compared with those of MLE-bench: {}",
+            joined(ids.into_iter(), MAX_IDS),
             because.join("; ")
         ));
     }

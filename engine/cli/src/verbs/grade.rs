@@ -8,14 +8,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Error, GradedList, Grading, Submission, SubmissionError, Validation};
-use prep_core::{Failure, units};
-use prep_experiments::ListPlaces;
+use prep_app::{Catalog, Error, GradedList, Grading, Submission, Validation};
+use prep_core::units;
+use prep_experiments::{ListPlaces, Submission as ListedRun};
 use prep_grade::GradeOutcome;
 use prep_grade::report::{CompetitionReport, JsonObject};
+use prep_spec::joined;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
+use crate::global::{number, similar_path};
 use crate::options::{GivenArgs, IdentityArg, LogArgs, SignArgs, VariantArg};
 use crate::output::grading;
 use crate::output::printer::write_atomically;
@@ -38,7 +40,7 @@ pub struct GradeArgs {
     #[arg(long, value_name = "FILE")]
     reward: Option<PathBuf>,
     /// Show the medal of a score instead of grading a submission
-    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, value_parser = number)]
     score: Option<f64>,
     /// List the submissions of directories of runs; grade nothing
     #[arg(long)]
@@ -113,13 +115,30 @@ impl GradeArgs {
                 .help(format!("write its id first: `prep grade ID {path}`")))
             }
             [list] if list.is_file() => grade_list(session, &catalog, list, self),
-            [id] => Err(unknown(&catalog, id)),
+            [id] => Err(self.unknown(&catalog, id)),
             [id, submission] if !is_known(id) && is_known(submission) => {
                 Err(CliError::swapped("grade", id, submission))
+            }
+            [runs, others @ ..]
+                if !is_known(runs)
+                    && is_runs_directory(runs)
+                    && let Some(missing) = others.iter().find(|path| !path.exists()) =>
+            {
+                Err(no_such_path(missing))
             }
             [id, submission] => grade_one(session, &catalog, &name(id), submission, self),
             _ => Err(CliError::usage("expected an id and one submission")
                 .help("write many submissions into a list, one JSON object per line")),
+        }
+    }
+
+    /// Returns the error for an operand that is neither a competition nor a file. Only submissions in files have a report.
+    fn unknown(&self, catalog: &Catalog, word: &Path) -> CliError {
+        match catalog.get(&name(word)) {
+            Err(error) if word.extension().is_none() && self.output.is_none() && !self.list => {
+                error.into()
+            }
+            _ => no_such_path(word),
         }
     }
 
@@ -141,14 +160,25 @@ fn name(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Returns the error for an operand that is neither a competition nor a file.
-fn unknown(catalog: &Catalog, word: &Path) -> CliError {
-    match catalog.get(&name(word)) {
-        Err(error) if word.extension().is_none() => error.into(),
-        _ => CliError::new(
-            crate::error::Exit::Input,
-            format!("there is no file `{}`", word.display()),
-        ),
+fn no_such_path(path: &Path) -> CliError {
+    let message = format!("there is no file or directory `{}`", path.display());
+    CliError::new(Exit::Input, message).suggest(similar_path(path).as_deref())
+}
+
+/// Prints an action if the submission is missing or packed. The reason in the report is upstream's message, which names no
+/// action.
+fn suggest_submission(session: &CliSession, path: &Path) {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str());
+    let is_packed = suffix.is_some_and(|suffix| ["zip", "gz", "bz2", "xz"].contains(&suffix));
+    match similar_path(path) {
+        _ if is_packed && path.is_file() => {
+            let text = "submissions are not unpacked; unpack the file, and name the CSV file";
+            session.printer.message(text);
+        }
+        Some(near) if !path.exists() => {
+            session.printer.message(format!("did you mean `{near}`?"));
+        }
+        _ => {}
     }
 }
 
@@ -192,6 +222,7 @@ fn grade_one(
                 .message(grading::thresholds(thresholds).trim_end());
         }
     }
+    suggest_submission(session, submission);
     for warning in grader.warnings() {
         session.printer.warning(warning);
     }
@@ -222,19 +253,16 @@ fn report(
         Ok(submission) => submission,
         Err(error) => {
             let grader = open()?;
-            let report = grader.report_without_submission(&name, &error);
+            let report = grader.report_without_submission(&name, &error)?;
             return Ok((grader, report, None));
         }
     };
     let (grader, outcome) = Grading::open_and_grade(&submission, open)?;
-    if let Err(SubmissionError::Frame(message)) = &outcome {
-        return Err(Error::new(Failure::Input, format!("{name}: {message}")).into());
-    }
     let unrounded = match &outcome {
         Ok(GradeOutcome::Score { value, .. }) => Some(*value),
         _ => None,
     };
-    let report = grader.report(&submission, outcome);
+    let report = grader.report(&submission, outcome)?;
     let unrounded = unrounded.filter(|_| report.valid_submission());
     Ok((grader, report, unrounded))
 }
@@ -370,7 +398,13 @@ fn grade_runs(
     grade_list(session, catalog, &list, args)
 }
 
+/// Maximum number of directories that a message names.
+const MAX_NAMES: usize = 3;
+
 /// Returns the list of submissions as JSON Lines.
+///
+/// # Errors
+/// Returns an error if a directory cannot be read, or if none of the runs belongs to a competition.
 fn list(
     session: &CliSession,
     catalog: &Catalog,
@@ -384,17 +418,37 @@ fn list(
     };
     let mut text = String::new();
     let mut unknown = BTreeSet::new();
-    let (mut runs, mut missing) = (0, 0);
+    let (mut runs, mut missing, mut has_known) = (0, 0, false);
+    let is_known = |entry: &ListedRun| catalog.find(&entry.competition_id).is_some();
     for path in paths {
         for entry in prep_experiments::list(path, &places).map_err(CliError::of_experiments)? {
             runs += 1;
             missing += usize::from(entry.submission_path.is_none());
-            if catalog.find(&entry.competition_id).is_none() {
+            has_known |= is_known(&entry);
+            if !is_known(&entry) {
                 unknown.insert(entry.competition_id.clone());
             }
             text.push_str(&entry.line());
             text.push('\n');
         }
+    }
+    if !has_known {
+        let names = paths.iter().map(|path| path.display().to_string());
+        let names = joined(names, MAX_NAMES);
+        // Subdirectories that cannot be listed are not run groups.
+        let contains_groups = |path: &&PathBuf| {
+            let mut inner = std::fs::read_dir(path).into_iter().flatten().flatten();
+            inner.any(|inner| {
+                let runs = prep_experiments::list(&inner.path(), &places);
+                inner.path().is_dir() && runs.is_ok_and(|runs| runs.iter().any(is_known))
+            })
+        };
+        let help = match paths.iter().find(contains_groups) {
+            Some(path) => format!("{0} contains run groups; write {0}/*/", path.display()),
+            None => "a run is a directory ID_anything, where ID is a competition".to_owned(),
+        };
+        let message = format!("there is no run in {names}");
+        return Err(CliError::new(Exit::Input, message).help(help));
     }
     let unknown: Vec<String> = unknown
         .iter()
@@ -506,7 +560,7 @@ impl ValidateArgs {
             }
             Err(error) => Err(error),
         };
-        let found = Validation::of(&name, &outcome);
+        let found = Validation::of(&name, &outcome)?;
         let json = || {
             json!({
                 "competitions": [{
@@ -519,6 +573,7 @@ impl ValidateArgs {
         };
         let text = || format!("{}\n", found.message);
         session.printer.show(json, text)?;
+        suggest_submission(session, &self.submission);
         Ok(if found.valid { Exit::Success } else { Exit::No })
     }
 

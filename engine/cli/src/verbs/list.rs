@@ -63,6 +63,11 @@ impl ListArgs {
         let ids = self.selection.ids_or(session, all)?;
         let entries = ids.iter().map(|id| catalog.get(id));
         let entries: Vec<&CatalogEntry> = entries.collect::<Result<_, _>>()?;
+        let data_dir = &session.settings.data_dir;
+        if session.places.origin("data_dir") == "option" && !data_dir.exists() {
+            let text = format!("the data directory {} does not exist", data_dir.display());
+            session.printer.warning(text);
+        }
         let rows: Vec<Row> = entries
             .into_iter()
             .map(|entry| row(session, entry))
@@ -71,6 +76,15 @@ impl ListArgs {
             session.printer.json(&json!({ "competitions": rows }))?;
         } else {
             session.printer.table(&table(&rows))?;
+            let sizes: Vec<u64> = rows.iter().filter_map(|row| row.bytes).collect();
+            if sizes.len() > 1 {
+                session.printer.message(format!(
+                    "{}; {} have {} in total",
+                    units::count(rows.len() as u64, "competition"),
+                    units::count(sizes.len() as u64, "bundle"),
+                    units::bytes(sizes.iter().sum()),
+                ));
+            }
         }
         Ok(Exit::combine(rows.iter().map(|row| row.exit)))
     }

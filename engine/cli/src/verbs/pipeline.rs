@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::{CliError, Exit};
-use crate::global::named;
+use crate::global::{integer, named};
 use crate::options::{OutputArg, PreparationArgs, SourceArg, VariantArg};
 use crate::output::printer::write_atomically;
 use crate::output::table::{Align, PrintedTable};
@@ -376,7 +376,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "QUERY")]
     sql: Option<String>,
     /// Number of rows to print
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<usize>)]
     rows: usize,
     #[command(flatten)]
     preparation: PreparationArgs,

@@ -57,8 +57,8 @@ impl ReportArgs {
             ..session.options_with(RememberedOptions::default())
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
-        let graded = self.grading_reports()?;
-        warn_about_unknown(session, &task.catalog, &graded);
+        let mut graded = self.grading_reports()?;
+        leave_out_unknown(session, &task.catalog, &mut graded);
         let variant = self.variant.as_deref();
         let ids = self
             .selection
@@ -70,10 +70,16 @@ impl ReportArgs {
         };
         let count = units::count(ids.len() as u64, "competition");
         let activity = Activity::start(&session.printer, format!("reading {count}"));
-        let html = prep_report::html(&task, &wanted, |place, id| {
+        let (html, left_out) = prep_report::html(&task, &wanted, |place, id| {
             activity.set(format!("reading {id} ({} of {})", place + 1, ids.len()));
         })?;
         drop(activity);
+        if left_out > 0 {
+            let count = units::count(left_out as u64, "graded submission");
+            session.printer.warning(format!(
+                "{count} left out, because the page does not show the competition and variant they were graded with"
+            ));
+        }
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
         let json = || {
             json!({
@@ -121,13 +127,18 @@ impl ReportArgs {
     }
 }
 
-/// Warns about graded competitions that cannot be shown because they have no pipeline.
-fn warn_about_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedExperiment]) {
-    let runs = graded.iter().flat_map(|experiment| &experiment.runs);
-    let ids: BTreeSet<&str> = runs
-        .map(|run| run.competition.as_str())
-        .filter(|id| catalog.find(id).is_none())
-        .collect();
+/// Removes the runs of competitions that cannot be shown because they have no pipeline, and warns about them.
+fn leave_out_unknown(session: &CliSession, catalog: &Catalog, graded: &mut [GradedExperiment]) {
+    let mut ids = BTreeSet::new();
+    for experiment in graded {
+        experiment.runs.retain(|run| {
+            let is_known = catalog.find(&run.competition).is_some();
+            if !is_known {
+                ids.insert(run.competition.clone());
+            }
+            is_known
+        });
+    }
     for id in ids {
         session.printer.warning(format!(
             "`{id}` was graded, but is left out because it has no pipeline; name the directory that contains it with --pipelines"

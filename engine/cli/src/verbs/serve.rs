@@ -12,6 +12,7 @@ use prep_serve::{ServeError, Server, ServerEvent, ServerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::{CliError, Exit};
+use crate::global::integer;
 use crate::options::{IdentityArg, LogArgs, VariantArg};
 use crate::remedy;
 use crate::session::{CliSession, VerbResult};
@@ -35,7 +36,7 @@ pub struct ServeArgs {
     #[arg(value_name = "ID")]
     id: Option<String>,
     /// Port to listen on; 0 for any free one
-    #[arg(long, value_name = "PORT", default_value_t = 5000)]
+    #[arg(long, value_name = "PORT", default_value_t = 5000, value_parser = integer::<u16>)]
     port: u16,
     /// Address to listen on; 0.0.0.0 for all addresses of this machine
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
@@ -49,7 +50,7 @@ pub struct ServeArgs {
     /// Seconds without data before a client is disconnected
     ///
     /// An entire upload may take ten times as long. Within SECONDS, a client must send at least 4 KiB per second on average.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer::<u64>)]
     timeout: u64,
     #[command(flatten)]
     variant: VariantArg,

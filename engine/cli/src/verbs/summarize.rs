@@ -51,7 +51,7 @@ pub struct SummarizeArgs {
     #[arg(long, value_name = "ID", requires = "groups")]
     experiment: Vec<String>,
     /// A set, or a file with one id per line [default: low, medium, high, all, own]
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     set: Vec<String>,
     /// Number of seeds [default: all complete ones]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -416,13 +416,13 @@ pub fn csv_by_set(experiments: &[Experiment]) -> String {
 /// Returns a CSV with a row per experiment and competition. The values are not rounded.
 pub fn csv_by_competition(experiments: &[Experiment]) -> String {
     let mut text = "experiment,competition,complexity,runs,submissions,valid,above_median,gold,silver,bronze,any_medal,\
-                    mean_score,score_standard_error,copies,looks\n"
+                    mean_score,score_standard_error,copies,looks,not_comparable\n"
         .to_owned();
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     for (experiment, competition) in competitions(experiments) {
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             cell(experiment),
             cell(&competition.competition),
             competition.complexity.unwrap_or(""),
@@ -440,26 +440,45 @@ pub fn csv_by_competition(experiments: &[Experiment]) -> String {
             competition
                 .looks
                 .map(|looks| looks.to_string())
-                .unwrap_or_default()
+                .unwrap_or_default(),
+            competition.not_comparable,
         );
     }
     text
 }
 
-/// Returns rows for the leaderboard in the benchmark's README. Cells that only the authors of an experiment can fill in
-/// come from its entry in the budget file.
+/// Returns the heading of a set in the leaderboard in the benchmark's README.
+fn heading(set: &str) -> String {
+    match set {
+        "low" | "lite" => "Low == Lite (%)".to_owned(),
+        "medium" => "Medium (%)".to_owned(),
+        "high" => "High (%)".to_owned(),
+        "all" | "split75" => "All (%)".to_owned(),
+        other => format!("{other} (%)"),
+    }
+}
+
+/// Returns rows for the leaderboard in the benchmark's README. Other sets are further columns. Cells that only the authors of
+/// an experiment can fill in come from its entry in the budget file.
 pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
-    let mut text = "| Agent | LLM(s) used | Low == Lite (%) | Medium (%) | High (%) | All (%) | Running Time (hours) | \
-                    Date | Known Leakage[^1] | Source Code Available | Grading Reports Available |\n\
-                    |-------|-------------|-----------------|------------|----------|---------|----------------------|\
-                    ------|---------------|----------------------|---------------------------|\n"
-        .to_owned();
+    let mut columns: Vec<String> = ["low", "medium", "high", "all"].map(heading).to_vec();
+    for (set, _) in experiments.iter().flat_map(|one| &one.sets) {
+        if !columns.contains(&heading(set)) {
+            columns.push(heading(set));
+        }
+    }
+    let header = format!(
+        "Agent | LLM(s) used | {} | Running Time (hours) | Date | Known Leakage[^1] | Source Code Available | Grading Reports Available",
+        columns.join(" | ")
+    );
+    let cells = header.split(" | ");
+    let lines: String = cells.map(|cell| "-".repeat(cell.len() + 2) + "|").collect();
+    let mut text = format!("| {header} |\n|{lines}\n");
     for experiment in experiments {
         let budget = budgets.of(&experiment.name);
-        let cell = |names: &[&str]| {
+        let figure = |column: &String| {
             let mut sets = experiment.sets.iter();
-            let figures = sets.find(|(set, _)| names.contains(&set.as_str()));
-            match figures {
+            match sets.find(|(set, _)| heading(set) == *column) {
                 Some((_, Ok(figures))) => {
                     let padded = if figures.padded > 0 { "[^3]" } else { "" };
                     format_figure(figures, "any_medal_percentage") + padded
@@ -467,19 +486,14 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
                 _ => "-".to_owned(),
             }
         };
-        let cells = [
+        let mut cells = vec![
             budget.get("agent").unwrap_or(&experiment.name).clone(),
             with_detail(&budget, "model", "cutoff", "cut-off "),
-            cell(&["low", "lite"]),
-            cell(&["medium"]),
-            cell(&["high"]),
-            cell(&["all", "split75"]),
-            with_detail(&budget, "hours", "hardware", ""),
-            with_detail(&budget, "date", "", ""),
-            with_detail(&budget, "leakage", "", ""),
-            with_detail(&budget, "source", "", ""),
-            with_detail(&budget, "reports", "", ""),
         ];
+        cells.extend(columns.iter().map(figure));
+        cells.push(with_detail(&budget, "hours", "hardware", ""));
+        let fields = ["date", "leakage", "source", "reports"];
+        cells.extend(fields.map(|field| with_detail(&budget, field, "", "")));
         text.push('|');
         for cell in cells {
             let space = if cell.is_empty() { "" } else { " " };
@@ -519,6 +533,17 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
         session.printer.warning(format!(
             "{label}submissions are byte-identical to the answers: {}",
             copies.join(", ")
+        ));
+    }
+    // Competitions that do not belong to the benchmark have no other scores to compare with.
+    let not_comparable = competitions
+        .iter()
+        .filter(|one| one.not_comparable > 0 && prep_app::definition(&one.competition).is_some());
+    let ids: Vec<String> = not_comparable.map(|one| one.competition.clone()).collect();
+    if !ids.is_empty() {
+        session.printer.warning(format!(
+            "{label}scores of {} cannot be compared with those of MLE-bench; the reports state why in `not_comparable_because`",
+            joined(ids.into_iter(), MAX_NAMES)
         ));
     }
 }

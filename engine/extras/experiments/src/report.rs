@@ -28,6 +28,8 @@ pub struct GradedRun {
     pub variant: Option<String>,
     /// Whether the submission was byte-identical to the answers, if the report states it.
     pub is_answers: bool,
+    /// Whether the report states that the score cannot be compared with upstream's scores.
+    pub is_not_comparable: bool,
     /// The gradings of the competition that a log recorded, up to this run: the id of the log, and their number. `None`
     /// if the report does not name a log.
     pub looks: Option<(String, u64)>,
@@ -137,6 +139,7 @@ fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
         created_at: text("created_at"),
         variant: text("variant"),
         is_answers: entry.get("submission_is_answers") == Some(&JsonValue::Bool(true)),
+        is_not_comparable: entry.get("comparable_with_v1") == Some(&JsonValue::Bool(false)),
         looks: entry.get("log").and_then(looks),
     })
 }

@@ -69,6 +69,8 @@ pub struct CompetitionSummary {
     pub any_medal: usize,
     /// Runs whose submission was byte-identical to the answers.
     pub copies: usize,
+    /// Runs whose score cannot be compared with upstream's scores.
+    pub not_comparable: usize,
     /// Number of gradings of the competition in the logs of these runs. Gradings after the last of these runs do not
     /// count. `None` if one of the runs was not logged.
     pub looks: Option<u64>,
@@ -155,6 +157,7 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
         bronze: count(|run| run.bronze),
         any_medal: count(GradedRun::any_medal),
         copies: count(|run| run.is_answers),
+        not_comparable: count(|run| run.is_not_comparable),
         looks: looks(runs),
         mean_score: score.map(|score| score.mean),
         score_standard_error: score

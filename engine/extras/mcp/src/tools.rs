@@ -217,7 +217,7 @@ fn grade_submission(options: &McpOptions, arguments: &Arguments) -> Answer {
     let refused = |error| refused(options, arguments, &error);
     let submission = open(options, arguments).map_err(refused)?;
     let grading = options.grading(id)?;
-    let report = grading.report(&submission, grading.grade(&submission));
+    let report = grading.report(&submission, grading.grade(&submission))?;
     let mut entry = Map::from_iter([("id".to_owned(), json!(id))]);
     entry.extend(members(&report.to_json())?.filter(|(name, _)| name != "competition_id"));
     Ok(json!({ "competitions": [entry] }))
@@ -305,7 +305,7 @@ fn validate_submission(options: &McpOptions, arguments: &Arguments) -> Answer {
         Err(error) => Err(error),
     };
     let found = match &outcome {
-        Ok(_) | Err(SubmissionError::NotCsv) => Validation::of("", &outcome),
+        Ok(_) | Err(SubmissionError::NotCsv) => Validation::of("", &outcome)?,
         Err(error) => return Err(refused(options, arguments, error)),
     };
     Ok(json!({ "competitions": [{

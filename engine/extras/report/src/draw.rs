@@ -334,7 +334,7 @@ fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f
         true => (at(0.0), (thresholds.median + 2.5 * spread).min(at(1.0))),
         false => ((thresholds.median - 2.5 * spread).max(at(0.0)), at(1.0)),
     };
-    for score in scores.iter().filter_map(|score| score.score) {
+    for score in scores.iter().filter_map(|one| one.run.score) {
         if score < low && score > low - spread {
             low = score;
         }
@@ -352,7 +352,7 @@ fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f
 pub fn scores_outside(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> Vec<String> {
     let (low, high) = score_range(leaderboard, scores);
     let outside = |score: &f64| *score < low || *score > high;
-    let scores = scores.iter().filter_map(|score| score.score);
+    let scores = scores.iter().filter_map(|one| one.run.score);
     scores.filter(outside).map(number).collect()
 }
 
@@ -417,7 +417,7 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
             };
             canvas.text((place, 5.0 + row * 9.0), anchor, 9, &names.join(", "));
         }
-        for score in scores.iter().filter_map(|score| score.score) {
+        for score in scores.iter().filter_map(|one| one.run.score) {
             canvas.triangle((x.to_pixel(score), y.to_pixel(0.0)), 5.0, TEST);
         }
     })
@@ -438,9 +438,9 @@ fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usiz
     if outside > 0 {
         text += &format!(" {outside} teams with worse scores are not drawn.");
     }
-    for score in scores {
-        let value = score.score.map_or_else(|| "no score".to_owned(), number);
-        text += &format!(" {}: {value}, {}.", score.experiment, score.medal);
+    for one in scores {
+        let value = one.run.score.map_or_else(|| "no score".to_owned(), number);
+        text += &format!(" {}: {value}, {}.", one.experiment, one.medal);
     }
     text
 }

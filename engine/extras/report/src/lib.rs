@@ -23,8 +23,8 @@ use prep_app::{Error, Task};
 
 pub use collect::{GradedExperiment, ReportSubject};
 
-/// Returns the page as HTML. Reads prepared data, but writes nothing. Calls `progress` with the position and the id of each
-/// competition before it is read.
+/// Returns the page as HTML, and the number of graded submissions whose competition or variant it does not show. Reads
+/// prepared data, but writes nothing. Calls `progress` with the position and the id of each competition before it is read.
 ///
 /// # Errors
 /// Returns an error if a competition is unknown, or if the cache or the data directory cannot be read.
@@ -32,7 +32,7 @@ pub fn html(
     task: &Task,
     wanted: &ReportSubject<'_>,
     progress: impl FnMut(usize, &str),
-) -> Result<String, Error> {
+) -> Result<(String, usize), Error> {
     let report = collect::collect(task, wanted, progress)?;
-    Ok(page::render(&report))
+    Ok((page::render(&report), report.left_out))
 }

@@ -14,7 +14,7 @@ use hyper::http::Uri;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
-use prep_app::{Error, Submission, SubmissionError, Validation};
+use prep_app::{Error, Submission, Validation};
 use prep_grade::report::{CompetitionReport, quoted};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -254,18 +254,22 @@ fn upload_error(error: &UploadError) -> Handled {
         UploadError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
         UploadError::TooSlow => (StatusCode::REQUEST_TIMEOUT, "Request Timeout"),
         UploadError::TooMuch => (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
-        UploadError::Disk(cause) => {
-            return Handled {
-                trouble: Some(format!("cannot store an upload: {cause}")),
-                ..unexpected("the upload cannot be stored").into()
-            };
-        }
+        UploadError::Disk(cause) => return not_stored(format!("cannot store an upload: {cause}")),
         UploadError::NoMultipart
         | UploadError::NoFile
         | UploadError::Broken(_)
         | UploadError::Multipart(_) => (StatusCode::BAD_REQUEST, "Bad Request"),
     };
     error_answer(status, name, &prep_failure::chain(error)).into()
+}
+
+/// Returns the response if an upload cannot be written to the disk, or read from it. Only the owner of the server gets the
+/// cause.
+fn not_stored(cause: String) -> Handled {
+    Handled {
+        trouble: Some(cause),
+        ..unexpected("the upload cannot be stored").into()
+    }
 }
 
 impl Shared {
@@ -281,21 +285,20 @@ impl Shared {
         } = upload;
         let submission = Submission::of_private_file(UPLOAD_NAME, file);
         let outcome = grading.grade(&submission);
-        if let Err(SubmissionError::Read { source, .. }) = outcome {
-            return upload_error(&UploadError::Disk(source));
-        }
-        let found = Validation::of(UPLOAD_NAME, &outcome);
-        let answer = match wanted {
-            UploadTarget::Report => report(&grading.report(&submission, outcome)),
-            UploadTarget::Validation => {
-                let valid = self.competition.is_none().then_some(found.valid);
-                result_answer(&found.message, valid)
-            }
-        };
-        Handled {
-            valid: Some(found.valid),
-            ..answer.into()
-        }
+        let handled = Validation::of(UPLOAD_NAME, &outcome).and_then(|found| {
+            let answer = match wanted {
+                UploadTarget::Report => report(&grading.report(&submission, outcome)?),
+                UploadTarget::Validation => {
+                    let valid = self.competition.is_none().then_some(found.valid);
+                    result_answer(&found.message, valid)
+                }
+            };
+            Ok(Handled {
+                valid: Some(found.valid),
+                ..answer.into()
+            })
+        });
+        handled.unwrap_or_else(|error| not_stored(error.message))
     }
 }
 

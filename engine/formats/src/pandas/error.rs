@@ -2,6 +2,14 @@
 
 use super::ColumnType;
 
+/// Describes the place of an error in a chunk that begins with this row. The chunk of the header begins the file.
+fn from_row(row: u64) -> String {
+    match row {
+        0 => String::new(),
+        row => format!(" (row {row} or a later one)"),
+    }
+}
+
 /// An error when reading or writing a table. Most of these errors also occur in pandas.
 ///
 /// Rows are counted from 1 and exclude the header. Offsets are in bytes from the beginning of the file.
@@ -23,9 +31,7 @@ pub enum CsvError {
         found: usize,
     },
     /// The file is not UTF-8.
-    #[error(
-        "byte {offset}, in row {row} or the rows after it, is not valid UTF-8; convert the file to UTF-8"
-    )]
+    #[error("byte {offset} is not valid UTF-8{}; convert the file to UTF-8", from_row(*row))]
     InvalidUtf8 {
         /// The first row of the checked chunk, counted from 1; 0 is the header.
         row: u64,

@@ -39,11 +39,28 @@ impl Rule for RequiredColumns {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.select(pair) {
-            pair.submission.require(name)?;
-        }
-        Ok(())
+        require_all(pair, &self.columns.select(pair))
     }
+}
+
+/// Returns an error that names all missing columns, unless all columns exist.
+fn require_all(pair: &Pair<'_>, names: &[&str]) -> Result<(), Refusal> {
+    let missing = names.iter().copied();
+    let missing: Vec<&str> = missing.filter(|name| !pair.submission.has(name)).collect();
+    let Some((first, others)) = missing.split_first() else {
+        return Ok(());
+    };
+    let required = pair.submission.require(first);
+    required.map_err(|mut refusal| {
+        // A file with one column has another delimiter, or is not a table.
+        if !others.is_empty() && pair.submission.names().count() > 1 {
+            let others = joined(others.iter().copied(), MAX_NAMES);
+            refusal
+                .message
+                .push_str(&format!("; it also lacks {others}"));
+        }
+        refusal
+    })
 }
 
 pub(super) const EXACT_COLUMNS: RuleKind = RuleKind::new::<ExactColumns>(Definition {
@@ -89,9 +106,7 @@ impl Rule for ExactColumns {
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let expected = self.columns.select(pair);
-        for name in &expected {
-            pair.submission.require(name)?;
-        }
+        require_all(pair, &expected)?;
         if let Some(surplus) = pair
             .submission
             .names()

@@ -84,7 +84,9 @@ fn scan(content: FileContent<'_>) -> io::Result<Result<ScannedFrame<'_>, Refusal
     }
     let (start, line) = read_first_line(content)?;
     if let Some(format) = detect_format(&start) {
-        return Ok(Err(unreadable(format!("the file is {format}, not a CSV"))));
+        return Ok(Err(unreadable(format!(
+            "the file is not a CSV, but {format}"
+        ))));
     }
     let (length, fields) = match line.has_text {
         true => (line.bytes, line.commas + 1),
@@ -156,11 +158,14 @@ impl FirstLine {
 /// Recognises other file formats by their signature, because the message of a CSV parser would not help the author.
 fn detect_format(bytes: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
-        (b"PK\x03\x04", "a zip archive (or an Excel workbook)"),
-        (b"\x1f\x8b", "gzip data"),
+        (
+            b"PK\x03\x04",
+            "a zip archive (or an Excel workbook); unpack it",
+        ),
+        (b"\x1f\x8b", "gzip data; unpack it"),
         (b"PAR1", "a parquet file"),
-        (b"\xff\xfe", "UTF-16 text"),
-        (b"\xfe\xff", "UTF-16 text"),
+        (b"\xff\xfe", "UTF-16 text; convert it to UTF-8"),
+        (b"\xfe\xff", "UTF-16 text; convert it to UTF-8"),
         (b"%PDF", "a PDF"),
         (b"\x89PNG", "a PNG image"),
         (b"\xd0\xcf\x11\xe0", "an Excel workbook"),

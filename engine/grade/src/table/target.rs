@@ -104,9 +104,12 @@ impl<'a> Labels<'a> {
             LabelsAs::List if texts > 0 => Ok(Labels::Text(column.values().map(text).collect())),
             LabelsAs::Column if object && texts > 0 => text_labels(column),
             LabelsAs::Column if object && !column.is_empty() => {
-                let expected = "labels of one type, without missing labels";
-                let odd = (0..column.len()).find(|position| column.is_missing(*position));
-                Err(column.refuse(RefusalKind::Missing, odd.unwrap_or_default(), expected))
+                let missing = (0..column.len()).find(|position| column.is_missing(*position));
+                let (position, expected) = match missing {
+                    Some(position) => (position, "a label"),
+                    None => (0, "labels of one type"),
+                };
+                Err(column.refuse(RefusalKind::Missing, position, expected))
             }
             LabelsAs::Integer | LabelsAs::FirstInteger => python_integers(column, how),
             LabelsAs::List => list_of_numbers(column, expected),

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use self::log::RunLogArgs;
 use crate::error::{CliError, Exit};
+use crate::global::integer;
 use crate::options::PreparationArgs;
 use crate::output::table::PrintedTable;
 use crate::process;
@@ -43,7 +44,7 @@ enum Action {
         #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
         max_size: Option<u64>,
         /// Remove results that were not used for this number of days
-        #[arg(long, value_name = "DAYS")]
+        #[arg(long, value_name = "DAYS", value_parser = integer::<u32>)]
         keep_days: Option<u32>,
         /// Show what would be removed, and remove nothing
         #[arg(long, short = 'n')]

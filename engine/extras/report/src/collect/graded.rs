@@ -1,21 +1,22 @@
 //! Collects scores from grading reports, by competition and by experiment.
 
+use std::collections::BTreeSet;
+
 use prep_experiments::{Choice, Experiment, GradedRun, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Corrections};
 
-use crate::collect::GradedExperiment;
+use crate::collect::{CompetitionPage, GradedExperiment};
 
 /// A graded submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubmissionScore {
     pub experiment: String,
-    /// The last two parts of the submission's path, if the report names a path.
+    /// The last parts of the submission's path, if the report names a path. They distinguish it from other submissions.
     pub submission: Option<String>,
     /// Time of the grading, if the report names the time.
     pub when: Option<String>,
-    /// `None` if there was no submission, or if it was invalid.
-    pub score: Option<f64>,
+    pub run: GradedRun,
     pub medal: &'static str,
     /// The rank of the result `medal`. The best result has rank 0.
     pub rank: usize,
@@ -49,29 +50,30 @@ pub fn scores(
     variant: &str,
     leaderboard: Option<&Leaderboard>,
 ) -> Vec<SubmissionScore> {
+    let is_shown = |run: &&GradedRun| run.competition == id && was_graded_with(run, variant);
     let runs = graded.iter().flat_map(|graded| {
-        let runs = graded.runs.iter();
+        let runs = graded.runs.iter().filter(is_shown);
         runs.map(move |run| (graded, run))
     });
-    let runs = runs.filter(|(_, run)| run.competition == id && was_graded_with(run, variant));
+    let all = runs.clone();
+    let paths = all.filter_map(|(_, run)| run.submission.as_deref());
+    let parts = distinct_parts(&paths.collect());
     let scores = runs.map(|(graded, run)| {
-        let rank = RESULTS.iter().position(|(_, holds)| holds(run));
-        let medal = rank
-            .and_then(|rank| RESULTS.get(rank))
-            .map(|(words, _)| *words);
-        let below = match leaderboard.is_some() {
-            true => "below median",
-            false => "",
+        let mut results = RESULTS.iter().zip(0..);
+        let (medal, rank) = match results.find(|((_, holds), _)| holds(run)) {
+            Some(((words, _), rank)) => (*words, 2 * rank),
+            // A valid submission below the median. Its rank is between the ranks of `above median` and `no submission`.
+            None if leaderboard.is_some() => ("below median", 7),
+            None => ("", 7),
         };
+        let path = run.submission.as_deref();
         SubmissionScore {
             experiment: graded.name.clone(),
-            submission: run.submission.as_deref().and_then(file_of),
+            submission: path.and_then(|path| last_parts(path, parts)),
             when: run.created_at.as_deref().map(minute_of),
-            score: run.score,
-            medal: medal.unwrap_or(below),
-            // `RESULTS` has no element for a valid submission below the median. It is worse than `above median` (rank 6),
-            // but better than `no submission` (rank 8).
-            rank: rank.map_or(7, |rank| 2 * rank),
+            run: run.clone(),
+            medal,
+            rank,
             is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
         }
     });
@@ -90,11 +92,19 @@ fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     }
 }
 
-/// Returns the last two parts of a path. Two parts are enough to distinguish submissions, and do not reveal other
-/// directories.
-fn file_of(path: &str) -> Option<String> {
+/// Returns the number of last parts that distinguish these paths. More parts would reveal other directories.
+fn distinct_parts(paths: &BTreeSet<&str>) -> usize {
+    let is_distinct = |parts: &usize| {
+        let names = paths.iter().map(|path| last_parts(path, *parts));
+        names.collect::<BTreeSet<_>>().len() == paths.len()
+    };
+    (2..9).find(is_distinct).unwrap_or(2)
+}
+
+/// Returns the last parts of a path.
+fn last_parts(path: &str, count: usize) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let last = parts.get(parts.len().saturating_sub(2)..)?;
+    let last = parts.get(parts.len().saturating_sub(count)..)?;
     (!last.is_empty() && path != "None").then(|| last.join("/"))
 }
 
@@ -104,11 +114,11 @@ fn minute_of(time: &str) -> String {
     minute.replace('T', "\u{a0}")
 }
 
-/// Computes the metrics of each experiment, for each of upstream's sets in which all competitions were graded. If no set
-/// is complete, uses all graded competitions.
-pub fn experiments(graded: &[GradedExperiment]) -> Experiments {
-    let runs = graded.iter().flat_map(|graded| &graded.runs);
-    let mut run: Vec<String> = runs.map(|run| run.competition.clone()).collect();
+/// Computes the metrics of each experiment from the submissions on the page, for each of upstream's sets in which all
+/// competitions were graded. If no set is complete, uses all graded competitions.
+pub fn experiments(graded: &[GradedExperiment], pages: &[CompetitionPage]) -> Experiments {
+    let scores = || pages.iter().flat_map(|page| &page.scores);
+    let mut run: Vec<String> = scores().map(|one| one.run.competition.clone()).collect();
     run.sort();
     run.dedup();
     let mut sets: Vec<Set> = Set::leaderboard();
@@ -119,9 +129,11 @@ pub fn experiments(graded: &[GradedExperiment]) -> Experiments {
             competitions: run,
         });
     }
-    let all = graded
-        .iter()
-        .map(|graded| summarise(&graded.name, &graded.runs, &sets, &Choice::default()));
+    let all = graded.iter().filter_map(|graded| {
+        let scores = scores().filter(|score| score.experiment == graded.name);
+        let runs: Vec<GradedRun> = scores.map(|score| score.run.clone()).collect();
+        (!runs.is_empty()).then(|| summarise(&graded.name, &runs, &sets, &Choice::default()))
+    });
     Experiments {
         all: all.collect(),
         sets: sets.iter().map(|set| set.name.clone()).collect(),
@@ -133,16 +145,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_submission_is_named_by_two_parts_of_its_path() {
-        let named = [
-            "/home/u/runs/3/submission.csv",
-            "submission.csv",
-            "None",
-            "",
-        ]
-        .map(file_of);
-        let expected = [Some("3/submission.csv"), Some("submission.csv"), None, None];
-        assert_eq!(named, expected.map(|name| name.map(str::to_owned)));
+    fn submissions_are_named_by_the_parts_that_distinguish_them() {
+        for (paths, expected) in [
+            (
+                &["/home/u/runs/3/submission.csv"][..],
+                &["3/submission.csv"][..],
+            ),
+            (&["submission.csv"], &["submission.csv"]),
+            (&["None", ""], &[]),
+            (
+                &[
+                    "/home/u/g/a_1/submission/s.csv",
+                    "/home/u/g/a_2/submission/s.csv",
+                ],
+                &["a_1/submission/s.csv", "a_2/submission/s.csv"],
+            ),
+            (
+                &["/g1/a_1/s/s.csv", "/g2/a_1/s/s.csv"],
+                &["g1/a_1/s/s.csv", "g2/a_1/s/s.csv"],
+            ),
+            (&["/u/a.csv", "u/a.csv"], &["u/a.csv", "u/a.csv"]),
+        ] {
+            let parts = distinct_parts(&paths.iter().copied().collect());
+            let named = paths.iter().filter_map(|path| last_parts(path, parts));
+            assert_eq!(named.collect::<Vec<_>>(), expected);
+        }
     }
 
     #[test]

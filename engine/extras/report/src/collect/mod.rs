@@ -48,6 +48,8 @@ pub struct PageContent {
     pub now: String,
     pub competitions: Vec<CompetitionPage>,
     pub experiments: Experiments,
+    /// Number of graded submissions whose competition or variant the page does not show.
+    pub left_out: usize,
 }
 
 /// The content of the page for one competition and variant.
@@ -120,10 +122,14 @@ pub fn collect(
         variant.clone_into(&mut task.options.variant);
         competition(&task, &store, wanted.graded, id, bytes_each)
     });
+    let competitions: Vec<CompetitionPage> = competitions.collect::<Result<_, _>>()?;
+    let graded: usize = wanted.graded.iter().map(|one| one.runs.len()).sum();
+    let shown: usize = competitions.iter().map(|one| one.scores.len()).sum();
     Ok(PageContent {
         now: jiff::Zoned::now().strftime("%Y-%m-%d %H:%M %Z").to_string(),
-        competitions: competitions.collect::<Result<_, _>>()?,
-        experiments: graded::experiments(wanted.graded),
+        experiments: graded::experiments(wanted.graded, &competitions),
+        competitions,
+        left_out: graded.saturating_sub(shown),
     })
 }
 

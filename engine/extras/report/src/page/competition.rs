@@ -13,7 +13,7 @@ use crate::collect::{
     Spread, StepRow, SubmissionScore,
 };
 use crate::page::overview::{Status, checksums};
-use crate::page::{PageColumn, figure, legend, number, table, text};
+use crate::page::{PageColumn, columns, figure, legend, table};
 use crate::text::{count, time};
 use crate::{draw, graph};
 
@@ -106,16 +106,11 @@ fn files(competition: &CompetitionPage) -> Markup {
     // If no output has a published checksum, the columns for checksums are omitted.
     let mut files = competition.files.iter();
     let has_published = files.any(|file| file.compared != OutputComparison::NotPublished);
-    let mut columns = vec![
-        text("Output"),
-        number("Files"),
-        number("Size"),
-        number("Rows × columns"),
-    ];
-    if has_published {
-        columns.extend([text("Checksum"), text("Published MD5")]);
+    let mut columns =
+        columns("Output  >Files  >Size  >Rows × columns  Checksum  Published MD5  BLAKE3");
+    if !has_published {
+        columns.retain(|(heading, _)| !["Checksum", "Published MD5"].contains(heading));
     }
-    columns.push(text("BLAKE3"));
     let listed = competition.files.iter().take(MAX_LISTED);
     let rows: Vec<Vec<Markup>> = listed.map(|file| file_row(file, has_published)).collect();
     let more = competition.files.len().saturating_sub(MAX_LISTED);
@@ -178,7 +173,7 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
     scores.sort_by(|a, b| order(a, b));
     let row = |score: &&SubmissionScore| {
         vec![
-            html! { @if let Some(score) = score.score { (score) } @else { span.missing { "none" } } },
+            html! { @if let Some(score) = score.run.score { (score) } @else { span.missing { "none" } } },
             html! { (score.medal) },
             html! { (score.experiment) },
             html! { @if let Some(submission) = &score.submission { code { (submission) } } },
@@ -186,20 +181,15 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
         ]
     };
     let rows: Vec<Vec<Markup>> = scores.iter().map(row).collect();
-    let columns = [
-        number("Score"),
-        text("Medal"),
-        text("Experiment"),
-        text("Submission"),
-        text("Graded"),
-    ];
+    let columns = columns(">Score  Medal  Experiment  Submission  Graded");
     html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
 }
 
 /// Compares submissions for sorting: better medals first, and within a medal, better scores first. Without a leaderboard,
 /// it is unknown whether higher scores are better, so the order of scores does not change.
 fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
-    a.rank.cmp(&b.rank).then_with(|| match (a.score, b.score) {
+    let scores = (a.run.score, b.run.score);
+    a.rank.cmp(&b.rank).then_with(|| match scores {
         (Some(x), Some(y)) if a.is_lower_better == Some(true) => x.total_cmp(&y),
         (Some(x), Some(y)) if a.is_lower_better == Some(false) => y.total_cmp(&x),
         _ => Ordering::Equal,
@@ -253,14 +243,7 @@ fn steps_table(steps: &[StepRow]) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
-    let columns = [
-        text("Step"),
-        text("Kind"),
-        text("Last ran (UTC)"),
-        number("Took"),
-        text("Why it last ran"),
-        text("Now"),
-    ];
+    let columns = columns("Step  Kind  Last ran (UTC)  >Took  Why it last ran  Now");
     html! {
         details {
             summary { "When and why each step last ran" }
@@ -307,7 +290,7 @@ fn leaderboard(competition: &CompetitionPage) -> Option<Markup> {
     let title = format!("Leaderboard of {}", competition.id);
     let picture = draw::leaderboard(&title, leaderboard, &competition.scores);
     let thresholds = leaderboard.thresholds();
-    let is_graded = competition.scores.iter().any(|score| score.score.is_some());
+    let is_graded = competition.scores.iter().any(|one| one.run.score.is_some());
     let outside = draw::scores_outside(leaderboard, &competition.scores);
     let caption = html! {
         strong { "Leaderboard" } ": fraction of teams by score, better to the right. Gold " (draw::number(thresholds.gold))

@@ -60,14 +60,12 @@ pub fn render(report: &PageContent) -> String {
 /// A column of a table: its heading, and whether it contains numbers.
 pub type PageColumn<'a> = (&'a str, bool);
 
-/// Returns a column of text.
-pub const fn text(heading: &str) -> PageColumn<'_> {
-    (heading, false)
-}
-
-/// Returns a column of numbers. Numbers are aligned to the right.
-pub const fn number(heading: &str) -> PageColumn<'_> {
-    (heading, true)
+/// Returns the columns of a header, for example `Output  >Size`. Two spaces separate headings, and `>` precedes the heading
+/// of a column of numbers, which are aligned to the right.
+pub fn columns(header: &str) -> Vec<PageColumn<'_>> {
+    let headings = header.split("  ");
+    let columns = headings.map(|one| (one.trim_start_matches('>'), one.starts_with('>')));
+    columns.collect()
 }
 
 /// Returns a table. It scrolls horizontally if it is too wide.
@@ -130,8 +128,8 @@ fn experiments(experiments: &Experiments) -> Markup {
     let most = reached
         .map(|one| one.mean + one.standard_error)
         .fold(5.0, f64::max);
-    let mut columns = vec![text("Experiment"), text("Set"), number("Seeds")];
-    columns.extend(METRICS.map(|(_, heading)| number(heading)));
+    let mut columns = columns("Experiment  Set  >Seeds");
+    columns.extend(METRICS.map(|(_, heading)| (heading, true)));
     let all = experiments.all.iter();
     let rows: Vec<Vec<Markup>> = all
         .flat_map(|experiment| experiments.sets.iter().map(move |set| row(experiment, set)))

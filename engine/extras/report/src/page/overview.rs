@@ -5,6 +5,7 @@
 //! rule can set their `order` to one of these variables. On a narrow screen, each row becomes a block.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
@@ -17,7 +18,10 @@ use crate::text::{count, time};
 /// Returns the title and the summary.
 pub fn header(report: &PageContent) -> Markup {
     let all = &report.competitions;
-    let prepared = all.iter().filter(|one| one.state.is_complete()).count();
+    let complete = all.iter().filter(|one| one.state.is_complete());
+    // Variants of a competition are not further competitions.
+    let prepared = complete.map(|one| &one.id).collect::<BTreeSet<_>>().len();
+    let shown = all.iter().map(|one| &one.id).collect::<BTreeSet<_>>().len();
     let files: u64 = all.iter().map(CompetitionPage::file_count).sum();
     let bytes: u64 = all.iter().map(CompetitionPage::bytes).sum();
     let graded: usize = all.iter().map(|competition| competition.scores.len()).sum();
@@ -26,7 +30,7 @@ pub fn header(report: &PageContent) -> Markup {
             h1 { "Prepared competitions" }
             p.lead { (report.now) }
             dl.cards {
-                (card("Prepared", &format!("{prepared} of {}", all.len()), &problems(all)))
+                (card("Prepared", &format!("{prepared} of {shown}"), &problems(all)))
                 (published(all))
                 (card("Files", &count(files), &units::bytes(bytes)))
                 @if !report.experiments.all.is_empty() {
@@ -53,7 +57,7 @@ fn problems(all: &[CompetitionPage]) -> String {
     let first = problems.first().copied().unwrap_or_default();
     match problems.len() {
         0 => "no competition needs attention".to_owned(),
-        all if problems.iter().all(|one| *one == first) => format!("{all} {first}"),
+        all if problems.iter().all(|one| *one == first) => format!("{first} ({all})"),
         some => format!("{some} need attention"),
     }
 }
