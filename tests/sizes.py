@@ -19,7 +19,7 @@ BUDGETS = {
     "leaks": 7_930,
     "remote": 2_985,
     "report": 2_550,
-    "draft": 1_810,
+    "draft": 1_850,
     "serve": 1_389,
     "trust": 830,
     "experiments": 750,
