@@ -432,9 +432,7 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
                 .filter(|one| sample.contains(one) && !ids.contains(&one.as_str()));
             scored.extend(predicted.cloned());
         }
-        for column in scored {
-            found.extend(checked.published_answers(&answers.value, &column));
-        }
+        found.extend(checked.published_answers(&answers.value, &scored));
     }
     found
 }
@@ -583,6 +581,47 @@ grade:
             "SELECT count(*) FROM answers WHERE strpos(y, 'x') > 0 AND id > 1",
         ] {
             with(query, direction).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_column_that_determines_the_answers_is_published() {
+        let text = "\
+name: A
+category: Tabular
+bundle: { kaggle: a }
+lists: { tags: [x, y] }
+tables:
+  all: { read: all.jsonl, columns: { id: integer, note: json } }
+  flat: SELECT id, note, record, json_get(note, 'of.label') AS label FROM all
+  train, test: { split: flat, method: shuffle, test_size: 0.5, seed: 0 }
+public:
+  train.csv: SELECT id, label FROM train
+  test.csv: SELECT COLUMNS FROM test
+private:
+  test.csv: SELECT id, ANSWERS FROM test
+grade:
+  answers: private/test.csv
+  sample: public/train.csv
+  rules: [{ align: id }]
+  metric: { accuracy: METRIC }
+";
+        for (columns, is_published) in [
+            ("id", false),
+            ("id, label AS other", true),
+            ("id, note", true),
+            ("id, json_get(note, 'of') AS other", true),
+            ("id, json_get(note, 'length') AS length", false),
+            ("id, json_without(note, 'of') AS note", false),
+            ("id, CAST(record AS VARCHAR) AS record", true),
+        ] {
+            for (answers, metric) in [("label", "label"), ("one_hot(label, tags)", "x")] {
+                let text = text.replace("COLUMNS", columns).replace("ANSWERS", answers);
+                let warnings = load(&text.replace("METRIC", metric)).unwrap().warnings;
+                let shown = warnings.map_or_else(String::new, |warnings| warnings.to_string());
+                let found = shown.contains("`public/test.csv`");
+                assert_eq!(found, is_published, "{columns}, {answers}: {shown}");
+            }
         }
     }
 
