@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
-    "leaks": 7_930,
+    "leaks": 8_080,
     "remote": 2_985,
     "report": 2_550,
     "draft": 1_850,
