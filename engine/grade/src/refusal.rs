@@ -5,6 +5,8 @@ use std::fmt;
 
 pub(crate) use prep_failure::units::count;
 
+use crate::metrics::QueryFailure;
+
 /// The kind of a [`Refusal`], for programs; the message is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
@@ -65,6 +67,8 @@ pub struct Refusal {
     pub row: Option<u64>,
     /// A description of the actual and the expected content, without column and row.
     pub message: String,
+    /// The failure of a query of the author's metric.
+    pub failure: Option<QueryFailure>,
 }
 
 impl Refusal {
@@ -74,6 +78,7 @@ impl Refusal {
             kind,
             column: None,
             row: None,
+            failure: None,
             message: shortened(message.into()),
         }
     }
