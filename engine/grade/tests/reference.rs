@@ -41,9 +41,9 @@ const METRICS: &str = "\
 
 The section `grade` of a pipeline has one metric, which is computed after all [rules](grading.md) have passed.
 The score is the value of the metric, multiplied by the key `scale` (default 1) and increased by the key `offset` (default 0).
-For example, `scale: 2` and `offset: -1` turn an area under the ROC curve into a Gini coefficient. Scores are rounded to
-five decimals. The key `direction` (`higher_is_better` or `lower_is_better`) overrides the direction
-of the metric.
+Both are keys of `grade`, next to `metric`. For example, `scale: 2` and `offset: -1` turn an area under the ROC curve into a
+Gini coefficient. Scores are rounded to five decimals. The key `direction` of `grade` (`higher_is_better` or
+`lower_is_better`) overrides the direction of the metric.
 ";
 
 #[test]
