@@ -68,7 +68,7 @@ pub struct Refusal {
     /// A description of the actual and the expected content, without column and row.
     pub message: String,
     /// The failure of a query of the author's metric.
-    pub failure: Option<QueryFailure>,
+    pub failure: Option<Box<QueryFailure>>,
 }
 
 impl Refusal {

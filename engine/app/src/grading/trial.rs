@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use prep_core::chain;
 use prep_formats::pandas::{CellValue, ColumnData, Frame};
-use prep_grade::metrics::Direction;
+use prep_grade::metrics::{Direction, QueryFailure};
 use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::model::{Grade, Output, Spanned};
@@ -90,7 +90,9 @@ impl Mistake {
                 span: places.answers,
             },
             Mistake::Metric(refusal) => {
-                let failure = refusal.failure.unwrap_or_default();
+                let failure = refusal
+                    .failure
+                    .map_or_else(QueryFailure::default, |failure| *failure);
                 let message = format!(
                     "the query of the metric cannot score the sample submission: {}",
                     failure.message

@@ -112,7 +112,7 @@ impl Metric for QueryMetric {
             let (place, message) = (place.unwrap_or_default(), &failure.message);
             let message = format!("the query of the metric failed: {place}{message}");
             Refusal {
-                failure: Some(failure),
+                failure: Some(Box::new(failure)),
                 ..Refusal::new(RefusalKind::Metric, message)
             }
         };
