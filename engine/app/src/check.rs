@@ -155,4 +155,23 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_file_with_a_similar_name_is_a_warning() {
+        let temp = tempfile::tempdir().unwrap();
+        for (name, near) in [
+            ("leaderbord.csv", Some("leaderboard.csv")),
+            ("descripton.md", Some("description.md")),
+            ("notes.txt", None),
+            ("pipeline.yaml", None),
+        ] {
+            let directory = temp.path().join(name);
+            std::fs::create_dir(&directory).unwrap();
+            std::fs::write(directory.join("pipeline.yaml"), "").unwrap();
+            std::fs::write(directory.join(name), "").unwrap();
+            let help = similar_files(&directory).pop().and_then(|one| one.help);
+            let expected = near.map(|near| format!("did you mean `{near}`?"));
+            assert_eq!(help, expected, "{name}");
+        }
+    }
 }

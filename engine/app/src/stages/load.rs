@@ -665,6 +665,16 @@ grade:
         }
     }
 
+    #[test]
+    fn a_lost_record_has_a_remedy() {
+        let text = TEXT.replace("read: all.csv", "read: all.jsonl").replace(
+            "public:",
+            "  part: SELECT id, y FROM all\npublic:\n  test.jsonl: SELECT record FROM part",
+        );
+        let shown = load(&text).unwrap_err().to_string();
+        assert!(shown.contains("write `SELECT *, record`"), "{shown}");
+    }
+
     /// The rules of the language, queries, grading and variants are checked separately. Their mistakes form one list,
     /// sorted by position.
     #[test]
