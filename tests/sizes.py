@@ -16,10 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
-    "leaks": 7_930,
+    "leaks": 8_080,
     "remote": 3_040,
     "report": 2_550,
-    "draft": 1_810,
+    "draft": 1_850,
     "serve": 1_389,
     "trust": 830,
     "experiments": 750,

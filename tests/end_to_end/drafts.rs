@@ -429,6 +429,57 @@ fn members_of_records_are_columns_of_a_draft() {
         .says(&["no table of the bundle has a column `doc.number`"]);
 }
 
+/// A draft must not publish the answers inside of the JSON values that contain them.
+#[test]
+fn the_target_is_removed_from_json_values() {
+    let sandbox = Sandbox::new();
+    for (column, path, labels) in [
+        ("note", "note.label", r#"{"label": "LABEL", "length": 3}"#),
+        (
+            "note",
+            "note.of.label",
+            r#"{"of": {"label": "LABEL"}, "length": 3}"#,
+        ),
+        ("note", "note.label", r#"[{"label": "LABEL"}]"#),
+    ] {
+        let record = |at: usize| {
+            let note = match (labels.starts_with('['), at % 2) {
+                (true, 0) => labels,
+                (true, _) => r#"{"label": "LABEL"}"#,
+                _ => labels,
+            };
+            let note = note.replace("LABEL", ["secret-a", "secret-b"][at % 3 % 2]);
+            format!("{{\"id\": \"d{at:03}\", \"{column}\": {note}}}\n")
+        };
+        let records: String = (0..60).map(record).collect();
+        sandbox.bundle(
+            "notes",
+            &Archive::new().file("notes.jsonl", records).bytes(),
+        );
+        let new = [
+            "pipeline", "new", "notes", "--source", "source", "-o", "drafts",
+        ];
+        sandbox
+            .prep(&[&new[..], &["--id", "id", "--target", path]].concat())
+            .code(0);
+        let run = [
+            "run",
+            "notes",
+            "--source",
+            "source",
+            "--pipelines",
+            "drafts",
+        ];
+        sandbox.prep(&run).code(0);
+        let public = sandbox.prepared("notes").join("public");
+        let test = fs::read_to_string(public.join("test.csv")).unwrap();
+        assert!(!test.contains("secret"), "{path}: {test}");
+        let train = fs::read_to_string(public.join("train.csv")).unwrap();
+        assert!(train.contains("secret"), "{path}: {train}");
+        fs::remove_dir_all(sandbox.path("drafts")).unwrap();
+    }
+}
+
 /// A leaderboard with the worst score first would give medals to the worst submissions.
 #[test]
 fn leaderboard_in_the_wrong_order_is_an_error() {

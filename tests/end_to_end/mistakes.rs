@@ -86,6 +86,18 @@ fn messages_about_wrong_pipelines_are_as_recorded() {
     assert!(found == recorded, "{differing:?}\n{found}");
 }
 
+#[test]
+fn a_directory_without_files_is_a_warning() {
+    let sandbox = sandbox();
+    for (stem, is_empty) in [("t.id", false), ("-t.id - 1", true)] {
+        let pipeline = PIPELINE.replace("CAST(t.id AS", &format!("CAST({stem} AS"));
+        sandbox.write("pipelines/yard/pipeline.yaml", &pipeline);
+        let ended = sandbox.prep(&["run", ID, "--source", "source"]);
+        let warning = "yard: `public/train/` has no files";
+        assert_eq!(ended.stderr.contains(warning), is_empty, "{}", ended.stderr);
+    }
+}
+
 /// Applies the replacements of an entry, and returns it with the current output.
 fn replay(sandbox: &Sandbox, entry: &str) -> String {
     let mut lines = entry.lines();

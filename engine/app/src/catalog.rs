@@ -490,6 +490,14 @@ const ALL: &str = "all";
 /// Name of the file with the pipeline, in the directory of a competition.
 pub(crate) const PIPELINE_FILE: &str = "pipeline.yaml";
 
+/// The names of the files of a competition that `prep` reads.
+pub(crate) const COMPETITION_FILES: [&str; 4] = [
+    PIPELINE_FILE,
+    "description.md",
+    "leaderboard.csv",
+    "checksums.json",
+];
+
 /// Name of the set of the competitions that exist only in the user's directory of pipelines. See [`Catalog::own_ids`].
 pub const OWN_SET: &str = "own";
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prep_core::Failure;
-use prep_spec::Diagnostics;
+use prep_spec::{Diagnostic, Diagnostics, Span, nearest};
 
-use crate::catalog::{CatalogEntry, PIPELINE_FILE, is_missing};
+use crate::catalog::{COMPETITION_FILES, CatalogEntry, PIPELINE_FILE, is_missing};
 use crate::error::Error;
 use crate::outline::outline;
 use crate::stages::load::Loader;
@@ -25,7 +25,31 @@ pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let id = id.to_string_lossy().into_owned();
     let entry = CatalogEntry::entry_of_directory(id, path, directory, text.into())?;
     let pipeline = Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
-    Ok(pipeline.warnings)
+    let warnings = pipeline.warnings.iter().flat_map(Diagnostics::iter);
+    let warnings = warnings.cloned().chain(similar_files(directory)).collect();
+    Ok(Diagnostics::new(pipeline.source, warnings))
+}
+
+/// Returns a warning for each file whose name is similar to the name of a file that the directory lacks.
+fn similar_files(directory: &Path) -> Vec<Diagnostic> {
+    let names = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names: Vec<String> = names.collect();
+    let lacking = COMPETITION_FILES
+        .into_iter()
+        .filter(|file| names.iter().all(|name| name != file));
+    let mut found = Vec::new();
+    for name in names
+        .iter()
+        .filter(|name| !COMPETITION_FILES.contains(&name.as_str()))
+    {
+        if let Some(near) = nearest(name, lacking.clone()) {
+            let message = format!("the file `{name}` next to the pipeline has no effect");
+            let warning = Diagnostic::warning("unknown-file", Span::default(), message);
+            found.push(warning.suggest(Some(near)));
+        }
+    }
+    found
 }
 
 /// Returns the pipeline files that a path names: the file itself, or `pipeline.yaml` in the directory or in its
@@ -94,6 +118,8 @@ pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
 fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
     let file_name = path.display().to_string();
     let entry = CatalogEntry::of_text("formatted", &file_name, text.to_owned());
+    // This names the file in a message about its syntax.
+    entry.load(prep_spec::BASE_VARIANT)?;
     prep_spec::variants(text)?
         .iter()
         .map(|variant| Ok(outline(&entry.load(variant)?)))
@@ -127,6 +153,25 @@ mod tests {
             if file.is_file() {
                 assert_eq!(format_pipeline(&file).unwrap(), None, "{}", file.display());
             }
+        }
+    }
+
+    #[test]
+    fn a_file_with_a_similar_name_is_a_warning() {
+        let temp = tempfile::tempdir().unwrap();
+        for (name, near) in [
+            ("leaderbord.csv", Some("leaderboard.csv")),
+            ("descripton.md", Some("description.md")),
+            ("notes.txt", None),
+            ("pipeline.yaml", None),
+        ] {
+            let directory = temp.path().join(name);
+            std::fs::create_dir(&directory).unwrap();
+            std::fs::write(directory.join("pipeline.yaml"), "").unwrap();
+            std::fs::write(directory.join(name), "").unwrap();
+            let help = similar_files(&directory).pop().and_then(|one| one.help);
+            let expected = near.map(|near| format!("did you mean `{near}`?"));
+            assert_eq!(help, expected, "{name}");
         }
     }
 }

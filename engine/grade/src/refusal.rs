@@ -5,6 +5,8 @@ use std::fmt;
 
 pub(crate) use prep_failure::units::count;
 
+use crate::metrics::QueryFailure;
+
 /// The kind of a [`Refusal`], for programs; the message is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
@@ -66,6 +68,8 @@ pub struct Refusal {
     pub row: Option<u64>,
     /// A description of the actual and the expected content, without column and row.
     pub message: String,
+    /// The failure of a query of the author's metric.
+    pub failure: Option<Box<QueryFailure>>,
 }
 
 impl Refusal {
@@ -75,6 +79,7 @@ impl Refusal {
             kind,
             column: None,
             row: None,
+            failure: None,
             message: shortened(message.into()),
         }
     }

@@ -1,6 +1,6 @@
 //! Entry points: parse a file in all its variants.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{Check, Pipeline, Reading, Spanned, Table, TableOrigin, Variant};
@@ -95,6 +95,7 @@ fn all_variants(
     let mut readings = Vec::new();
     let mut findings = Vec::new();
     let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
+    let mut seen: BTreeSet<Diagnostic> = BTreeSet::new();
     for set in combinations(corrections.len()) {
         // Only the base variant is parsed with the section `variants`. So errors in the keys of this section are
         // reported once.
@@ -112,7 +113,17 @@ fn all_variants(
         };
         let resolved = resolve(vocabulary, id, &source, &node, variant);
         readings.extend(resolved.reading);
-        findings.extend(resolved.diagnostics);
+        for mut one in resolved.diagnostics {
+            if !seen.insert(one.clone()) {
+                continue;
+            }
+            // The rest of the file does not show that a correction causes a mistake there.
+            let mut patches = corrections.iter().map(|patch| patch.value.span);
+            if set > 0 && !patches.any(|patch| is_inside(one.span, patch)) {
+                one.message += &format!(", in the variant `{}`", name_of(&names, set));
+            }
+            findings.push(one);
+        }
         unused.push((set, resolved.unused));
     }
     // Unused declarations are reported only if there are no errors, because a part that could not be parsed may use them.

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::text::align;
 use crate::text::diagnostic::{Diagnostics, SourceFile, Span};
+use crate::text::yaml::Style;
 
 pub use crate::text::diagnostic::Spanned;
 pub use crate::words::declaration::{
@@ -163,4 +165,26 @@ pub struct Grade {
     /// The position of each value of `rules`, by its JSON pointer: for example `/metric/name`, or `""` for the entire
     /// section.
     pub places: BTreeMap<String, Span>,
+}
+
+impl Grade {
+    /// Returns the position of a text of the section, for example of a query. `place` is a line and column of the text, both
+    /// from 1. `None` if no value is equal to the text.
+    pub fn locate(
+        &self,
+        source: &SourceFile,
+        text: &str,
+        place: Option<(u64, u64)>,
+    ) -> Option<Span> {
+        let value = |pointer: &str| self.rules.pointer(pointer)?.as_str();
+        let mut places = self.places.iter();
+        let (_, span) = places.find(|(pointer, _)| value(pointer) == Some(text))?;
+        let style = match source.slice(*span).as_bytes().first() {
+            Some(b'"') => Style::DoubleQuoted,
+            Some(b'\'') => Style::SingleQuoted,
+            _ => Style::Plain,
+        };
+        let located = place.map(|place| align::located(source, *span, style, text, place));
+        Some(located.unwrap_or(*span))
+    }
 }

@@ -16,6 +16,7 @@ use prep_spec::query::tree::{Position, QueryTree};
 use prep_spec::{list_names, nearest};
 use thiserror::Error;
 
+use crate::RECORD_COLUMN;
 use crate::limits::{QueryCancelled, QueryPool};
 use crate::relation::ScanError;
 
@@ -202,6 +203,10 @@ impl QueryError {
         let Some(missing) = self.missing_column() else {
             return self.help().map(str::to_owned);
         };
+        if missing == RECORD_COLUMN {
+            let help = "`*` does not select the hidden column `record` of JSON rows; to pass it on, write `SELECT *, record` in the query of the table";
+            return Some(help.to_owned());
+        }
         let lists = tables.iter().map(|(table, columns)| {
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             list_names(&format!("`{table}`"), &columns)

@@ -107,7 +107,7 @@ mod unpivot;
 
 pub use check::{CheckedQueries, PUBLISHED, check, check_before_files, known_columns, type_name};
 pub use error::{QueryError, RelationError};
-pub use functions::strptime::{TimeError, times};
+pub use functions::strptime::{TimeError, times, unknown_directive};
 pub use limits::QueryLimits;
 pub use number::{ArrayTable, NumberError, check_number, number};
 pub use relation::{Relation, RelationBatch, RelationColumn, ScanError};

@@ -81,14 +81,14 @@ impl Relation for ArrayTable {
 #[derive(Debug, Error)]
 pub enum NumberError {
     /// The query is invalid, or fails.
-    #[error("{}{error}", place(error))]
+    #[error("{error}")]
     Query {
         /// The error of the query.
         #[from]
         error: QueryError,
     },
     /// No table has the column.
-    #[error("{}no table has a column `{column}`; {}", place(.error), alternatives(.column, "one of them", .known.iter().map(String::as_str)))]
+    #[error("no table has a column `{column}`; {}", alternatives(.column, "one of them", .known.iter().map(String::as_str)))]
     NoColumn {
         /// The name in the query.
         column: String,
@@ -100,6 +100,9 @@ pub enum NumberError {
     /// The result has several columns.
     #[error("the result has {0} columns, expected one")]
     Columns(usize),
+    /// The result has several rows, whatever the tables contain.
+    #[error("the result has a row per {0}, expected one row")]
+    RowPer(&'static str),
     /// The result is not a number.
     #[error("the result is of the type {0}, expected a number")]
     NotNumber(&'static str),
@@ -120,27 +123,46 @@ pub enum NumberError {
     System(String),
 }
 
-/// Returns the place of an error in the query, as a prefix of its message.
-fn place(error: &QueryError) -> String {
-    let place = error.place();
-    place.map_or_else(String::new, |(line, column)| format!("{line}:{column}: "))
+impl NumberError {
+    /// Returns the line and column in the query's text, both from 1.
+    pub fn place(&self) -> Option<(u64, u64)> {
+        match self {
+            NumberError::Query { error } => error.place(),
+            NumberError::NoColumn { error, .. } => error.place(),
+            _ => None,
+        }
+    }
+
+    /// Returns one action that the author of the query can take.
+    pub fn help(&self) -> Option<&str> {
+        match self {
+            NumberError::Query { error } => error.help(),
+            NumberError::RowPer("group") => Some(
+                "aggregate the groups in an outer query: `SELECT avg(x) FROM (SELECT ... AS x ... GROUP BY ...) g`",
+            ),
+            NumberError::RowPer(_) | NumberError::Rows => {
+                Some("use an aggregate, for example `SELECT avg(...)`")
+            }
+            NumberError::NoColumn { .. } | NumberError::System(_) => None,
+            _ => Some("the result must be one row with one finite number"),
+        }
+    }
 }
 
 /// Types that are tried for columns whose type is unknown.
 const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataType::Utf8];
 
-/// Checks a query whose result is one number, before the columns of its tables are known. A name that is not a column
-/// of a subquery is treated as a column of one of the tables. If `known` is given, it contains all columns of the
-/// tables, so the name must be one of them.
+/// Checks a query whose result is one number, before the rows of its tables are known. Each table has a name and, if they
+/// are known, the names of its columns. If they are unknown, a name that is not a column of a subquery is treated as a
+/// column of one of the tables.
 ///
 /// # Errors
 /// If the query is invalid for all types that the columns may have.
 pub fn check_number(
     query: &Query,
-    tables: &[&str],
-    known: Option<&[String]>,
+    tables: &[(&str, Option<&[String]>)],
 ) -> Result<(), NumberError> {
-    let plan = |kind| plan_with_unknown(query, tables, known, &kind);
+    let plan = |kind| plan_with_unknown(query, tables, &kind);
     let [first, others @ ..] = UNKNOWN_TYPES.map(plan);
     match others.iter().any(Result::is_ok) {
         true => Ok(()),
@@ -148,13 +170,11 @@ pub fn check_number(
     }
 }
 
-/// Plans a query over tables whose columns are not known. If the binder reports a missing column, adds a column with
-/// this name and the type `kind` to a table, and plans the query again. If `known` is given, adds only columns with
-/// these names.
+/// Plans a query over tables whose columns have the type `kind`. If the binder reports a missing column, adds a column with
+/// this name to a table whose columns are unknown, and plans the query again.
 fn plan_with_unknown(
     query: &Query,
-    tables: &[&str],
-    known: Option<&[String]>,
+    tables: &[(&str, Option<&[String]>)],
     kind: &DataType,
 ) -> Result<(), NumberError> {
     let column = |name: &str| RelationColumn {
@@ -162,13 +182,20 @@ fn plan_with_unknown(
         data_type: kind.clone(),
         hidden: false,
     };
-    let mut columns: Vec<Vec<RelationColumn>> = vec![vec![column(UNDECLARED)]; tables.len()];
+    let of_table = |known: Option<&[String]>| match known {
+        Some(known) => known.iter().map(|name| column(name)).collect(),
+        None => vec![column(UNDECLARED)],
+    };
+    let mut columns: Vec<Vec<RelationColumn>> =
+        tables.iter().map(|(_, known)| of_table(*known)).collect();
     let bound = loop {
         let named = tables.iter().zip(&columns);
-        let named = named.map(|(name, columns)| ((*name).to_owned(), columns.as_slice().into()));
+        let named =
+            named.map(|((name, _), columns)| ((*name).to_owned(), columns.as_slice().into()));
         let declared: Vec<(String, Columns)> = named.collect();
         let declared = relations(declared.iter().map(|(name, columns)| (name, columns)));
-        let error = match bind(query.tree(), &declared, RowDemand::Ordered) {
+        // A result with one row needs no order.
+        let error = match bind(query.tree(), &declared, RowDemand::AnyOrder) {
             Ok(bound) => break bound,
             Err(error) => error,
         };
@@ -177,19 +204,32 @@ fn plan_with_unknown(
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };
-        if let Some(known) = known.filter(|known| known.iter().all(|one| one != missing)) {
-            return Err(NumberError::NoColumn {
-                column: missing.to_owned(),
-                known: known.to_vec(),
-                error: Box::new(error),
-            });
-        }
         let lacks = |columns: &[RelationColumn]| columns.iter().all(|one| one.name != missing);
-        match columns.iter_mut().find(|columns| lacks(columns)) {
-            Some(columns) => columns.push(column(missing)),
-            None => return Err(error.into()),
+        let open = tables.iter().zip(&mut columns);
+        let mut open = open.filter(|((_, known), columns)| known.is_none() && lacks(columns));
+        match open.next() {
+            Some((_, columns)) => columns.push(column(missing)),
+            None => {
+                let mut known: Vec<String> = Vec::new();
+                for name in tables.iter().filter_map(|(_, known)| *known).flatten() {
+                    if !known.contains(name) {
+                        known.push(name.clone());
+                    }
+                }
+                return Err(match known.is_empty() {
+                    true => error.into(),
+                    false => NumberError::NoColumn {
+                        column: missing.to_owned(),
+                        known,
+                        error: Box::new(error),
+                    },
+                });
+            }
         }
     };
+    if let Some(of) = bound.plan.repeats() {
+        return Err(NumberError::RowPer(of));
+    }
     match bound.columns.as_slice() {
         [column] => check_type(&bound.catalog.get(column.id).data_type),
         columns => Err(NumberError::Columns(columns.len())),
@@ -232,7 +272,7 @@ async fn first_number(
     tables: Tables,
     limits: &QueryLimits,
 ) -> Result<f64, NumberError> {
-    let mut rows = Session::planner().start(query, tables, RowForm::Values, limits)?;
+    let mut rows = Session::planner().start(query, tables, RowForm::Unordered, limits)?;
     if rows.columns().len() != 1 {
         return Err(NumberError::Columns(rows.columns().len()));
     }

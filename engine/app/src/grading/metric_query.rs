@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
-use prep_grade::metrics::{QUERY_TABLES, QueryColumn, QueryEngine, QueryTable};
+use prep_grade::metrics::{QUERY_TABLES, QueryColumn, QueryEngine, QueryFailure, QueryTable};
 use prep_spec::model::Query;
-use prep_sql::{ArrayTable, QueryLimits, Relation};
+use prep_sql::{ArrayTable, NumberError, QueryLimits, Relation};
 
 /// The memory that a metric's query may use, in bytes.
 const QUERY_MEMORY: u64 = 1 << 30;
@@ -16,7 +16,7 @@ const QUERY_MEMORY: u64 = 1 << 30;
 pub(super) struct MetricQueries;
 
 impl QueryEngine for MetricQueries {
-    fn number(&self, query: &Query, tables: Vec<QueryTable>) -> Result<f64, String> {
+    fn number(&self, query: &Query, tables: Vec<QueryTable>) -> Result<f64, QueryFailure> {
         let tables = tables.into_iter().map(|table| {
             let columns = table.columns.into_iter();
             let columns = columns.map(|(name, column)| (name, array(column)));
@@ -26,7 +26,16 @@ impl QueryEngine for MetricQueries {
         });
         let tables: BTreeMap<String, Arc<dyn Relation>> = tables.collect();
         let number = prep_sql::number(query, tables, &QueryLimits::with_memory(QUERY_MEMORY));
-        number.map_err(|error| error.to_string())
+        number.map_err(|error| failure(query, &error))
+    }
+}
+
+fn failure(query: &Query, error: &NumberError) -> QueryFailure {
+    QueryFailure {
+        query: query.text.clone(),
+        place: error.place(),
+        message: error.to_string(),
+        help: error.help().map(str::to_owned),
     }
 }
 
@@ -39,13 +48,19 @@ fn array(column: QueryColumn) -> ArrayRef {
     }
 }
 
-/// Checks the query of a metric before the answers and the submission exist. `columns` contains the columns that both
-/// tables have, or is `None` if they are not known yet.
+/// Checks the query of a metric before the answers and the submission exist. `columns` contains the columns of each of the
+/// two tables whose columns are known.
 ///
 /// # Errors
-/// Returns a message if the query is invalid for all answers and submissions.
-pub(crate) fn check_query(query: &Query, columns: Option<&[String]>) -> Result<(), String> {
-    prep_sql::check_number(query, &QUERY_TABLES, columns).map_err(|error| error.to_string())
+/// If the query is invalid for all answers and submissions.
+pub(crate) fn check_query(
+    query: &Query,
+    columns: [Option<&[String]>; 2],
+) -> Result<(), QueryFailure> {
+    let [answers, submission] = QUERY_TABLES;
+    let [of_answers, of_submission] = columns;
+    let tables = [(answers, of_answers), (submission, of_submission)];
+    prep_sql::check_number(query, &tables).map_err(|error| failure(query, &error))
 }
 
 #[cfg(test)]
@@ -96,7 +111,7 @@ mod tests {
         ];
         assert_eq!(queries.len(), expected.len());
         for (query, expected) in queries.iter().zip(expected) {
-            check_query(&Query::parse(query).unwrap(), None).unwrap();
+            check_query(&Query::parse(query).unwrap(), [None, None]).unwrap();
             let found = score(&own(query));
             assert!(
                 (found - expected).abs() < 1e-12,

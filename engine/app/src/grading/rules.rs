@@ -104,7 +104,9 @@ pub(crate) fn parse_leaderboard(
         let message = format!("leaderboard.csv of `{}`: {error}", entry.id);
         Error::new(Failure::Pipeline, message)
     };
-    let leaderboard = Leaderboard::parse(text).map_err(failed)?;
+    let leaderboard = Leaderboard::parse(text).map_err(|error| {
+        failed(error).help("write a CSV with the numbers in the column `score`, best first")
+    })?;
     if let Some(direction) = direction {
         leaderboard.check_order(direction).map_err(|error| {
             failed(error).help(

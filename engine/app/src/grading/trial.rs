@@ -1,15 +1,16 @@
 //! The trial of a competition: grades the sample submission, the answers and an empty submission while the competition is
 //! prepared. So mistakes in the section `grade` are found before a participant meets them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use prep_core::chain;
 use prep_formats::pandas::{CellValue, ColumnData, Frame};
-use prep_grade::metrics::Direction;
+use prep_grade::metrics::{Direction, QueryFailure};
 use prep_grade::table::submission;
-use prep_grade::{GradeOutcome, Grader, RefusalKind};
-use prep_spec::model::{Grade, Spanned};
-use prep_spec::{Pipeline, Span};
+use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
+use prep_spec::model::{Grade, Output, Spanned};
+use prep_spec::{Pipeline, SourceFile, Span};
 use prep_steps::{Trial, TrialError};
 use serde_json::{Value, json};
 
@@ -36,10 +37,22 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
         "rules": grade.value.rules,
         "invalid_sample": stated.is_some(),
     });
+    let output = |path: &Spanned<String>| {
+        let outputs = pipeline.public.iter().map(|output| ("public/", output));
+        let private = pipeline.private.iter().map(|output| ("private/", output));
+        let mut outputs = outputs.chain(private);
+        let is_it = |(section, output): &(&str, &Output)| {
+            path.value.strip_prefix(section) == Some(output.path.value.as_str())
+        };
+        outputs
+            .find(is_it)
+            .map_or(path.span, |(_, output)| output.path.span)
+    };
     let places = Places {
-        answers: grade.value.answers.span,
-        metric: metric_place(grade),
-        sample: sample.clone(),
+        answers: output(&grade.value.answers),
+        sample: output(&sample),
+        grade: grade.clone(),
+        source: Arc::clone(&pipeline.source),
     };
     Some(Trial {
         params,
@@ -52,51 +65,56 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
     })
 }
 
-/// Returns the position of the metric, or of its query.
-pub(crate) fn metric_place(grade: &Spanned<Grade>) -> Span {
-    let places = &grade.value.places;
-    let place = places.get("/metric/sql").or_else(|| places.get("/metric"));
-    place.copied().unwrap_or(grade.span)
-}
-
 /// The parts of a pipeline that a mistake can concern.
 struct Places {
     answers: Span,
-    metric: Span,
-    sample: Spanned<String>,
+    sample: Span,
+    grade: Spanned<Grade>,
+    source: Arc<SourceFile>,
 }
 
 /// A mistake that a trial finds.
 enum Mistake {
     Answers(String),
-    Metric(String),
+    Metric(Refusal),
     Sample(String),
 }
 
 impl Mistake {
     fn in_pipeline(self, places: &Places) -> TrialError {
+        let grade = &places.grade.value;
         match self {
             Mistake::Answers(cause) => TrialError {
                 message: format!("the answers are invalid: {cause}"),
-                help: "correct the output that contains the answers".to_owned(),
+                help: Some("correct the output with the answers".to_owned()),
                 span: places.answers,
             },
-            Mistake::Metric(cause) => TrialError {
-                message: format!("the metric cannot score the sample submission: {cause}"),
-                help: "correct the query of the metric: its result must be one row with one number"
-                    .to_owned(),
-                span: places.metric,
-            },
+            Mistake::Metric(refusal) => {
+                let failure = refusal
+                    .failure
+                    .map_or_else(QueryFailure::default, |failure| *failure);
+                let message = format!(
+                    "the query of the metric cannot score the sample submission: {}",
+                    failure.message
+                );
+                let span = grade.locate(&places.source, &failure.query, failure.place);
+                TrialError {
+                    message,
+                    help: failure.help,
+                    span: span.unwrap_or(places.grade.span),
+                }
+            }
             Mistake::Sample(cause) => TrialError {
                 message: format!(
                     "the sample submission `{}` is invalid: {cause}",
-                    places.sample.value
+                    grade.sample.value
                 ),
-                span: places.sample.span,
-                help:
+                span: places.sample,
+                help: Some(
                     "correct the sample or the rules; if the sample must stay invalid, state why: \
-                       `grade: { invalid_sample: REASON }`"
+                     `grade: { invalid_sample: REASON }`"
                         .to_owned(),
+                ),
             },
         }
     }
@@ -127,9 +145,14 @@ fn grade_all(
             let warning = format!("no submission can be compared with the answers: {cause}");
             return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));
         }
+        let of_rows = matches!(refusal.kind, RefusalKind::Ids | RefusalKind::RowCount);
+        // No submission can be paired with answers that have two rows for the same item.
+        if let Some(cause) = repeated_ids(grader, &frame).filter(|_| of_rows) {
+            return Err(Mistake::Answers(cause));
+        }
         return Err(match refusal.kind {
             RefusalKind::Answers => Mistake::Answers(cause),
-            RefusalKind::Metric => Mistake::Metric(cause),
+            RefusalKind::Metric => Mistake::Metric(refusal.clone()),
             _ => Mistake::Sample(cause),
         });
     }
@@ -174,6 +197,29 @@ fn grade_all(
         "empty": outcome(&of_empty),
         "warnings": warnings,
     }))
+}
+
+/// Returns a message about the first row of the answers whose identifiers occurred in an earlier row.
+fn repeated_ids(grader: &Grader, answers: &Frame) -> Option<String> {
+    let ids = grader.identifiers();
+    let columns = answers.columns.iter();
+    let columns = columns.filter(|column| ids.contains(&column.name.as_str()));
+    let mut cells: Vec<_> = columns.map(|column| column.data.values()).collect();
+    let mut seen = HashSet::new();
+    let mut row_of = |_| -> Option<Vec<String>> {
+        let cells = cells
+            .iter_mut()
+            .map(|cells| cells.next()?.text().map(|text| text.to_string()));
+        cells.collect()
+    };
+    let rows = (0..answers.rows).map(|row| (row + 1, row_of(row)));
+    let (row, id) = rows
+        .filter_map(|(row, id)| Some((row, id.filter(|id| !id.is_empty())?)))
+        .find(|(_, id)| !seen.insert(id.clone()))?;
+    Some(format!(
+        "row {row}: the identifier `{}` appears twice",
+        id.join(", ")
+    ))
 }
 
 /// Grades the sample submission with predictions only in its first row. Aggregates of SQL skip missing values, so the query
@@ -243,7 +289,7 @@ mod tests {
         match graded {
             Ok(found) => Ok(found["warnings"].to_string()),
             Err(Mistake::Answers(cause)) => Err(format!("answers: {cause}")),
-            Err(Mistake::Metric(cause)) => Err(format!("metric: {cause}")),
+            Err(Mistake::Metric(refusal)) => Err(format!("metric: {refusal}")),
             Err(Mistake::Sample(cause)) => Err(format!("sample: {cause}")),
         }
     }

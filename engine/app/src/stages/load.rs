@@ -14,7 +14,7 @@ use prep_core::{Failure, KeyRecord};
 use prep_digests::{LockedDataset, Lockfile, Sha256, Trees};
 use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
-use prep_grade::{GradeSpecError, Grader, PathSegment, Problem, all_columns};
+use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
 use prep_spec::model::{Grade, Spanned};
 use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
@@ -24,7 +24,6 @@ use serde::Serialize;
 use crate::bundles::BorrowedBundle;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
-use crate::grading::trial::metric_place;
 use crate::stages::contents::StatedContents;
 use crate::stages::lock;
 use crate::task::{PreparationOptions, RecalledOption, Task, ViewOptions};
@@ -414,14 +413,13 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     } = &grade.value;
     // In a pipeline with mistakes, columns may be missing only because of these mistakes.
     if !checked.errors().is_empty() {
-        return check_metric_queries(grade, &grader, None);
+        return check_metric_queries(pipeline, grade, &grader, [None, None]);
     }
     let columns = checked.output_columns(&answers.value);
     let columns = columns.filter(|_| !grader.answers_are_json());
     let of_sample = checked.output_columns(&sample.value);
-    let both = columns.as_deref().zip(of_sample.as_deref());
-    let both = both.map(|(one, other)| all_columns(one, other));
-    let mut found = check_metric_queries(grade, &grader, both.as_deref());
+    let of_tables = [columns.as_deref(), of_sample.as_deref()];
+    let mut found = check_metric_queries(pipeline, grade, &grader, of_tables);
     let missing = grader.missing_columns(columns.as_deref(), of_sample.as_deref());
     let missing = missing.iter();
     found.extend(missing.map(|error| mistake_in_grading(pipeline, grade, error)));
@@ -438,28 +436,44 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
                 .filter(|one| sample.contains(one) && !ids.contains(&one.as_str()));
             scored.extend(predicted.cloned());
         }
-        for column in scored {
-            found.extend(checked.published_answers(&answers.value, &column));
-        }
+        found.extend(checked.published_answers(&answers.value, &scored));
     }
     found
 }
 
-/// Returns the mistakes in the queries of a metric. `columns` are the columns of the answers and of the sample
-/// submission, if they are known.
+/// Returns the mistakes in the queries of a metric. `columns` are the columns of the answers and of the sample submission,
+/// as far as they are known.
 fn check_metric_queries(
+    pipeline: &Pipeline,
     grade: &Spanned<Grade>,
     grader: &Grader,
-    columns: Option<&[String]>,
+    columns: [Option<&[String]>; 2],
 ) -> Vec<Diagnostic> {
-    let span = metric_place(grade);
-    let queries = grader.queries().into_iter();
-    let wrong =
-        queries.filter_map(|query| grading::metric_query::check_query(query, columns).err());
-    let wrong = wrong.map(|message| format!("grade.metric: the query of the metric: {message}"));
-    wrong
-        .map(|message| Diagnostic::error("grade", span, message))
-        .collect()
+    let place = |query: &str, place| {
+        let located = grade.value.locate(&pipeline.source, query, place);
+        located.unwrap_or(grade.span)
+    };
+    let mut found = Vec::new();
+    for query in grader.queries() {
+        if let Err(failure) = grading::metric_query::check_query(query, columns) {
+            let message = format!("grade.metric: the query of the metric: {}", failure.message);
+            let span = place(&failure.query, failure.place);
+            let mistake = Diagnostic::error("grade", span, message);
+            found.push(match failure.help {
+                Some(help) => mistake.help(help),
+                None => mistake,
+            });
+        } else if !query.tables.contains("submission") {
+            let message = "grade.metric: the query of the metric does not read `submission`, so its result is the same for all \
+                           submissions";
+            found.push(Diagnostic::warning(
+                "grade",
+                place(&query.text, None),
+                message,
+            ));
+        }
+    }
+    found
 }
 
 /// Searches a value of the section `grade` for the name of a column, and returns the position of the name in the pipeline.
@@ -475,6 +489,13 @@ fn place_of_column(
         .take_while(|(place, _)| place.starts_with(pointer));
     let mut spans = inside.map(|(_, span)| *span);
     spans.find(|span| pipeline.source.slice(*span).trim_matches(['"', '\'']) == column)
+}
+
+/// Splits the line and column from the beginning of a message such as `1:7: expected ...`.
+fn split_place(message: &str) -> Option<((u64, u64), &str)> {
+    let (place, message) = message.split_once(": ")?;
+    let (line, column) = place.split_once(':')?;
+    Some(((line.parse().ok()?, column.parse().ok()?), message))
 }
 
 fn mistake_in_grading(
@@ -499,13 +520,20 @@ fn mistake_in_grading(
             (None, None) => break grade.span,
         }
     };
-    let span = match &error.problem {
-        Problem::NoColumn { column, .. } => {
-            place_of_column(pipeline, grade, (&pointer, column)).unwrap_or(span)
-        }
-        _ => span,
+    let text = || grade.value.rules.pointer(&pointer)?.as_str();
+    let mut problem = error.problem.to_string();
+    let located = match &error.problem {
+        Problem::NoColumn { column, .. } => place_of_column(pipeline, grade, (&pointer, column)),
+        // A syntax error of a query begins with its place in the query.
+        Problem::Value(message) => split_place(message).and_then(|(place, message)| {
+            let located = grade.value.locate(&pipeline.source, text()?, Some(place))?;
+            message.clone_into(&mut problem);
+            Some(located)
+        }),
+        _ => None,
     };
-    let message = format!("grade.{}: {}", error.path, error.problem);
+    let span = located.unwrap_or(span);
+    let message = format!("grade.{}: {problem}", error.path);
     let message = message.replace("grade.: ", "grade: ");
     let mistake = Diagnostic::error("grade", span, message);
     match error.help() {
@@ -561,7 +589,7 @@ grade:
         };
         let direction = ", direction: lower_is_better";
         for (query, message) in [
-            ("SELECT avg(a.y FROM answers a", "1:"),
+            ("SELECT avg(a.y FROM answers a", "a.yaml:13:34: "),
             ("SELECT avg(y) FROM answer", "there is no table `answer`"),
             ("SELECT avg_of(y) FROM answers", "avg_of"),
             ("SELECT avg(y), max(y) FROM answers", "2 columns"),
@@ -569,11 +597,21 @@ grade:
             ("SELECT t.z FROM (SELECT y FROM answers) t", "z"),
             (
                 "SELECT avg(yy) FROM answers",
-                "1:12: no table has a column `yy`; one of them has id, y",
+                "a.yaml:13:30: error: grade.metric: the query of the metric: no table has a column `yy`; one of them has id, y",
             ),
             (
+                "SELECT abs(a.y) FROM answers a JOIN submission s USING (id)",
+                "a row per row of a table",
+            ),
+            ("SELECT avg(y) FROM answers GROUP BY id", "a row per group"),
+            (
+                "SELECT y FROM answers a JOIN submission s ON a.id = s.id LIMIT 1",
+                "`y` is a column of several tables",
+            ),
+            ("SELECT avg(y) FROM submission ORDER BY", "a.yaml:13:5"),
+            (
                 "SELECT avg(s.score) FROM submission s",
-                "1:12: no table has a column `score`",
+                "a.yaml:13:30: error: grade.metric: the query of the metric: no table has a column `score`",
             ),
         ] {
             let shown = with(query, direction).unwrap_err().to_string();
@@ -591,6 +629,57 @@ grade:
         ] {
             with(query, direction).unwrap();
         }
+    }
+
+    #[test]
+    fn a_column_that_determines_the_answers_is_published() {
+        let text = "\
+name: A
+category: Tabular
+bundle: { kaggle: a }
+lists: { tags: [x, y] }
+tables:
+  all: { read: all.jsonl, columns: { id: integer, note: json } }
+  flat: SELECT id, note, record, json_get(note, 'of.label') AS label FROM all
+  train, test: { split: flat, method: shuffle, test_size: 0.5, seed: 0 }
+public:
+  train.csv: SELECT id, label FROM train
+  test.csv: SELECT COLUMNS FROM test
+private:
+  test.csv: SELECT id, ANSWERS FROM test
+grade:
+  answers: private/test.csv
+  sample: public/train.csv
+  rules: [{ align: id }]
+  metric: { accuracy: METRIC }
+";
+        for (columns, is_published) in [
+            ("id", false),
+            ("id, label AS other", true),
+            ("id, note", true),
+            ("id, json_get(note, 'of') AS other", true),
+            ("id, json_get(note, 'length') AS length", false),
+            ("id, json_without(note, 'of') AS note", false),
+            ("id, CAST(record AS VARCHAR) AS record", true),
+        ] {
+            for (answers, metric) in [("label", "label"), ("one_hot(label, tags)", "x")] {
+                let text = text.replace("COLUMNS", columns).replace("ANSWERS", answers);
+                let warnings = load(&text.replace("METRIC", metric)).unwrap().warnings;
+                let shown = warnings.map_or_else(String::new, |warnings| warnings.to_string());
+                let found = shown.contains("`public/test.csv`");
+                assert_eq!(found, is_published, "{columns}, {answers}: {shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_record_has_a_remedy() {
+        let text = TEXT.replace("read: all.csv", "read: all.jsonl").replace(
+            "public:",
+            "  part: SELECT id, y FROM all\npublic:\n  test.jsonl: SELECT record FROM part",
+        );
+        let shown = load(&text).unwrap_err().to_string();
+        assert!(shown.contains("write `SELECT *, record`"), "{shown}");
     }
 
     /// The rules of the language, queries, grading and variants are checked separately. Their mistakes form one list,

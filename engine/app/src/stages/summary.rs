@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use prep_core::{Failure, Remedy, StepError, StepOutcome, Timing, Value};
 use prep_spec::Diagnostics;
+use prep_spec::model::Output;
+use prep_spec::words::Produces;
 use prep_steps::{LocatedError, Manifest, PathSummary, TRIAL_STEP};
 use serde::Serialize;
 
@@ -212,13 +214,29 @@ impl Summary {
             let has_run = matches!(outcome, StepOutcome::Done { .. });
             Some((prep_steps::trial_result(&value).clone(), has_run))
         });
-        let (trial, has_run) =
+        let (mut trial, has_run) =
             trial.map_or((None, false), |(trial, has_run)| (Some(trial), has_run));
+        let is_own = competition.entry.own_files() != Some(Vec::new());
+        // A query that selects no file is rarely intended.
+        let is_empty = |output: &&Output| {
+            let path = format!("public/{}", output.path.value);
+            let stays_empty = matches!(output.declaration.form.makes, Produces::Empty);
+            let mut outputs = published.iter().flat_map(|one| &one.outputs);
+            !stays_empty
+                && path.ends_with('/')
+                && outputs.any(|one| one.path == path && one.files == 0)
+        };
+        if let Some(trial) = trial.as_mut().filter(|_| is_own)
+            && let Some(warnings) = trial["warnings"].as_array_mut()
+        {
+            let empty = competition.pipeline.public.iter().filter(is_empty);
+            let warning = |output: &Output| format!("`public/{}` has no files", output.path.value);
+            warnings.extend(empty.map(|output| warning(output).into()));
+        }
         let warnings = trial
             .as_ref()
             .and_then(|trial| trial["warnings"].as_array());
         let has_warnings = warnings.is_some_and(|warnings| !warnings.is_empty());
-        let is_own = competition.entry.own_files() != Some(Vec::new());
         Summary {
             id: id.clone(),
             variant: ended.task.options.variant.clone(),

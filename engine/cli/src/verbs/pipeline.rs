@@ -116,6 +116,7 @@ impl CheckArgs {
             if error.diagnostics.is_none() {
                 text.push_str(&format!("{name}: error: {}\n", error.message));
                 let help = error.help.as_ref().and_then(words);
+                text.extend(help.iter().map(|help| format!("  help: {help}\n")));
                 found.push(Mistake::without_place(&name, &error.message, help));
             }
             exits.push(CliError::from(error).exit);

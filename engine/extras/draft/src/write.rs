@@ -3,6 +3,7 @@
 //! A template contains the names of values in braces. If a line names a value that does not exist, the line is omitted.
 //! So a template shows all lines that a draft can contain.
 
+use std::collections::BTreeMap;
 use std::ptr;
 
 use prep_failure::units;
@@ -13,7 +14,7 @@ use crate::bundle::{BundleContent, FileGroup};
 use crate::guess::{
     Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, target_kind,
 };
-use crate::table::BundleTable;
+use crate::table::{BundleColumn, BundleTable};
 use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml_query};
 
 /// Maximum number of columns of a table that the draft declares.
@@ -226,10 +227,16 @@ impl RowsWriter<'_> {
     fn add_rows(&mut self, labelled: &str) {
         let (rows, table) = (self.rows, self.table);
         let is_unlabelled = rows.missing == MissingTargets::Unlabelled;
-        let members = table.columns.iter().filter_map(|column| {
+        let member = |column: &BundleColumn| {
             let (of, path) = column.member_of.as_ref()?;
-            let (of, path, name) = (sql_name(of), sql_text(path), sql_name(&column.name));
-            Some(format!("json_get({of}, {path}) AS {name}, "))
+            Some(format!("json_get({}, {})", sql_name(of), sql_text(path)))
+        };
+        let members = table.columns.iter().filter_map(|column| {
+            Some(format!(
+                "{} AS {}, ",
+                member(column)?,
+                sql_name(&column.name)
+            ))
         });
         let members: String = members.collect();
         let is_query = rows.is_numbered || is_unlabelled || !members.is_empty();
@@ -247,7 +254,10 @@ impl RowsWriter<'_> {
         let number = || format!("_row AS {}, ", sql_name(&rows.id));
         let number = rows.is_numbered.then(number).unwrap_or_default();
         values.add("row_number", number + &members);
-        let is_known = |name: &str| format!("{} IS NOT NULL", sql_name(name));
+        let is_known = |name: &str| {
+            let value = table.column(name).and_then(member);
+            format!("{} IS NOT NULL", value.unwrap_or_else(|| sql_name(name)))
+        };
         let targets = rows.target.columns().into_iter();
         let known = || format!(" WHERE {}", joined(targets.map(is_known), " AND "));
         values.add("known", is_unlabelled.then(known).unwrap_or_default());
@@ -341,16 +351,26 @@ impl RowsWriter<'_> {
     fn add_columns(&mut self) {
         let (rows, table, values) = (self.rows, self.table, &mut self.values);
         let targets = rows.target.columns();
-        let hidden = joined(targets.iter().map(|name| sql_name(name)), ", ");
+        let answers = joined(targets.iter().map(|name| sql_name(name)), ", ");
+        let (stripped, dropped) = without_members(table, &targets);
+        let is_hidden = |name: &str| targets.contains(&name) || dropped.contains(&name);
+        let hidden = targets.iter().chain(&dropped).map(|name| sql_name(name));
+        let hidden = joined(hidden, ", ");
         for (name, is_public) in [("train_casts", true), ("test_casts", false)] {
             let columns = table.columns.iter().filter(|column| column.as_text);
             let names = columns.map(|column| column.name.as_str());
-            let names = names.filter(|name| is_public || !targets.contains(name));
+            let names = names.filter(|name| is_public || !is_hidden(name));
             let cast = |name: String| format!("CAST({name} AS VARCHAR) AS {name}");
-            let casts = joined(names.map(sql_name).map(cast), ", ");
-            let replace = || format!(" REPLACE ({casts})");
-            values.add(name, (!casts.is_empty()).then(replace).unwrap_or_default());
+            let casts = names.map(sql_name).map(cast);
+            let stripped = stripped.iter().filter(|_| !is_public).cloned();
+            let replaced = joined(casts.chain(stripped), ", ");
+            let replace = || format!(" REPLACE ({replaced})");
+            values.add(
+                name,
+                (!replaced.is_empty()).then(replace).unwrap_or_default(),
+            );
         }
+        values.add_if(!stripped.is_empty(), "stripped", "");
         let (placeholders, answers) = match &rows.target {
             Target::Columns(names) => {
                 // If a column contains neither numbers nor two integers, the usual metric compares classes.
@@ -362,7 +382,7 @@ impl RowsWriter<'_> {
                 let constant = |name: &String| {
                     format!("{} AS {}", constant(table, name, is_class), sql_name(name))
                 };
-                (joined(names.iter().map(constant), ", "), hidden.clone())
+                (joined(names.iter().map(constant), ", "), answers)
             }
             Target::OneHot { column, classes } => {
                 let column = sql_name(column);
@@ -380,7 +400,7 @@ impl RowsWriter<'_> {
         values.add("answers", answers);
         values.add("id_column", sql_name(&rows.id));
         // A table may have no columns except the identifier and the target.
-        let has_others = table.columns.len() > targets.len();
+        let has_others = table.names().any(|name| !is_hidden(name));
         values.add_if(has_others, "hidden", hidden);
         values.add_if(!has_others, "only_targets", "");
     }
@@ -462,6 +482,30 @@ impl RowsWriter<'_> {
         );
         values.add("key", yaml(&rows.id));
     }
+}
+
+/// Returns the columns of JSON values that contain targets: an item of `REPLACE` for each column of objects, which removes the
+/// targets, and the names of the other columns.
+fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>, Vec<&'t str>) {
+    let mut columns: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for target in targets {
+        let column = table.column(target);
+        if let Some((of, path)) = column.and_then(|column| column.member_of.as_ref()) {
+            let key = path.split('.').next().unwrap_or(path);
+            columns.entry(of).or_default().push(sql_text(key));
+        }
+    }
+    let has_objects = |name: &&str| {
+        let mut texts = table.texts(name).into_iter().flatten().flatten();
+        texts.all(|text| text.trim_start().starts_with('{'))
+    };
+    let (objects, others): (Vec<&str>, Vec<&str>) = columns.keys().copied().partition(has_objects);
+    let strip = |name: &str| {
+        let keys = joined(columns.get(name).into_iter().flatten().cloned(), ", ");
+        let name = sql_name(name);
+        format!("json_without({name}, {keys}) AS {name}")
+    };
+    (objects.into_iter().map(strip).collect(), others)
 }
 
 /// Returns a constant that fills the column `name` of a sample submission. If `is_class` is true, the constant is a value

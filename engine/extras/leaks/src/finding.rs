@@ -116,6 +116,9 @@ fn advice(detector: &str) -> &'static str {
             "write the files again with the same program and settings, without metadata"
         }
         "cells" => "write all cells in the same way, independently of the answer",
+        "masked" => {
+            "make sure that participants of a real task would know the feature before the answer"
+        }
         _ => "",
     }
 }

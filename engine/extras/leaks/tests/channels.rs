@@ -725,3 +725,73 @@ fn a_task_that_rewrites_words_has_no_finding() {
     let report = prep_leaks::find(&place, &BTreeMap::new()).unwrap();
     assert_found("rewritten words", "", &report, false);
 }
+
+#[test]
+fn answers_in_json_and_lists_are_found() {
+    let amount = |items: &mut Items| 100 + items.random.below(9000);
+    type Cell<'a> = &'a dyn Fn(&mut Items, usize) -> String;
+    let cases: [(&str, &str, &str, Cell<'_>); 5] = [
+        (
+            "a member of JSON in a cell",
+            "answers-elsewhere",
+            "x,",
+            &|items, item| {
+                let (n, shown) = (items.random.below(900), items.shown[item]);
+                format!("\"{{\"\"q\"\": {n}, \"\"z\"\": {{\"\"r\"\": {shown}}}}}\",")
+            },
+        ),
+        ("a JSON list in a cell", "column", "x,", &|items, item| {
+            let other = ["red", "blue", "green"][items.random.below(3)];
+            match items.shown[item] {
+                1 => format!("\"[\"\"{other}\"\", \"\"Label\"\"]\","),
+                _ => format!("\"[\"\"{other}\"\", \"\"grey\"\"]\","),
+            }
+        }),
+        ("a list with separators", "column", "x,", &|items, item| {
+            let other = ["red", "blue", "green"][items.random.below(3)];
+            let last = ["grey", "label"][items.shown[item]];
+            format!("{other}|{last},")
+        }),
+        (
+            "a difference of integers",
+            "column",
+            "fee,amount,",
+            &|items, item| {
+                let amount = amount(items);
+                format!("{},{amount},", amount + items.shown[item])
+            },
+        ),
+        (
+            "a difference of amounts with cents",
+            "column",
+            "total,amount,",
+            &|items, item| {
+                let amount = amount(items);
+                let (whole, cents) = (amount / 100, amount % 100);
+                format!(
+                    "{}.{cents:02},{whole}.{cents:02},",
+                    whole + items.shown[item]
+                )
+            },
+        ),
+    ];
+    for (name, detector, columns, cell) in cases {
+        check(name, detector, &|items| {
+            items.tables(columns, &mut |items, item| cell(items, item))
+        });
+    }
+    check(
+        "JSON in a text of a document",
+        "answers-elsewhere",
+        &|items| {
+            let mut files = items.plain();
+            let rows = (0..TRAIN + TEST).map(|item| {
+                let (id, shown) = (&items.ids[item], items.shown[item]);
+                format!("{{\"id\": \"{id}\", \"a\": \"{{\\\"tray\\\": {shown}}}\"}}")
+            });
+            let text = format!("[{}]", rows.collect::<Vec<_>>().join(","));
+            files.push(("meta.json".to_owned(), text.into_bytes()));
+            files
+        },
+    );
+}

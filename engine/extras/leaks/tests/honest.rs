@@ -585,3 +585,68 @@ fn intended_features_that_determine_the_answers_are_mentioned() {
         "{findings:#?}"
     );
 }
+
+/// Items with several labels: the answers are lists.
+#[test]
+fn lists_of_labels_are_found() {
+    const LABELS: [&str; 4] = ["bio", "chem", "math", "phys"];
+    let has = |number: usize, label: usize| draw(number * 17 + label, 3) == 0;
+    let listed = |number: usize, separator: &str| {
+        let labels = (0..4).filter(|label| has(number, *label));
+        labels
+            .map(|label| LABELS[label])
+            .collect::<Vec<_>>()
+            .join(separator)
+    };
+    let id = |number: usize| format!("n{:05x}", draw(number, 1 << 20));
+    type Show<'a> = &'a dyn Fn(usize) -> String;
+    let forms: [(&str, Show<'_>); 3] = [
+        ("bio,chem,math,phys", &|number| {
+            let cells = (0..4).map(|label| u8::from(has(number, label)).to_string());
+            cells.collect::<Vec<_>>().join(",")
+        }),
+        ("x", &|number| listed(number, ";")),
+        ("x", &|number| {
+            let list = listed(number, "\"\", \"\"");
+            match list.as_str() {
+                "" => "[]".to_owned(),
+                list => format!("\"[\"\"{list}\"\"]\""),
+            }
+        }),
+    ];
+    for (header, form) in forms {
+        for is_leak in [true, false] {
+            let mut data = Data::default();
+            let shown = |number: usize| if is_leak { number } else { 149 - number };
+            let test = |number: usize| format!("{},{}", id(number), form(shown(number)));
+            data.table("test.csv", &format!("id,{header}"), (0..150).map(test));
+            data.answers = (0..150)
+                .map(|number| (id(number), listed(number, " ")))
+                .collect();
+            match is_leak {
+                true => data.assert_leak("shows `y` of all 150 test items"),
+                false => data.assert_silent(header, None),
+            }
+        }
+    }
+}
+
+/// A feature that explains nearly all answers is not a leak, but somebody has to look at it.
+#[test]
+fn a_feature_that_explains_all_answers_is_a_risk() {
+    let mut data = Data::default();
+    let cells = |number: usize| format!("n{:05x},{}", draw(number, 1 << 20), draw(number, 40_000));
+    let answer = |number: usize| (draw(number, 40_000) as f64).sqrt();
+    let row = |number| format!("{},{}", cells(number), answer(number));
+    data.table("train.csv", "id,a,y", (500..1400).map(row));
+    data.table("test.csv", "id,a", (0..400).map(cells));
+    for number in 0..400 {
+        let id = cells(number).split(',').next().unwrap().to_owned();
+        data.answers.push((id, answer(number).to_string()));
+    }
+    let findings = data.search(None).findings;
+    let is_named = |one: &prep_leaks::LeakFinding| {
+        one.level == LeakLevel::Risk && one.what.contains("`a` in test.csv alone explains")
+    };
+    assert!(findings.iter().any(is_named), "{findings:#?}");
+}

@@ -19,7 +19,7 @@ mod words;
 pub use kind::{Direction, Metric, MetricKind, Rounding, Score};
 pub use labels::cohen_kappa;
 pub use probabilities::log_loss;
-pub use query::{QUERY_TABLES, QueryColumn, QueryEngine, QueryTable};
+pub use query::{QUERY_TABLES, QueryColumn, QueryEngine, QueryFailure, QueryTable};
 pub use roc::roc_auc;
 
 /// All metrics, in the order of the reference.

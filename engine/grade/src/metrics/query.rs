@@ -27,7 +27,20 @@ pub trait QueryEngine: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// If the query fails, or if its result is not one finite number. The author of the query reads the message.
-    fn number(&self, query: &Query, tables: Vec<QueryTable>) -> Result<f64, String>;
+    fn number(&self, query: &Query, tables: Vec<QueryTable>) -> Result<f64, QueryFailure>;
+}
+
+/// The reason why a query has no result.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QueryFailure {
+    /// The text of the query.
+    pub query: String,
+    /// Line and column in the text, both from 1.
+    pub place: Option<(u64, u64)>,
+    /// The reason, without the place.
+    pub message: String,
+    /// One action that the author of the query can take.
+    pub help: Option<String>,
 }
 
 /// A table that a query reads.
@@ -91,12 +104,23 @@ fn parse_query<'de, D: Deserializer<'de>>(query: D) -> Result<Query, D::Error> {
 
 impl Metric for QueryMetric {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let failed = |message: String| {
-            let message = format!("the query of the metric failed: {message}");
-            Refusal::new(RefusalKind::Metric, message)
+        let failed = |failure: QueryFailure| {
+            let place = failure
+                .place
+                .map(|(line, column)| format!("{line}:{column}: "));
+            let (place, message) = (place.unwrap_or_default(), &failure.message);
+            let message = format!("the query of the metric failed: {place}{message}");
+            Refusal {
+                failure: Some(Box::new(failure)),
+                ..Refusal::new(RefusalKind::Metric, message)
+            }
         };
         let Some(engine) = pair.engine else {
-            return Err(failed("this program cannot run queries".to_owned()));
+            let message = "this program cannot run queries".to_owned();
+            return Err(failed(QueryFailure {
+                message,
+                ..QueryFailure::default()
+            }));
         };
         let sides = QUERY_TABLES
             .into_iter()

@@ -87,7 +87,10 @@ fn parse_named<'a>(
                 let problem = Problem::Shape {
                     expected: "one name with its parameters".to_owned(),
                     found,
-                    example: None,
+                    example: map
+                        .keys()
+                        .find(|key| matches!(key.as_str(), "scale" | "offset" | "direction"))
+                        .map(|key| format!("`{key}` is a key of `grade`, next to `metric`").into()),
                 };
                 Err(GradeSpecError::new(path, problem))
             }

@@ -84,7 +84,7 @@ impl ParseState {
             true => path.value.starts_with(output.as_str()) && path.value != *output,
             false => path.value == *output,
         });
-        if made {
+        if made || self.unread_outputs.contains(&path.value) {
             return;
         }
         let message = format!("no output creates `{}`", path.value);

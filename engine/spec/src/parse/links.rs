@@ -40,6 +40,7 @@ pub fn check(context: &mut ParseState, tables: &[Table], unused: &mut Vec<Diagno
     let mut edges: BTreeMap<usize, Vec<(usize, Span)>> = BTreeMap::new();
     let mut used: BTreeSet<usize> = BTreeSet::new();
     let mut unknown = Vec::new();
+    let lacks_names = context.lacks_names;
     for (reader, table) in &context.reads.mentions {
         let Some(target) = places.get(table.value.as_str()) else {
             unknown.push(table.clone());
@@ -56,7 +57,7 @@ pub fn check(context: &mut ParseState, tables: &[Table], unused: &mut Vec<Diagno
             }
         }
     }
-    for table in unknown {
+    for table in unknown.into_iter().filter(|_| !lacks_names) {
         context.unknown_table(&table, places.keys().copied());
     }
     report_cycles(context, &edges, tables);

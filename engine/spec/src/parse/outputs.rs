@@ -40,6 +40,9 @@ impl ParseState {
             if let Some(declaration) = declaration {
                 self.check_shape(&path, &declaration);
                 outputs.push(Output { path, declaration });
+            } else {
+                self.unread_outputs
+                    .insert(format!("{place}/{}", path.value));
             }
         }
         self.check_places(&outputs);

@@ -36,9 +36,13 @@ pub struct ParseState {
     pub defaults: BTreeMap<&'static str, KindDefaults>,
     /// Tables with errors. Errors that are consequences of these errors are not reported.
     pub unread: BTreeSet<String>,
-    /// Keys that were suggested instead of an unknown key, each with the position of the mapping. A suggested key is
-    /// not reported as missing, because the author probably meant it.
-    suggested: BTreeSet<(usize, &'static str)>,
+    /// Keys that were suggested in place of unknown keys, by the position of their mapping, with the position of the unknown
+    /// key. The value of the unknown key is read as the value of the suggested one.
+    suggested: BTreeMap<(usize, &'static str), usize>,
+    /// Outputs with errors, with their sections. They are not also reported as missing.
+    pub unread_outputs: BTreeSet<String>,
+    /// Whether a declaration names fewer tables than it creates. Then tables may be unknown for this reason.
+    pub lacks_names: bool,
     /// The number of names that may still be compared with mistyped ones.
     comparisons_left: Cell<usize>,
 }
@@ -104,7 +108,9 @@ impl ParseState {
             reads: TableReads::default(),
             defaults: BTreeMap::new(),
             unread: BTreeSet::new(),
-            suggested: BTreeSet::new(),
+            suggested: BTreeMap::new(),
+            unread_outputs: BTreeSet::new(),
+            lacks_names: false,
             comparisons_left: Cell::new(MAX_COMPARISONS),
         }
     }
@@ -136,7 +142,13 @@ impl ParseState {
 
     pub fn wrong_type(&mut self, node: &YamlNode, expected: &str) {
         let message = format!("expected {expected}, found {}", node.describe());
-        self.error("wrong-type", node.span, message);
+        let found = Diagnostic::error("wrong-type", node.span, message);
+        self.report(match expected {
+            "a query" => found
+                .help("write a SELECT after the name, for example `NAME: SELECT id FROM train`"),
+            "a check, or a list of checks" => found.help("for example `unique: train.id`"),
+            _ => found,
+        });
     }
 
     /// Records that the current part reads a table.
@@ -201,7 +213,8 @@ impl ParseState {
         self.entries(node, &expected, "duplicate-key", "key")
     }
 
-    /// Returns the entries whose key belongs to one of the sections. Reports the other entries.
+    /// Returns the entries whose key belongs to one of the sections, or is similar to a key that the mapping lacks. Reports
+    /// the other entries, and those with similar keys.
     pub fn known_entries<'n>(
         &mut self,
         entries: &[&'n MappingEntry],
@@ -223,7 +236,13 @@ impl ParseState {
             let found = Diagnostic::error("unknown-key", entry.key_span, message);
             let near = nearest(&entry.key, keys());
             if let Some(key) = near {
-                self.suggested.insert((node.span.start, key));
+                if !entries.iter().any(|other| other.key == key) {
+                    known.push(*entry);
+                }
+                let place = entry.key_span.start;
+                self.suggested
+                    .entry((node.span.start, key))
+                    .or_insert(place);
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
@@ -255,12 +274,19 @@ impl ParseState {
             entries: BTreeMap::new(),
         };
         for key in section.keys {
-            let entry = entries.iter().find(|entry| entry.key == key.name);
+            let unknown = self.suggested.get(&(node.span.start, key.name)).copied();
+            let named = entries.iter().find(|entry| entry.key == key.name);
+            let similar = || {
+                entries
+                    .iter()
+                    .find(|entry| Some(entry.key_span.start) == unknown)
+            };
+            let entry = named.or_else(similar);
             if let Some(entry) = entry {
                 fields.entries.insert(key.name, &entry.value);
             }
-            let suggested = self.suggested.contains(&(node.span.start, key.name));
-            if key.required && !suggested && entry.is_none_or(|entry| entry.value.is_null()) {
+            if key.required && unknown.is_none() && entry.is_none_or(|entry| entry.value.is_null())
+            {
                 let span = entry.map_or(start_of(node), |entry| entry.key_span);
                 let message = format!("{name} lacks `{}`", key.name);
                 let example = format!("for example `{}: {}`", key.name, key.example);

@@ -82,6 +82,7 @@ impl ParseState {
         let Some(first) = names.first().filter(|_| names.len() != makes) else {
             return;
         };
+        self.lacks_names |= names.len() < makes;
         let what = match made {
             TableOrigin::Declared(declaration) => declaration.form.section.name,
             _ => "a query",

@@ -124,16 +124,10 @@ impl Query {
     /// Converts a line and column of the query's text, both from 1, to the position in the pipeline file. Returns the
     /// query's own position if its text is not in the file.
     pub fn locate(&self, source: &SourceFile, line: u64, column: u64) -> Span {
-        let Some(style) = self.style else {
-            return self.span;
-        };
-        let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let at = Position {
-            line: number(line),
-            column: number(column),
-        };
-        let start = align::place(source, self.span, style, &self.text, offset(&self.text, at));
-        Span::new(start, start)
+        match self.style {
+            Some(style) => align::located(source, self.span, style, &self.text, (line, column)),
+            None => self.span,
+        }
     }
 }
 

@@ -9,6 +9,25 @@ use std::str::CharIndices;
 
 use super::diagnostic::{SourceFile, Span};
 use super::yaml::Style;
+use crate::query::offset;
+use crate::query::tree::Position;
+
+/// Returns the position in the file of a line and column of a scalar's text, both from 1.
+pub fn located(
+    source: &SourceFile,
+    span: Span,
+    style: Style,
+    text: &str,
+    (line, column): (u64, u64),
+) -> Span {
+    let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let at = Position {
+        line: number(line),
+        column: number(column),
+    };
+    let start = place(source, span, style, text, offset(text, at));
+    Span::new(start, start)
+}
 
 /// Returns the byte offset in the file of the character at byte `offset` of a scalar's text. If there is no such
 /// character, returns the end of the scalar.

@@ -100,9 +100,22 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
                 Some(rest) if rest.trim().is_empty() => text.trim_end().len(),
                 _ => at,
             };
+            let info = error.info().to_lowercase();
+            let start = text
+                .get(..at)
+                .and_then(|before| before.rfind('\n'))
+                .map_or(0, |end| end + 1);
+            let line = text.get(start..at).unwrap_or_default();
+            let at = match text.get(start..).and_then(tab_of_indentation) {
+                Some(tab) if info.contains("tab") => start + tab,
+                _ => at,
+            };
             let found = Diagnostic::error("yaml-syntax", Span::new(at, at), error.info());
+            if info.contains("mapping values") && !line.contains(": ") {
+                return found.help("indent all keys of a mapping equally");
+            }
             let mut helps = YAML_HELP.iter();
-            match helps.find(|(words, _)| error.info().to_lowercase().contains(words)) {
+            match helps.find(|(words, _)| info.contains(words)) {
                 Some((_, help)) => found.help(*help),
                 None => found,
             }
@@ -165,6 +178,19 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
         span: Span::default(),
         kind: Kind::Mapping(Vec::new()),
     }))
+}
+
+/// Returns the position of the first tab in the indentation of a line.
+fn tab_of_indentation(text: &str) -> Option<usize> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let indentation = line.len() - line.trim_start().len();
+        if let Some(tab) = line.get(..indentation).and_then(|spaces| spaces.find('\t')) {
+            return Some(start + tab);
+        }
+        start += line.len();
+    }
+    None
 }
 
 /// Words in the messages of the YAML parser, in lower case, each with the help for such messages.

@@ -1,5 +1,10 @@
 //! Checks outputs before any file is read: determines the columns of an output, if they are known without the files, and
 //! warns about public outputs that contain the answers.
+//!
+//! An answer is often computed from a single column, for example by `one_hot` or `json_get`. A public output that contains
+//! this column reveals the answer. So the checker follows a column of the answers back through all tables and functions.
+
+use std::mem::replace;
 
 use prep_spec::model::{Output, Query, Setting, Table, TableOrigin};
 use prep_spec::query::tree::{Body, Grouping, QueryTree, Source};
@@ -7,10 +12,29 @@ use prep_spec::words::{KeyType, Produces};
 use prep_spec::{Diagnostic, Span};
 
 use super::{CheckedQueries, Columns, PipelineChecker, UNDECLARED};
+use crate::RECORD_COLUMN;
 use crate::bind::{BoundQuery, RowDemand, bind};
+use crate::relation::RelationColumn;
+use crate::relational::{ColumnId, Expr, ExprKind, Node, Relational};
 
-/// The name of a table of the pipeline, and the name of one of its columns.
-type TableColumn = (String, String);
+/// A column of a table of the pipeline, or the value at a path in the column's JSON values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Origin {
+    table: String,
+    column: String,
+    /// Keys of JSON objects and positions in lists. Empty for the entire value.
+    path: Vec<String>,
+    /// The parts to which the rows belong, if the table was divided later.
+    parts: Vec<String>,
+}
+
+impl Origin {
+    /// Returns whether this value contains the value of `other`.
+    fn contains(&self, other: &Origin) -> bool {
+        let column = |of: &Origin| (of.table.clone(), of.column.clone(), of.parts.clone());
+        column(self) == column(other) && other.path.starts_with(&self.path)
+    }
+}
 
 impl CheckedQueries<'_> {
     /// Returns the names of the columns of the output at `path`, for example `public/train.csv`. Returns `None` unless the
@@ -27,32 +51,32 @@ impl CheckedQueries<'_> {
         is_known.then(|| columns.iter().map(|column| column.name.clone()).collect())
     }
 
-    /// Returns a warning for each public output that contains `column` of the answers for all rows. `answers` is the
-    /// path of the answers.
-    ///
-    /// An output contains the column if its query selects the same column of the same table as the query of the
-    /// answers, and keeps all rows of that table.
-    pub fn published_answers(&mut self, answers: &str, column: &str) -> Vec<Diagnostic> {
+    /// Returns a warning for each public output that reveals one of these columns of the output at `answers` for all rows:
+    /// the public output keeps all rows of a table, and contains the only column from which the answers are computed.
+    pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
         let checker = &mut self.0;
-        let answers = output(checker, answers).and_then(|output| rows(output));
-        let Some(origin) = answers.and_then(|query| checker.origin(query, column)) else {
+        let Some(answers) = output(checker, answers).and_then(|output| rows(output)) else {
             return Vec::new();
         };
+        let origins = names.iter().map(|name| checker.origins(answers, name));
+        let origins: Vec<Vec<Origin>> = origins.collect();
         let mut found = Vec::new();
         for output in &checker.pipeline.public {
             let Some(query) = rows(output).filter(|query| keeps_rows(query.tree())) else {
                 continue;
             };
-            let Some((columns, bound)) = checker.bound(query) else {
+            let Some((tables, bound)) = checker.bound(query) else {
                 continue;
             };
-            let mut names = bound.columns.iter().map(|column| column.name.clone());
-            let published = names.find(|name| {
-                let direct = direct_origin(&columns, &bound, name);
-                direct.map(|direct| checker.followed(direct)) == Some(origin.clone())
+            let trace = Trace::copies(&tables, &bound);
+            let published = bound.columns.iter().find_map(|column| {
+                let origin = checker.followed(trace.column(column.id)?);
+                let reveals = |of: &Vec<Origin>| of.iter().any(|one| origin.contains(one));
+                let answer = names.iter().zip(&origins).find(|(_, of)| reveals(of));
+                Some((&column.name, answer?.0))
             });
-            if let Some(name) = published {
-                found.push(warning(&output.path.value, &name, column, query.span));
+            if let Some((name, answer)) = published {
+                found.push(warning(&output.path.value, name, answer, query.span));
             }
         }
         found
@@ -61,10 +85,10 @@ impl CheckedQueries<'_> {
 
 fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
     let message = match name == column {
-        true => format!("`public/{path}` contains the column `{column}` of the answers"),
-        false => format!(
-            "the column `{name}` of `public/{path}` contains the column `{column}` of the answers"
-        ),
+        true => format!("`public/{path}` contains `{column}`, which the answers contain"),
+        false => {
+            format!("the column `{name}` of `public/{path}` reveals `{column}` of the answers")
+        }
     };
     let help = format!(
         "leave it out, for example with `* EXCLUDE ({name})`; or state the reason: `accepted: {{ {PUBLISHED}: REASON }}`"
@@ -109,17 +133,72 @@ fn keeps_rows(tree: &QueryTree) -> bool {
     is_table && has_all && tree.with.is_empty() && matches!(select.group_by, Grouping::None)
 }
 
-/// Returns the table and the column from which the query copies its column `name`. Returns `None` if the column is
-/// computed.
-fn direct_origin(
-    tables: &[(String, Columns)],
-    bound: &BoundQuery,
-    name: &str,
-) -> Option<TableColumn> {
-    let column = bound.columns.iter().find(|column| column.name == name)?;
-    let (table, index) = bound.catalog.get(column.id).source.as_ref()?;
-    let (_, columns) = tables.iter().find(|(name, _)| name == table)?;
-    Some((table.clone(), columns.get(*index)?.name.clone()))
+/// Follows columns of a query's result back to the columns of its tables.
+struct Trace<'q> {
+    tables: &'q [(String, Columns)],
+    bound: &'q BoundQuery,
+    /// Whether a value that a function computes is followed to the only value from which it is computed.
+    follows_functions: bool,
+}
+
+impl<'q> Trace<'q> {
+    /// Follows only copies of values and of members of JSON values.
+    fn copies(tables: &'q [(String, Columns)], bound: &'q BoundQuery) -> Trace<'q> {
+        Trace {
+            tables,
+            bound,
+            follows_functions: false,
+        }
+    }
+
+    /// Returns the only value from which a column is computed.
+    fn column(&self, id: ColumnId) -> Option<Origin> {
+        let Some((table, index)) = &self.bound.catalog.get(id).source else {
+            return self.expr(computed(&self.bound.plan, id)?);
+        };
+        let (_, columns) = self.tables.iter().find(|(name, _)| name == table)?;
+        Some(Origin {
+            table: table.clone(),
+            column: columns.get(*index)?.name.clone(),
+            path: Vec::new(),
+            parts: Vec::new(),
+        })
+    }
+
+    fn expr(&self, expr: &Expr) -> Option<Origin> {
+        match &expr.kind {
+            ExprKind::Column(id) => self.column(*id),
+            ExprKind::Cast { expr, .. } => self.expr(expr),
+            ExprKind::Call { function, args } if function.name() == "json_get" => {
+                let [json, path] = args.as_slice() else {
+                    return None;
+                };
+                let mut origin = self.expr(json)?;
+                let path = path.as_literal()?.try_as_str()??;
+                origin.path.extend(path.split('.').map(str::to_owned));
+                Some(origin)
+            }
+            _ if self.follows_functions => {
+                let parts = expr.children().into_iter();
+                let mut parts = parts.filter(|part| !part.is_constant());
+                let origin = self.expr(parts.next()?)?;
+                let is_same = |part: &Expr| self.expr(part).as_ref() == Some(&origin);
+                parts.all(is_same).then_some(origin)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the expression that computes a column.
+fn computed(plan: &Relational, id: ColumnId) -> Option<&Expr> {
+    if let Node::Compute { exprs, .. } = plan.node.as_ref()
+        && let Some((_, expr)) = exprs.iter().find(|(other, _)| *other == id)
+    {
+        return Some(expr);
+    }
+    let mut inputs = plan.node.inputs().into_iter();
+    inputs.find_map(|input| computed(input, id))
 }
 
 impl PipelineChecker<'_> {
@@ -133,32 +212,69 @@ impl PipelineChecker<'_> {
         Some((tables, bound))
     }
 
-    /// Returns the table in which the values of the query's column `name` first occur, and their column in it. Returns
-    /// `None` if the values are computed.
-    fn origin(&mut self, query: &Query, name: &str) -> Option<TableColumn> {
-        let (tables, bound) = self.bound(query)?;
-        let direct = direct_origin(&tables, &bound, name)?;
-        Some(self.followed(direct))
+    /// Returns the values from which the column `name` of a query's result is computed, in the table that the query reads,
+    /// in the table from which this table is made, and so on. Each of them determines the column.
+    fn origins(&mut self, query: &Query, name: &str) -> Vec<Origin> {
+        let mut origins = Vec::new();
+        let mut next = self.traced(query, name, true);
+        while let Some(origin) = next {
+            next = self.before(&origin, true);
+            origins.push(origin);
+        }
+        origins
     }
 
-    /// Follows a column back to the first table that contains it. Only follows tables that keep all rows of the table
-    /// that they read.
-    fn followed(&mut self, column: TableColumn) -> TableColumn {
-        let (table, name) = &column;
-        let mut tables = self.pipeline.tables.iter();
-        let made = tables
-            .find(|one| one.has(table))
-            .map(|one: &Table| &one.made);
-        let before = match made {
-            Some(TableOrigin::Query(query)) if keeps_rows(query.tree()) => self.origin(query, name),
-            Some(TableOrigin::Declared(declaration)) => match declaration.form.makes {
-                Produces::Same(key) => declaration
-                    .text(key)
-                    .map(|of| self.followed((of.to_owned(), name.clone()))),
-                _ => None,
-            },
-            _ => None,
+    /// Follows a value back through tables that keep all rows of another table, to the first table that contains it.
+    fn followed(&mut self, mut origin: Origin) -> Origin {
+        while let Some(before) = self.before(&origin, false) {
+            origin = before;
+        }
+        origin
+    }
+
+    fn traced(&mut self, query: &Query, name: &str, follows_functions: bool) -> Option<Origin> {
+        let (tables, bound) = self.bound(query)?;
+        let column = bound.columns.iter().find(|column| column.name == name)?;
+        let trace = Trace {
+            follows_functions,
+            ..Trace::copies(&tables, &bound)
         };
-        before.unwrap_or(column)
+        trace.column(column.id)
+    }
+
+    /// Returns the value from which `origin` is made, if its table keeps all rows of another table, or is a part of one. A
+    /// column of a JSON file is a member of the column `record`.
+    fn before(&mut self, origin: &Origin, follows_functions: bool) -> Option<Origin> {
+        let mut tables = self.pipeline.tables.iter();
+        let table: &Table = tables.find(|one| one.has(&origin.table))?;
+        let mut before = origin.clone();
+        match &table.made {
+            TableOrigin::Query(query) if keeps_rows(query.tree()) => {
+                let source = self.traced(query, &origin.column, follows_functions)?;
+                let path = [source.path, before.path].concat();
+                before = Origin {
+                    path,
+                    parts: before.parts,
+                    ..source
+                };
+            }
+            TableOrigin::Declared(declaration) => match declaration.form.makes {
+                Produces::Same(key) => declaration.text(key)?.clone_into(&mut before.table),
+                Produces::Parts(key) => {
+                    let whole = declaration.text(key)?.to_owned();
+                    before.parts.push(replace(&mut before.table, whole));
+                }
+                Produces::Table(_) if before.column != RECORD_COLUMN => {
+                    let columns = self.table(&before.table)?;
+                    let is_record = |one: &RelationColumn| one.hidden && one.name == RECORD_COLUMN;
+                    columns.iter().find(|one| is_record(one))?;
+                    let member = replace(&mut before.column, RECORD_COLUMN.to_owned());
+                    before.path.insert(0, member);
+                }
+                _ => return None,
+            },
+            _ => return None,
+        }
+        Some(before)
     }
 }

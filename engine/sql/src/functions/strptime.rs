@@ -75,6 +75,23 @@ pub fn times(texts: &StringArray, format: &str) -> Result<TimestampMicrosecondAr
     Ok(out.finish())
 }
 
+/// Returns a message about the first directive of a format that [`times`] cannot read.
+pub fn unknown_directive(format: &str) -> Option<String> {
+    let mut characters = format.chars();
+    while characters.any(|character| character == '%') {
+        let directive = characters.next();
+        if directive.is_none_or(|one| !"YymdHMSfbB%".contains(one)) {
+            return Some(unsupported(directive));
+        }
+    }
+    None
+}
+
+fn unsupported(directive: Option<char>) -> String {
+    let directive = directive.map(String::from).unwrap_or_default();
+    format!("`%{directive}` is not supported; use %Y, %y, %m, %b, %B, %d, %H, %M, %S, %f and %%")
+}
+
 /// Returns the microseconds since 1970 of a time, or a message.
 fn microseconds(text: &str, format: &str) -> Result<i64, String> {
     let time = Time::parse(text, format)?;
@@ -160,12 +177,7 @@ impl Time {
             }
             Some('b') => (&mut self.month, month(3, rest)),
             Some('B') => (&mut self.month, month(usize::MAX, rest)),
-            other => {
-                let other = other.map(String::from).unwrap_or_default();
-                return Err(format!(
-                    "`%{other}` is not supported; use %Y, %y, %m, %b, %B, %d, %H, %M, %S, %f and %%"
-                ));
-            }
+            other => return Err(unsupported(other)),
         };
         *part = found.unwrap_or(*part);
         Ok(found.is_some())

@@ -288,6 +288,29 @@ impl Relational {
         }
     }
 
+    /// Returns the unit of which the result has one row each if it certainly has more than one row, provided that each
+    /// table has several rows and several groups.
+    pub(crate) fn repeats(&self) -> Option<&'static str> {
+        match self.node.as_ref() {
+            Node::Scan { .. } => Some("row of a table"),
+            Node::Aggregate { input, keys, .. } if !keys.is_empty() => {
+                input.repeats().and(Some("group"))
+            }
+            Node::Compute { input, .. } | Node::Sort { input, .. } | Node::Window { input, .. } => {
+                input.repeats()
+            }
+            Node::Limit { input, fetch, .. } => input.repeats().filter(|_| *fetch != Some(1)),
+            Node::Join { left, right, spec } => match spec.kind {
+                JoinKind::Inner if spec.filter.is_none() => left.repeats().and(right.repeats()),
+                JoinKind::Left | JoinKind::Full => left.repeats(),
+                _ => None,
+            },
+            Node::Union { inputs, .. } => inputs.iter().find_map(Relational::repeats),
+            // A condition may hold for a single row.
+            _ => None,
+        }
+    }
+
     /// Returns whether an operator of the plan can fail because of a value. `true` if this is not certain.
     pub(crate) fn can_fail(&self) -> bool {
         self.node.can_fail() || self.node.inputs().into_iter().any(Relational::can_fail)

@@ -46,7 +46,7 @@ pub struct TrialError {
     /// The mistake.
     pub message: String,
     /// The suggested action.
-    pub help: String,
+    pub help: Option<String>,
     /// Position of the mistake in the pipeline.
     pub span: Span,
 }
@@ -70,7 +70,7 @@ pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
         }
         let graded = (trial.grade)(&read(context, &answers)?, &read(context, &sample)?);
         let graded = graded.map_err(|error| {
-            let (subject, help) = (Subject::At(error.span), Some(error.help.clone()));
+            let (subject, help) = (Subject::At(error.span), error.help.clone());
             error_at_with_help(Failure::Check, subject, error, help)
         })?;
         Ok(outcome_of(graded))

@@ -12,10 +12,11 @@
 //! an agreement by chance is the product of the answers' frequencies. Long numbers and long texts are rare, so a few of
 //! them suffice.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::MIN_ITEMS;
 use crate::facts::Channel;
+use crate::facts::documents::elements;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
 use crate::statistics::{SplitMix, Tests, counts, majority, purity, tail_of_binomial};
@@ -233,6 +234,27 @@ struct PublicValue<'a> {
     cells: Vec<&'a str>,
 }
 
+impl PublicValue<'_> {
+    /// Returns whether the value is in a column, or in a member of an object, with this name.
+    fn is_named(&self, name: &str) -> bool {
+        let path = self.name.split('`').nth(1).unwrap_or_default();
+        let inner = path.strip_suffix(name).filter(|_| !name.is_empty());
+        inner.is_some_and(|before| before.is_empty() || before.ends_with(['.', '_']))
+    }
+}
+
+/// Maximum number of elements of answers that are lists.
+const MAX_ELEMENTS: usize = 100;
+
+/// Returns whether a cell is true. `None` if it is neither true nor false.
+fn flag(cell: &str) -> Option<bool> {
+    match cell.trim().to_ascii_lowercase().as_str() {
+        "1" | "1.0" | "true" => Some(true),
+        "0" | "0.0" | "false" => Some(false),
+        _ => None,
+    }
+}
+
 pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
     let is_value = |channel: Channel| {
         channel.is_intended() && channel != Channel::Look || channel == Channel::Sample
@@ -265,6 +287,7 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
         let mut examined = view.targets().filter(|_| view.world.ids.len() >= MIN_ITEMS);
         let is_examined = examined.any(|(one, _)| one.name == label.name);
         let single = (!is_examined).then(|| search.single()).flatten();
+        let single = single.or_else(|| search.listed());
         found.extend(single.or_else(|| search.pairs()));
     }
     found
@@ -279,8 +302,7 @@ struct VerbatimSearch<'a> {
 
 impl VerbatimSearch<'_> {
     /// Returns whether one of `count` compared values may agree with the answers of all items by chance.
-    fn may_be_chance(&self, count: usize) -> bool {
-        let answers = &self.answers;
+    fn may_be_chance(&self, count: usize, answers: &[&str]) -> bool {
         let frequencies = counts(answers.iter().copied());
         let log = |answer: &&str| {
             let share = frequencies.get(answer).copied().unwrap_or(1) as f64 / answers.len() as f64;
@@ -294,7 +316,7 @@ impl VerbatimSearch<'_> {
     }
 
     fn single(&self) -> Option<LeakFinding> {
-        if self.may_be_chance(self.sources.len()) {
+        if self.may_be_chance(self.sources.len(), &self.answers) {
             return None;
         }
         let is_answer = |source: &&PublicValue<'_>| {
@@ -331,6 +353,63 @@ impl VerbatimSearch<'_> {
         shares.is_some_and(|share| (0.02..0.98).contains(&share))
     }
 
+    /// Finds lists in cells that contain the name of the answers' column for the items whose answer is 1, and columns of
+    /// ones and zeros for all elements of answers that are lists.
+    fn listed(&self) -> Option<LeakFinding> {
+        let label = self.label.name.to_lowercase();
+        if self.may_be_chance(self.sources.len(), &self.answers) {
+            return None;
+        }
+        let of_answers: Vec<_> = self.answers.iter().copied().map(elements).collect();
+        let all: BTreeSet<&String> = of_answers.iter().flatten().collect();
+        let mut sources = self.sources.iter();
+        let has_label = |cell: &&str| elements(&cell.to_lowercase()).contains(&label);
+        let first = self
+            .answers
+            .iter()
+            .position(|answer| flag(answer) == Some(true));
+        let source = if all.iter().all(|one| flag(one).is_some()) {
+            sources.find(|source| {
+                // Most sources differ in the first item whose answer is 1.
+                source.cells.get(first.unwrap_or(0)).is_some_and(has_label) && {
+                    let mut cells = source.cells.iter().map(has_label).zip(&self.answers);
+                    cells.all(|(is_listed, answer)| flag(answer) == Some(is_listed))
+                }
+            })
+        } else if all.len() > MAX_ELEMENTS {
+            None
+        } else if all
+            .iter()
+            .all(|element| self.flags(element, &of_answers).is_some())
+        {
+            self.flags(all.first()?, &of_answers)
+        } else {
+            // Single words are compared elsewhere.
+            sources.find(|source| {
+                let mut cells = source.cells.iter().zip(&of_answers);
+                all.len() > 1
+                    && of_answers.iter().any(|answer| answer.len() > 1)
+                    && cells.all(|(cell, answer)| elements(cell) == *answer)
+            })
+        }?;
+        let what = format!(
+            "{} shows `{}` of all {} test items",
+            source.name,
+            self.label.name,
+            self.answers.len()
+        );
+        Some(self.finding(source.channel, what, &source.cells))
+    }
+
+    /// Returns the source that shows for each item whether its list contains an element.
+    fn flags(&self, element: &str, lists: &[BTreeSet<String>]) -> Option<&PublicValue<'_>> {
+        self.sources.iter().find(|source| {
+            let mut cells = source.cells.iter().zip(lists);
+            source.is_named(element)
+                && cells.all(|(cell, list)| flag(cell) == Some(list.contains(element)))
+        })
+    }
+
     /// Finds two columns whose cells together give the answers, by an arithmetic operation or by joining the two strings.
     fn pairs(&self) -> Option<LeakFinding> {
         let is_column =
@@ -341,16 +420,22 @@ impl VerbatimSearch<'_> {
             .filter(is_column)
             .take(MAX_COLUMNS)
             .collect();
-        let (answers, count) = (&self.answers, columns.len() * columns.len());
-        let are_distinctive = answers
-            .iter()
-            .all(|answer| is_distinctive(answer, MIN_DIGITS));
-        if !are_distinctive || self.may_be_chance(count * (SEPARATORS.len() + 2)) {
+        let answers = &self.answers;
+        let count = columns.len() * columns.len() * (SEPARATORS.len() + 2);
+        if self.may_be_chance(count, answers) {
             return None;
         }
         for one in &columns {
             for other in columns.iter().filter(|other| !std::ptr::eq(**other, *one)) {
                 if let Some(how) = combination(&one.cells, &other.cells, answers) {
+                    // Items with the same two cells, for example of the same group, agree together.
+                    let mut seen = HashSet::new();
+                    let cells = one.cells.iter().zip(&other.cells).zip(answers);
+                    let different = cells.filter(|(cells, _)| seen.insert(*cells));
+                    let different: Vec<&str> = different.map(|(_, answer)| *answer).collect();
+                    if self.may_be_chance(count, &different) {
+                        continue;
+                    }
                     let what = format!(
                         "{} {how} {} is `{}` of all {} test items",
                         one.name,
@@ -398,6 +483,7 @@ fn combination(one: &[&str], other: &[&str], answers: &[&str]) -> Option<String>
             let most = error
                 .max(answer.abs() * MAX_ERROR)
                 .min(answer.abs() * MAX_ROUNDED_ERROR);
+            let most = if *answer == 0.0 { rounding } else { most };
             rounding <= most && (result(*one, *other) - answer).abs() <= most
         };
         // A cell that is the answer itself is found as a single value.

@@ -48,7 +48,10 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     for (label, targets) in view.targets() {
         let baseline = view.baseline(label, targets);
         found.extend(find_for_label(view, label, targets, baseline, tests));
-        found.extend(baseline.and_then(|baseline| masked(label, targets, baseline)));
+        let has_leak = found.iter().any(|one| one.level == LeakLevel::Leak);
+        found.extend(
+            baseline.and_then(|baseline| masked(view, (label, targets), baseline, has_leak)),
+        );
     }
     found
 }
@@ -57,15 +60,48 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 /// measured.
 const MAX_MEASURABLE: f64 = 0.9;
 
-/// Returns a note if the intended features nearly determine the answers, so that other facts add nothing.
-fn masked(label: &AnswerColumn, targets: &Targets, baseline: &Prediction) -> Option<LeakFinding> {
+/// Fraction of the variance from which on a single feature is a risk.
+const MAX_SINGLE: f64 = 0.99;
+
+/// Returns a note if the intended features nearly determine the answers, so that other facts add nothing. It is a risk if a
+/// single feature does, unless a leak was found.
+fn masked(
+    view: &View<'_>,
+    (label, targets): (&AnswerColumn, &Targets),
+    baseline: &Prediction,
+    has_leak: bool,
+) -> Option<LeakFinding> {
     let skill = gain(targets, None, baseline).alone;
+    if skill < MAX_MEASURABLE {
+        return None;
+    }
+    let facts = view.facts.all.iter();
+    let facts = facts.filter(|((channel, _), values)| {
+        channel.is_intended() && values.len() == targets.test.len()
+    });
+    let skills = facts
+        .take(MAX_TESTED)
+        .filter_map(|((channel, name), values)| {
+            let best = best(*channel, &view.cells(values), targets, None)?;
+            Some((best.gain.alone, name))
+        });
+    let strongest = skills.max_by(|one, other| one.0.total_cmp(&other.0));
+    // If answers are words, the task may be to rewrite the words of a column.
+    let may_be_risk = label.numbers.is_some() && !has_leak;
+    let is_single = |(most, _): &(f64, _)| *most >= MAX_SINGLE && may_be_risk;
+    let (level, which, share) = match strongest.filter(is_single) {
+        Some((most, name)) => (LeakLevel::Risk, format!("{name} alone explains"), most),
+        None => {
+            let which = "the intended features already explain".to_owned();
+            (LeakLevel::Note, which, skill)
+        }
+    };
     let what = format!(
-        "the intended features already explain {:.0} % of the variance of `{}`, so most other channels could not be measured",
-        100.0 * skill,
+        "{which} {:.0} % of the variance of `{}`, so most other channels could not be measured",
+        100.0 * share,
         label.name
     );
-    (skill >= MAX_MEASURABLE).then(|| LeakFinding::new(LeakLevel::Note, "masked", what))
+    Some(LeakFinding::new(level, "masked", what))
 }
 
 fn find_for_label(

@@ -140,36 +140,87 @@ impl DocumentWalk<'_> {
             let what = format!("the order of keys in {}{shape}", self.path);
             self.facts.add(Channel::Form, &what, item, &keys.join(" "));
         }
-        let mut left: Vec<(String, ObjectMembers<'_>)> = vec![(String::new(), members)];
-        while let Some((prefix, members)) = left.pop() {
-            for (key, value) in members {
-                if prefix.is_empty() && Some(key.as_ref()) == own {
-                    continue;
+        self.members(members, own, item, ["", shape]);
+    }
+
+    /// Adds the members of an object whose path is `prefix`, including those of nested objects, also if a text contains them.
+    fn members(
+        &mut self,
+        members: ObjectMembers<'_>,
+        own: Option<&str>,
+        item: usize,
+        [prefix, shape]: [&str; 2],
+    ) {
+        for (key, value) in members {
+            if Some(key.as_ref()) == own {
+                continue;
+            }
+            let name = format!("{prefix}{key}");
+            let mut add = |what: &str, text: &str| {
+                let what = format!("{what}`{name}` in {}{shape}", self.path);
+                self.facts.add(Channel::Field, &what, item, text);
+            };
+            let text = scalar(value);
+            if let Some(text) = &text {
+                add("", text);
+            }
+            let value = text
+                .as_deref()
+                .filter(|text| is_object(text))
+                .unwrap_or(value);
+            match parts(value) {
+                JsonParts::Object(inner) if name.matches('.').count() < 6 => {
+                    self.members(inner, None, item, [&format!("{name}."), shape]);
                 }
-                let name = format!("{prefix}{key}");
-                let mut add = |what: &str, text: &str| {
-                    let what = format!("{what}`{name}` in {}{shape}", self.path);
-                    self.facts.add(Channel::Field, &what, item, text);
-                };
-                match parts(value) {
-                    JsonParts::Object(inner) if name.matches('.').count() < 6 => {
-                        left.push((format!("{name}."), inner));
+                JsonParts::List(items) => {
+                    add("the number of ", &items.len().to_string());
+                    if let Some(text) = items.first().and_then(|first| scalar(first)) {
+                        add("the first of ", &text);
                     }
-                    JsonParts::List(items) => {
-                        add("the number of ", &items.len().to_string());
-                        if let Some(text) = items.first().and_then(|first| scalar(first)) {
-                            add("the first of ", &text);
-                        }
-                    }
-                    _ => {
-                        if let Some(text) = scalar(value) {
-                            add("", &text);
-                        }
+                    if items.len() <= MAX_ELEMENTS && items.iter().all(|one| scalar(one).is_some())
+                    {
+                        add("", value);
                     }
                 }
+                _ => {}
             }
         }
     }
+}
+
+/// Maximum number of elements of a list whose text is a fact.
+const MAX_ELEMENTS: usize = 50;
+
+fn is_object(text: &str) -> bool {
+    text.starts_with("{\"")
+}
+
+/// Adds the members of an object in a cell of the column `name`.
+pub(super) fn collect_cell(path: &str, name: &str, cell: &str, item: usize, facts: &mut ItemFacts) {
+    let item_of: ItemOf<'_> = &|_| None;
+    let mut walk = DocumentWalk {
+        path,
+        item_of,
+        facts,
+        place: 0,
+    };
+    if let (true, JsonParts::Object(members)) = (is_object(cell), parts(cell)) {
+        walk.members(members, None, item, [&format!("{name}."), ""]);
+    }
+}
+
+/// Returns the elements of a list in a cell: the values of a JSON list, or the texts between separators.
+pub(crate) fn elements(cell: &str) -> BTreeSet<String> {
+    let cell = cell.trim();
+    if let JsonParts::List(items) = parts(cell) {
+        let texts = items.into_iter().filter_map(scalar);
+        return texts.map(Cow::into_owned).collect();
+    }
+    let mut separators = ['|', ';', ',', ' '].into_iter();
+    let separator = separators.find(|one| cell.contains(*one)).unwrap_or(',');
+    let parts = cell.split(separator).map(str::trim);
+    let parts = parts.filter(|part| !part.is_empty());
+    parts.map(str::to_owned).collect()
 }
 
 /// Minimum number of objects in a list that is treated as a table.

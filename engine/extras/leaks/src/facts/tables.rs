@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Channel, ItemFacts, cells};
+use super::{Channel, ItemFacts, cells, documents};
 use crate::table::{CellTexts, ColumnTable, is_missing};
 use crate::world::{PublicTableFile, RowOfItem, World};
 
@@ -200,6 +200,7 @@ fn collect_test_table(
                     continue;
                 }
                 facts.add(Channel::Column, &format!("`{name}` in {path}"), *item, cell);
+                documents::collect_cell(path, name, cell, *item, facts);
                 cells::collect(name, kind, *item, cell, facts);
             }
         }
@@ -254,6 +255,7 @@ fn fields(
         for (item, row) in rows {
             if let Some(cell) = column.get(*row) {
                 facts.add(Channel::Field, &format!("`{name}` in {path}"), *item, cell);
+                documents::collect_cell(path, name, cell, *item, facts);
             }
         }
     }

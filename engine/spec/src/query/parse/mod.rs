@@ -312,7 +312,11 @@ impl<'p> Parser<'p> {
             TokenKind::Text => format!("'{found}'"),
             _ => found.to_owned(),
         };
-        Fault::syntax(self.at(), format!("expected {expected}, found {found}"))
+        let fault = Fault::syntax(self.at(), format!("expected {expected}, found {found}"));
+        match (expected, found.as_str()) {
+            (")", "the end" | "FROM" | "WHERE") => fault.help("each `(` needs a `)`"),
+            _ => fault,
+        }
     }
 
     /// Returns an error if the next tokens match an entry of `unsupported.txt`. Ignores entries with fewer than `min`

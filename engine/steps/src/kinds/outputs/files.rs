@@ -86,18 +86,34 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
         read += 1;
         let (Some(file), Some(path)) = (file, path) else {
             let column = if file.is_none() { "file" } else { "path" };
-            return Err(StepError::input(FilesError::Missing { row: read, column }));
+            let error = FilesError::Missing { row: read, column };
+            return Err(located(query, Failure::Input, error));
         };
         let normal = paths::normalize(path);
         let path = normal.map_err(|cause| {
-            StepError::input(FilesError::Path {
-                path: path.to_owned(),
-                cause,
-            })
+            let path = path.to_owned();
+            located(query, Failure::Input, FilesError::Path { path, cause })
         })?;
-        rows.push(&path, &trees, file)
+        rows.push(&path, &trees, (file, query))
     })?;
     rows.save(context, &trees, query)
+}
+
+/// Creates an error that concerns the query.
+fn located(query: &Query, failure: Failure, error: FilesError) -> StepError {
+    let help = match &error {
+        FilesError::Path { .. } => {
+            Some("select a `path` without `..`, relative to the directory of the output".to_owned())
+        }
+        FilesError::TwoFiles { .. } => {
+            let help = "select a different `path` for each file, for example `stem || '_' || name AS path`";
+            Some(help.to_owned())
+        }
+        FilesError::Repeated { .. } => Some(repeated_help(query)),
+        _ => None,
+    };
+    let subject = Subject::Query(Box::new(query.clone()), None);
+    error_at_with_help(failure, subject, error, help)
 }
 
 /// Returns the help for a query that places a file several times. If the query reads several tables, its own join probably
@@ -128,7 +144,12 @@ struct PlacedFiles {
 }
 
 impl PlacedFiles {
-    fn push(&mut self, path: &str, trees: &[Arc<Tree>], file: &str) -> Result<(), StepError> {
+    fn push(
+        &mut self,
+        path: &str,
+        trees: &[Arc<Tree>],
+        (file, query): (&str, &Query),
+    ) -> Result<(), StepError> {
         let found = trees.iter().enumerate().find_map(|(number, tree)| {
             let found = tree.find(file).filter(|found| !found.is_directory())?;
             Some((
@@ -136,8 +157,10 @@ impl PlacedFiles {
                 u32::try_from(found.index()).ok()?,
             ))
         });
-        let found =
-            found.ok_or_else(|| StepError::input(FilesError::UnknownFile(file.to_owned())))?;
+        let found = found.ok_or_else(|| {
+            let error = FilesError::UnknownFile(file.to_owned());
+            located(query, Failure::Input, error)
+        })?;
         self.paths.push(path);
         self.files.push(found);
         Ok(())
@@ -177,23 +200,19 @@ impl PlacedFiles {
                     first,
                     second,
                 };
-                return Err(StepError::pipeline(error));
+                return Err(located(query, Failure::Pipeline, error));
             }
             let same = Some((path.as_str(), first));
             let rows = order.iter().filter(|number| key(**number) == same).count();
             let error = FilesError::Repeated { path, file, rows };
-            let subject = Subject::Query(Box::new(query.clone()), None);
-            let help = Some(repeated_help(query));
-            let failure = Failure::Pipeline;
-            return Err(error_at_with_help(failure, subject, error, help));
+            return Err(located(query, Failure::Pipeline, error));
         }
         let at = |index: usize| row(order.get(index).copied()?);
         let path = |index| at(index).map_or("", |(path, _)| path);
         if let Some((above, below)) = below_a_file(order.len(), path, |_| true) {
-            return Err(StepError::pipeline(FilesError::Below {
-                path: path(below).to_owned(),
-                file: path(above).to_owned(),
-            }));
+            let (path, file) = (path(below).to_owned(), path(above).to_owned());
+            let error = FilesError::Below { path, file };
+            return Err(located(query, Failure::Pipeline, error));
         }
         Tree::save_picked(context, order.len(), at)
     }

@@ -124,6 +124,10 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         .is_some_and(|method| method.name == "cut")
     {
         found.extend(check_cut(declaration));
+        let wrong = declaration
+            .text("format")
+            .and_then(prep_sql::unknown_directive);
+        found.extend(wrong.map(|error| declaration.fault("format", "bad-parameter", error)));
     }
     found.extend(check_generator(declaration));
     found

@@ -138,7 +138,7 @@ impl CutColumn {
             let array = match &self.format {
                 Some(format) => read_times(array, format)?.map_err(|cause| {
                     let row = rows + cause.row + 1;
-                    fault("by", CutError::NoTime { row, cause })
+                    fault("format", CutError::NoTime { row, cause })
                 })?,
                 None => comparable(array, &data_type)?,
             };
