@@ -21,6 +21,11 @@ use crate::grading::rules::grader;
 /// graded as a submission have a slightly higher log loss, because probabilities are clipped.
 const TOLERANCE: f64 = 1e-5;
 
+/// Maximum total bytes of the answers and the sample submission of a trial. A built-in competition has a low maximum,
+/// because this project's tests grade its sample, so a user's run need not spend a quarter of its time on that.
+const MAX_BYTES: u64 = 16 << 20;
+const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
+
 /// Returns the trial of a competition, which a run executes later. Returns `None` if the pipeline has no section `grade`,
 /// or if its sample submission is not a CSV file.
 pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> {
@@ -58,6 +63,10 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
         params,
         answers,
         sample: sample.value,
+        max_bytes: match entry.own_files() {
+            Some(own) if own.is_empty() => MAX_BYTES_BUILT_IN,
+            _ => MAX_BYTES,
+        },
         grade: Arc::new(move |answers, submission| {
             grade_all(&grader, answers, submission, stated.as_deref())
                 .map_err(|mistake| mistake.in_pipeline(&places))

@@ -14,10 +14,6 @@ use super::function_step::FunctionStep;
 use crate::located::{Subject, error_at_with_help};
 use crate::value::{ContentRef, Opener, input};
 
-/// Maximum total bytes of the answers and the sample submission. If they are larger, the sample submission is not graded,
-/// so that a run does not take noticeably longer.
-const MAX_BYTES: u64 = 16 << 20;
-
 /// Estimated memory in bytes of grading, per byte of the answers and the sample submission.
 const MEMORY_PER_BYTE: u64 = 24;
 
@@ -30,6 +26,9 @@ pub struct Trial {
     pub answers: String,
     /// Path of the sample submission.
     pub sample: String,
+    /// Maximum total bytes of the answers and the sample submission. If they are larger, nothing is graded, so that a run
+    /// does not take noticeably longer.
+    pub max_bytes: u64,
     /// The function that grades. Its arguments are the contents of the answers and of the sample submission. It returns the
     /// result of the trial as JSON, for example the score and warnings.
     pub grade: Arc<GradeFunction>,
@@ -54,7 +53,8 @@ pub struct TrialError {
 /// Returns the step that grades the sample submission. `inside` belongs to the answers and the sample submission, in this
 /// order: the path of the file within its output directory, or `None` if the output is the file itself.
 pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
-    let params = trial.params.clone();
+    let params = serde_json::json!({ "trial": trial.params, "max_bytes": trial.max_bytes });
+    let max_bytes = trial.max_bytes;
     let function = FunctionStep::new("trial", 1, params, move |context, inputs| {
         let [answers, sample] = &inside;
         let answers = content(context, input(inputs, "answers")?, answers.as_deref())?;
@@ -63,8 +63,8 @@ pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
             return Err(StepError::internal("the files of a trial do not exist"));
         };
         let bytes = answers.bytes() + sample.bytes();
-        if bytes > MAX_BYTES {
-            let (bytes, max) = (units::bytes(bytes), units::bytes(MAX_BYTES));
+        if bytes > max_bytes {
+            let (bytes, max) = (units::bytes(bytes), units::bytes(max_bytes));
             let why = format!("the answers and the sample have {bytes}, more than {max}");
             return Ok(outcome_of(serde_json::json!({ "skipped": why })));
         }
@@ -75,15 +75,18 @@ pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
         })?;
         Ok(outcome_of(graded))
     });
-    function.memory(memory).unshared()
+    function
+        .memory(move |inputs| memory(inputs, max_bytes))
+        .unshared()
 }
 
-fn memory(inputs: &Inputs) -> u64 {
+/// Estimates the memory of grading. Files that are too large are not graded.
+fn memory(inputs: &Inputs, max_bytes: u64) -> u64 {
     let files = inputs
         .values()
         .filter_map(|value| FileValue::from_value(value).ok());
     let bytes: u64 = files.map(|file| ContentRef::from(file).bytes()).sum();
-    (64 << 20) + MEMORY_PER_BYTE * bytes.min(MAX_BYTES)
+    (64 << 20) + MEMORY_PER_BYTE * bytes.min(max_bytes)
 }
 
 fn read(context: &Context, content: &ContentRef) -> Result<Vec<u8>, StepError> {

@@ -161,10 +161,9 @@ fn competition(
 ) -> Result<CompetitionPage, Error> {
     let entry = task.catalog.get(id)?;
     let data_dir = task.settings.data_dir_of(&task.options.variant);
-    let (manifest, unreadable) = match prep_app::manifest(&data_dir, id) {
-        Ok(manifest) => (manifest, None),
-        Err(error) => (None, Some(error.message)),
-    };
+    let manifest = prep_app::manifest(&data_dir, id);
+    let unreadable = manifest.as_ref().err().map(|error| error.message.clone());
+    let manifest = manifest.ok().flatten();
     let prepared = prep_app::prepared_dir(&data_dir, id);
     let state = PreparedData::new(manifest.as_ref(), &data_dir, &task.settings)?.state;
     let variant = match &manifest {
