@@ -271,7 +271,7 @@ impl Metric for AveragePrecision {
                 true => !labels.is_constant() && !positive.contains(&true),
             };
             if has_other_labels {
-                let message = "the answers must have at most two different labels, one of which is `positive`";
+                let message = "the answers must have at most two labels; if there are two, one must equal the key `positive`";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
             }
             Ok(average_precision(&positive, &scores, weights.as_deref()))
@@ -361,7 +361,7 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_roc_auc",
         summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",
-        details: "The parameter `rates` divides the true positive rates into slices. A slice is the area between two \
+        details: "The key `rates` divides the true positive rates into slices. A slice is the area between two \
                   consecutive rates, from the curve up to a false positive rate of 1. It is computed with trapezoids. \
                   If the curve has no point at a rate, a point is interpolated linearly. The score is the weighted sum \
                   of the slices, divided by the weighted sum for a perfect curve. Rows with label 1 are positive. Text \
