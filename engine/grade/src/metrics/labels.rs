@@ -323,7 +323,7 @@ impl F1Score {
         match odd {
             ThirdLabel::None => {}
             ThirdLabel::Answers => {
-                let message = "the answers must have at most two labels; if there are two, one must equal the key `positive`";
+                let message = "the answers must have at most two labels; if there are two, `positive` must name one of them";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(column));
             }
             ThirdLabel::Submission(row) => {

@@ -271,7 +271,7 @@ impl Metric for AveragePrecision {
                 true => !labels.is_constant() && !positive.contains(&true),
             };
             if has_other_labels {
-                let message = "the answers must have at most two labels; if there are two, one must equal the key `positive`";
+                let message = "the answers must have at most two labels; if there are two, `positive` must name one of them";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
             }
             Ok(average_precision(&positive, &scores, weights.as_deref()))

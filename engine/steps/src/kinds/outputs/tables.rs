@@ -294,8 +294,8 @@ pub(crate) const PARQUET: StepKind = StepKind {
                   version of this library. If the keys `fastparquet` and `pandas` name versions of these Python \
                   libraries, `prep` writes the same bytes as these versions. Without the two keys, `prep` uses its \
                   own writer. A published checksum can only match if the keys name the versions that wrote the \
-                  published file. If it does not match, the run continues and reports that the file `depends on the \
-                  writer`.",
+                  published file. If it does not match, the run continues and reports the checksum as `depends on \
+                  the writer`.",
             keys: &[
                 SectionKey::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
                 SectionKey::optional(
