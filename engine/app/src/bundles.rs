@@ -68,7 +68,7 @@ pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str)
 }
 
 /// A bundle that is neither on this machine nor recorded in the data directory, although a run uses results that were
-/// computed from it. These results are in the cache or in the remote.
+/// computed from it. The run takes the results from the cache or from the remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BorrowedBundle {
     pub blake3: Digest,

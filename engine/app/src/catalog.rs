@@ -1,6 +1,6 @@
 //! The catalog of competitions: the built-in ones, those in the user's directory of pipelines, and those of packs.
 //!
-//! Also contains upstream's metadata of the benchmark's competitions.
+//! Also contains MLE-bench's metadata of its competitions.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

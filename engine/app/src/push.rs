@@ -210,9 +210,9 @@ pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
     remote.ok_or_else(|| Error::request("no remote is configured").help(Remedy::NameRemote))
 }
 
-/// Stores tables that a run only held in memory, because other machines possibly do not have the bundle from which they
-/// could compute these tables. Reruns the steps of a plan whose results were not stored, and stores the results. Results
-/// of failed steps stay unstored. If all results are stored already, writes nothing.
+/// Stores tables that a run only kept in memory. Otherwise a machine that pulls the results, but has no bundle, would lack
+/// these tables and could not compute them. Reruns the steps of a plan whose results were not stored, and stores the
+/// results. Results of failed steps stay unstored. If all results are stored already, writes nothing.
 ///
 /// # Errors
 /// Returns an error if the cache cannot be written, or if the engine itself fails.

@@ -49,8 +49,8 @@ pub struct PreparationOptions {
     pub available_only: bool,
     /// Whether other competitions continue if one failed.
     pub keep_going: bool,
-    /// Whether a run begins although bundles are missing and there are no credentials to download them. Only their
-    /// competitions fail.
+    /// Whether a run begins although bundles are missing and there are no credentials to download them. Then competitions
+    /// without a bundle fail, and the others are prepared. If false, the run ends with an error before any step.
     pub starts_without_credentials: bool,
     /// Whether downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,

@@ -20,14 +20,14 @@ pub struct GzipIndexer<'w, R: Read> {
     inner: InflateIndexer<'w, BufReader<CountingReader<R>>>,
 }
 
-/// The position of the deflate stream in a gzip file, and its index.
+/// The place of the deflate stream in a gzip file, and the index of the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GzipStream {
     /// Offset of the deflate stream in the file, in bytes.
     pub offset: u64,
     /// Length of the deflate stream in bytes.
     pub bytes: u64,
-    /// Positions at which decoding can start.
+    /// Offsets in the stream at which decoding can start.
     pub index: InflateIndex,
 }
 

@@ -99,7 +99,7 @@ impl<R: ReadAt> ByteSection<R> {
         self.len() == 0
     }
 
-    /// Returns the position of sequential reads, counted from the start of the range.
+    /// Returns the offset of the next sequential read, in bytes from the start of the range.
     pub fn position(&self) -> u64 {
         self.position
     }

@@ -1,9 +1,9 @@
-//! Random access to compressed streams that can be decoded from several positions.
+//! Random access to compressed streams that can be decoded from several offsets.
 //!
-//! Normally a compressed stream is decoded from its beginning. If decoding can also start at other, known positions,
+//! Normally a compressed stream is decoded from its beginning. If decoding can also start at other, known offsets,
 //! the stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes the stream readable
 //! like a file, and caches decoded spans. No other crate is used, because the decoders of other crates can only read from
-//! one position to the end.
+//! one offset to the end.
 
 use std::io;
 use std::ops::Range;

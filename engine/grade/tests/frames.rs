@@ -1,6 +1,6 @@
 //! Tests which typed frames with columns of Python objects get a score.
 //!
-//! The expectations were recorded from upstream's graders with pandas 2.2, NumPy 1.26 and scikit-learn 1.5.
+//! The expectations were recorded from MLE-bench's graders with pandas 2.2, NumPy 1.26 and scikit-learn 1.5.
 
 use prep_grade::table::typed;
 use prep_grade::{GradeOutcome, Grader};

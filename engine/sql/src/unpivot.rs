@@ -1,9 +1,9 @@
-//! Turns columns into rows, like pandas' `melt`.
+//! Turns columns of a table into rows, like pandas' `melt`.
 //!
-//! The result first contains all rows of the table with the value of the first of these columns, then all rows with the
-//! value of the second, and so on. A text file can only be read row by row. So one pass over the file for each column
-//! would take time quadratic in the number of columns. Instead, a pass keeps the values of as many columns in memory as
-//! fit. If not even one column fits, its rows are returned while they are read.
+//! The result first contains all rows of the table with the value of the first turned column, then all rows with the value
+//! of the second turned column, and so on. A text file can only be read row by row. So one pass over the file for each
+//! column would take time quadratic in the number of columns. Instead, a pass keeps the values of as many columns in memory
+//! as fit. If not even one column fits, its rows are returned while they are read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ type Batches<T> = Box<dyn Iterator<Item = Result<T, ScanError>> + Send>;
 /// A table whose columns become rows.
 #[derive(Debug, Clone)]
 pub struct Unpivot {
-    /// The columns that are kept, as positions in the table.
+    /// The columns that are kept, as indices in the table.
     others: Vec<usize>,
     /// The columns that become rows, with their names.
     values: Vec<(usize, String)>,

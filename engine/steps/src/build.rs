@@ -422,9 +422,10 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the step of a declaration, with the inputs that the types of its keys require. If `is_published`, the step
-    /// computes the SHA-256 of its result while it writes. Returns the step. If its result is a table whose rows name
-    /// files, also returns the archives that contain these files.
+    /// Adds the step of a declaration: of a table or an output of the pipeline. The [`KeyType`] of each YAML key of the
+    /// declaration determines the inputs of the step. For example, a key whose value is a query adds the tables that the
+    /// query reads. If `is_published`, the step computes the SHA-256 of its result while it writes. Returns the step. If its
+    /// result is a table whose rows name files, also returns the archives that contain these files.
     fn add_declared(
         &mut self,
         name: &str,

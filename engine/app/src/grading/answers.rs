@@ -2,8 +2,8 @@
 //!
 //! Grading reads the answers anyway. Therefore it always compares them with the digest that was recorded when they were
 //! published, even if their time and size are unchanged. If the digest differs or does not exist, grading compares the
-//! answers with their published checksum. For example, upstream's scripts record no digest. So a recorded digest never
-//! rejects answers that would be accepted without it.
+//! answers with their published checksum. For example, there is no digest if MLE-bench's scripts prepared the data. So
+//! answers that match the published checksum are accepted, even if they differ from the recorded digest.
 //!
 //! Grading reads no other prepared file. If other files changed, the score is correct, but participants may have used
 //! different data. Therefore grading returns warnings about these files.

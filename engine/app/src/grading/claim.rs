@@ -102,8 +102,8 @@ impl Expectations<'_> {
     }
 
     /// Verifies the signature of a list of reports. Returns the problem if the signature is missing or invalid, for example
-    /// because an entry was left out. Returns `None` for the output of `prep grade --json`, which is not a list of reports:
-    /// its entries are verified one by one.
+    /// because an entry was left out. Returns `None` for the output of `prep grade --json`, because its entries are verified
+    /// one by one.
     pub fn problem_of_list(&self, document: &JsonValue) -> Option<String> {
         let list = document.as_object()?;
         list.get("competition_reports")?;

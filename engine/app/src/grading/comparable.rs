@@ -1,4 +1,4 @@
-//! Decides whether scores are comparable with upstream's scores.
+//! Decides whether scores are comparable with scores of upstream, the benchmark MLE-bench.
 //!
 //! A score depends on the answers, the rules of grading and the leaderboard. Its meaning for a participant also depends
 //! on the public files. A score is comparable with upstream's scores under four conditions:

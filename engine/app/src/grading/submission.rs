@@ -231,10 +231,10 @@ impl Submission {
         Ok(ReadSubmission::Csv(scanned))
     }
 
-    /// Returns all bytes.
+    /// Returns the content of the submission's file, but at most [`MAX_BYTES`].
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if it changed.
+    /// Returns an error if the file cannot be read, or if another process changed it after it was opened.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, SubmissionError> {
         let bytes = match &self.content {
             SubmissionContent::Memory(bytes) => Ok(bytes.clone()),

@@ -1,7 +1,7 @@
 //! Pairs the rows of two tables, which are called `theirs` and `ours`. Positions in `theirs` are called `there`, and
 //! positions in `ours` are called `here`.
 //!
-//! 1. Find the common columns. The next steps use only these columns.
+//! 1. Find the common columns. The next steps use only the common columns.
 //! 2. Compare the rows with the same position. If all rows are equal, or differ only in some cells, pair them by position.
 //! 3. Otherwise, compare the tables as multisets of rows, by hash, and pair equal rows at any position.
 //! 4. Pair the remaining rows by a key: a column whose values are unique in both tables, or a known id. Rows without a

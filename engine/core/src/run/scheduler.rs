@@ -127,8 +127,8 @@ impl Scheduler {
         next
     }
 
-    /// Skips the nodes that depend on a node that failed before this resolution. The failed node does not run again, so
-    /// these nodes would wait forever.
+    /// Skips the nodes that depend on a node that failed before this resolution. The failed node does not run again, so its
+    /// dependents would wait forever.
     fn skip_users_of_failed(&mut self) {
         let outcomes = self.report.outcomes.iter();
         let failed = outcomes.filter(|(id, outcome)| {

@@ -115,7 +115,7 @@ impl Target {
 pub(crate) enum MissingTargets {
     /// All rows have a target.
     None,
-    /// Some rows have no target, so these rows cannot be graded.
+    /// Rows without a target cannot be graded.
     Unlabelled,
     /// An empty target is an answer: the run-length code of an empty mask.
     Masks,
@@ -327,9 +327,9 @@ fn is_plain(table: &BundleTable) -> bool {
     table.columns.len() > 1 && table.names().all(is_plain)
 }
 
-/// Guesses the id and the targets from the columns of the sample submission. The id is the first of these columns that
-/// the test table also has. The targets are the columns that the test table does not have. Without a test table, the id
-/// is the first column.
+/// Guesses the id and the targets from the columns of the sample submission. The id is the first column of the sample
+/// submission that the test table has, too. The targets are the columns of the sample submission that the test table does
+/// not have. Without a test table, the id is the first column of the sample submission.
 fn by_sample<'b>(
     table: &'b BundleTable,
     sample: &BundleTable,

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The written pipeline runs without changes. The sample submission shows the columns of a submission, so a table that
-//! has these columns, too, is treated as the training data. Comments in the pipeline mark everything that could not be
-//! guessed. If the bundle contains neither a table nor files that can be split, the draft fails.
+//! also has the columns of the sample submission is treated as the training data. Comments in the pipeline mark everything
+//! that could not be guessed. If the bundle contains neither a table nor files that can be split, the draft fails.
 
 #![forbid(unsafe_code)]
 

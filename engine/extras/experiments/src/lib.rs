@@ -1,4 +1,4 @@
-//! Summarizes grading reports in the form of upstream's leaderboard.
+//! Summarizes grading reports in the form of the leaderboard in the README of upstream, the benchmark MLE-bench.
 //!
 //! An *experiment* is one agent in one setting. It consists of *run groups*. Each run group has one grading report, which
 //! contains one *run* per competition and attempt. The k-th runs of all competitions of a set make up *seed* k. A metric

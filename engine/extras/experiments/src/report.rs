@@ -1,4 +1,4 @@
-//! Reads grading reports of upstream and of `prep grade`, and the table that assigns run groups to experiments.
+//! Reads grading reports of MLE-bench (upstream) and of `prep grade`, and the table that assigns run groups to experiments.
 //!
 //! Upstream's reports are written by Python's `json`, which writes `NaN` and `Infinity` although JSON has no such numbers.
 //! Such a score is read as `None`, because medals do not depend on it. The table is a CSV file with the columns

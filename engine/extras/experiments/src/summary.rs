@@ -1,9 +1,9 @@
 //! Summarizes an experiment: metrics for each set, and counts for each competition.
 //!
 //! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition.
-//! If a competition has more runs than that, [`Choice::last`] decides which of them are used. Upstream's script uses the
-//! first runs. Upstream's authors used the last runs for their results, because earlier runs may have failed for
-//! technical reasons.
+//! If a competition has more runs than that, [`Choice::last`] decides which of them are used. MLE-bench's script uses
+//! the first runs. But for their published results, MLE-bench's authors used the last runs, because earlier runs may have
+//! failed for technical reasons.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;

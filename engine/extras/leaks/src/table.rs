@@ -28,7 +28,7 @@ const CELL_BYTES: u64 = 48;
 impl ColumnTable {
     /// Reads a table into at most `room` bytes of memory. If the table needs more, only every second row is kept, or
     /// every fourth, and so on. In addition, rows are kept if `wanted` returns true for one of their first cells, unless
-    /// these rows alone need more than half of `room`.
+    /// the rows that are kept for this reason need more than half of `room`.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read as a table of this format, or if a row needs too much memory.

@@ -29,8 +29,8 @@ use crate::link::{Inner, Link};
 /// Maximum number of requests ahead of the reader, and maximum number of their bytes.
 const MAX_REQUESTS_AHEAD: usize = 32;
 const MAX_BYTES_AHEAD: u64 = 64 << 20;
-/// Maximum number of requests whose bytes are kept, and maximum number of these bytes. They are kept because several
-/// threads may read at different positions.
+/// Maximum number of requests whose bytes are kept, and maximum number of kept bytes. Bytes are kept because several
+/// threads may read at different offsets.
 const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// Maximum number of regions whose hashes are kept.

@@ -165,7 +165,7 @@ impl Remote {
         &self.name
     }
 
-    /// Returns the key that signs records.
+    /// Returns the key that signs the entries that this machine writes.
     ///
     /// # Errors
     /// Returns an error if the remote is read-only, or if there is no key.

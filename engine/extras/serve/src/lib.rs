@@ -1,12 +1,12 @@
 //! Validates submissions over HTTP, for agents that work inside a container.
 //!
 //! ```text
-//! server       accepts connections                   routes     requests and responses, the same as in upstream's server
+//! server       accepts connections                   routes     requests and responses, the same as in MLE-bench's server
 //! connections  limits of clients and of uploads      upload     a body -> a file, decoded by multipart
 //! grading      answers, rules and leaderboards
 //! ```
 //!
-//! `POST /validate` takes a file in the field `file` and returns `{"result": ...}` with upstream's messages. `GET
+//! `POST /validate` takes a file in the field `file` and returns `{"result": ...}` with MLE-bench's messages. `GET
 //! /health` returns `{"status": "running"}`. These responses contain no score, no medal, and no path on this system.
 //! `POST /grade` exists only if the server was started with scores, for harnesses on a network without agents. These
 //! gradings are logged in the data directory.

@@ -3,13 +3,14 @@
 //! The log is a text file with one JSON object per line. Each line contains its `position`, counted from 1, and
 //! `previous`, the hash of all lines before it. The hash after a line is the BLAKE3 hash of the hash before the line (32
 //! bytes, zeros before the first line) and the bytes of the line without its line feed. So the hash in each line covers
-//! all lines before it, including those that an earlier version wrote without a hash.
+//! all lines before it, including lines without a hash, which earlier versions of `prep` wrote.
 //!
-//! The chain uses no secret key: everybody who can write the file can write a different, consistent log. A signed report
-//! contains the position of its line and the hash after that line, so a log that was rewritten or cut contradicts the
-//! report. A log that was cut after its last published report looks complete.
+//! The chain uses no secret key: everybody who can write the file can write a different, consistent log. But the signed
+//! report of a grading contains the position of the grading's line and the hash after that line. So the report contradicts
+//! the log if somebody rewrote or removed this line or a line before it. If somebody removes only lines after the line of
+//! the last published report, no published report contradicts the log, and the log looks complete.
 //!
-//! Writers of several processes take turns with a lock on the file.
+//! While a process writes a line, it locks the file, so that lines of several processes do not mix.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -175,7 +176,7 @@ pub struct ReadLog {
     pub id: String,
     /// All lines in the order of the file.
     pub lines: Vec<LoggedLine>,
-    /// Number of lines at the beginning that have no hash, because an earlier version wrote them.
+    /// Number of lines at the beginning that have no hash, because an earlier version of `prep` wrote them.
     pub unchained: usize,
     /// Contradictions between lines.
     pub faults: Vec<LogFault>,

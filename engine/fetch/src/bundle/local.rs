@@ -194,8 +194,8 @@ impl LocalBundle {
         self.absence(cause, None)
     }
 
-    /// Same as [`not_fetched`](Self::not_fetched). If the cache may have results of the file with the published checksums,
-    /// the error also suggests using these results.
+    /// Same as [`not_fetched`](Self::not_fetched). If the cache may contain results that were computed from the file with
+    /// the published checksums, the error also suggests using the cached results.
     pub(crate) fn not_fetched_in(&self, context: &Context, cause: FetchError) -> StepError {
         let known = context.store.named_sources(&self.name).unwrap_or_default();
         let is_published = |record: &SourceRecord| {

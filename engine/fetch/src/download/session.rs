@@ -55,8 +55,12 @@ pub(crate) struct Session<'a> {
     pace: Pace,
     /// Failures since the last completed piece.
     retry: Retry,
-    /// The number of the current round of failures. Each connection remembers the round in which it started. Failures of one
-    /// round are counted once: if the round of a connection is smaller, its failure was already counted.
+    /// Number of failures that were counted so far, except for rejected addresses. The value at the start of a connection is
+    /// the round of this connection.
+    ///
+    /// If many connections fail at once, for example because the server is overloaded, this must be counted as one failure.
+    /// Therefore only the first failure of a round is counted, which increments this number. If another connection of the
+    /// same round fails later, its round is less than this number, so its failure is not counted.
     round: u64,
     /// No connection starts before this time.
     pause: Option<Instant>,

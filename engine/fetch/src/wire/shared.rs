@@ -138,8 +138,11 @@ impl Drop for Shared {
     }
 }
 
-/// Creates the HTTP client. It uses only HTTP/1.1, because with HTTP/2 all ranges would share a single TCP connection, which
-/// may be throttled. The client itself follows no redirects, because only the API's hosts may receive the credentials.
+/// Creates the HTTP client. It uses only HTTP/1.1. With HTTP/2, the requests for all byte ranges of a file would share a
+/// single TCP connection, whose speed the server may limit.
+///
+/// The client follows no redirects. The callers of [`send`] follow them, because they know the hosts of the API, and only
+/// these hosts may receive the credentials.
 fn client(options: &DownloadOptions) -> Result<Client, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

@@ -2,12 +2,12 @@
 //!
 //! Strings, booleans, null, finite doubles and 32-bit integers are plain JSON. Other values become an object with one key
 //! of [`EXTENDED_KEYS`]: 64-bit integers `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
-//! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. These objects keep the
-//! types of values. Therefore a document can be converted to JSON and back: the result has the bytes that pymongo
+//! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. The key keeps the
+//! type of the value. Therefore a document can be converted to JSON and back: the result has the bytes that pymongo
 //! writes after reading the document.
 //!
-//! Three kinds of values cannot be converted to JSON: 128-bit decimals, DBPointers, and documents that look like one of
-//! these objects. Other keys that begin with `$` are ordinary, for example those of references (`$ref`, `$id`).
+//! Three kinds of values cannot be converted to JSON: 128-bit decimals, DBPointers, and documents that look like such an
+//! object with a key of [`EXTENDED_KEYS`]. Other keys that begin with `$` are ordinary, for example `$ref` and `$id`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -5,7 +5,7 @@
 //! bytes as pymongo ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_with_references`]).
 //!
 //! The crate `bson` is not used, because it converts through its own values and those of `serde_json`. This module
-//! converts directly from and to this crate's JSON, and returns the positions of binaries in the file.
+//! converts directly from and to this crate's JSON, and returns the byte offsets of binaries in the file.
 //!
 //! Source: bsonspec.org, version 1.1.
 
@@ -240,7 +240,7 @@ const MAX_INLINE_BYTES: usize = 64;
 /// Number of hex digits of the hash in a [`BinaryReference`]: 128 bits.
 const HASH_DIGITS: usize = 32;
 
-/// A reference to a binary value in a BSON file: the position of its bytes, and their hash.
+/// A reference to a binary value in a BSON file: the offset, length and hash of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinaryReference {
     /// Name of the file, as given to [`BsonDocument::to_json_with_references`](BsonDocument::to_json_with_references).

@@ -1,4 +1,4 @@
-//! The positions in a deflate stream at which decoding can start, and a reader that uses them.
+//! The offsets in a deflate stream at which decoding can start, and a reader that starts decoding at them.
 
 use std::io;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 /// of the content and its complement.
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
-/// Positions in a deflate stream at which decoding can start. Each position begins a span, which ends at the next position.
+/// Offsets in a deflate stream at which decoding can start. A span begins at each offset and ends at the next one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedIndex")]
 pub struct InflateIndex {

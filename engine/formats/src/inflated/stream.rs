@@ -117,8 +117,8 @@ impl<R: Read> Stream<R> {
     /// Decodes until the input buffer is exhausted, the output is full, a block ends, or the stream ends.
     ///
     /// # Errors
-    /// I/O errors from `packed`; [`io::ErrorKind::InvalidData`] if the input is not deflate;
-    /// [`io::ErrorKind::UnexpectedEof`] if it is truncated.
+    /// I/O errors from reading the compressed data; [`io::ErrorKind::InvalidData`] if the data are not a deflate stream;
+    /// [`io::ErrorKind::UnexpectedEof`] if the stream is truncated.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
             self.refill()?;

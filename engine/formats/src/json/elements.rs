@@ -43,7 +43,7 @@ enum Kind {
     Object,
 }
 
-/// The position in the current list or object.
+/// The parser's progress in the current list or object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,

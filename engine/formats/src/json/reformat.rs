@@ -39,14 +39,14 @@ pub fn reformat(text: &[u8], grammar: JsonGrammar, printing: JsonStyle, out: &mu
     done
 }
 
-/// An object in Python's format, and the positions of its members.
+/// An object in Python's format, and the byte ranges of its members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormattedObject {
     text: String,
     members: Vec<Member>,
 }
 
-/// The position of a member of the outermost object in the formatted text.
+/// The byte ranges of a member of the outermost object in the formatted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     key: Range<usize>,

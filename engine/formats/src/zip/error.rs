@@ -7,7 +7,7 @@ use crate::paths::PathError;
 use crate::sniff::FileType;
 use prep_failure::{Quoted, units};
 
-/// An archive or member that cannot be read. Offsets are positions in the base file.
+/// An archive or member that cannot be read. Offsets are counted in bytes from the start of the base file.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
     /// The file is not a zip archive.

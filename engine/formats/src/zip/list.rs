@@ -1,8 +1,9 @@
 //! Reads the central directory of an archive.
 //!
-//! - [`ZipDirectory::read`] checks all members for contradictory sizes, duplicates, paths inside files, and overlaps.
-//! - [`read_tolerant`] returns the records as they are, for an audit that reports the defects of a damaged or unsafe
-//!   archive.
+//! - [`ZipDirectory::read`] checks the members: sizes that contradict each other, members with the same path, a member
+//!   whose path is below another member that is a file (`a` and `a/b`), and members whose bytes overlap are errors.
+//! - [`read_tolerant`] returns the records without these checks, for an audit that reports the defects of a damaged or
+//!   unsafe archive.
 
 use std::io;
 use std::io::{BufReader, Read};

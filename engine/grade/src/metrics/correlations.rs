@@ -322,8 +322,8 @@ pub(super) const KENDALL_TAU: MetricKind = MetricKind::higher::<KendallTau>(Defi
     details: "A cell lists items, separated by whitespace. The score is 1 - 4 S / sum(n (n - 1)). S is the number of \
               pairs of items in all rows whose predicted order is the reverse of the true order. The sum is over all \
               rows, where n is the number of items of the row. Both cells of a row must contain the same items. Cells \
-              are converted to text, so a missing cell is the item `nan`. If no row has two items, the submission is \
-              invalid.",
+              are converted to text, so a missing cell is the item `nan`. If no row has at least two items, the \
+              submission is invalid.",
     source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of lists.")],
@@ -365,7 +365,7 @@ impl Metric for KendallTau {
             most += items * items.saturating_sub(1);
         }
         if most == 0 {
-            let message = "no list has two items, so the correlation is undefined";
+            let message = "no list has at least two items, so the correlation is undefined";
             return Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column));
         }
         Ok(Score::python(1.0 - (4 * inversions) as f64 / most as f64))

@@ -207,13 +207,13 @@ pub(super) const F1: MetricKind = MetricKind {
         details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. With `column`, each row has one \
                   label, and labels are read as in `accuracy`, but if the labels of only one table are text, the \
                   submission is invalid. With `columns`, a row can have several labels: each column is a label, and \
-                  its cell is 1 if the row has the label, otherwise 0. The parameter `average` defines the score. \
+                  its cell is 1 if the row has the label, otherwise 0. The key `average` defines the score. \
                   `macro` is the mean over all labels that occur in either table, or over all columns. `micro` is the \
                   F1 of the summed counts; it equals the accuracy if each row has one label. `weighted` is the mean \
-                  over the labels, weighted by their numbers of true rows. `binary` is the F1 of the label `positive`; \
-                  if both tables together have more than two labels, the submission is invalid. `samples` is the mean \
-                  over the rows of the row's 2 TP / (2 TP + FP + FN), which is 0 for a row without true and predicted \
-                  labels.",
+                  over the labels, weighted by their numbers of true rows. `binary` is the F1 of the label that the key \
+                  `positive` contains; if both tables together have more than two labels, the submission is invalid. \
+                  `samples` is the mean over the rows of the row's 2 TP / (2 TP + FP + FN), which is 0 for a row \
+                  without true and predicted labels.",
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
@@ -323,7 +323,7 @@ impl F1Score {
         match odd {
             ThirdLabel::None => {}
             ThirdLabel::Answers => {
-                let message = "the answers must have at most two different labels, one of which is `positive`";
+                let message = "the answers must have at most two labels; if there are two, `positive` must name one of them";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(column));
             }
             ThirdLabel::Submission(row) => {

@@ -94,12 +94,12 @@ impl Objects {
 pub(super) const F_BETA_OF_OBJECTS: MetricKind = MetricKind::higher::<FBetaOfObjects>(Definition {
     name: "f_beta_of_objects",
     summary: "Mean over images and IoU thresholds of the F-beta of objects, which are run-length encoded masks.",
-    details: "Both tables have a row for each object. A row whose cell is missing or equals `empty` states that the \
-              image has no objects. Predicted objects are processed in the order of their rows. Each of them is \
-              matched with the unmatched true object that has the largest IoU, if this IoU is above the threshold. The \
-              score at a threshold is (1 + beta^2) M / (beta^2 T + P), where M is the number of matches, T the number \
-              of true objects, and P the number of predicted objects. Masks are written as in `f_beta_of_masks`. Both \
-              tables need the same images.",
+    details: "Both tables have a row for each object. A row whose cell is missing or equals the value of the key \
+              `empty` states that the image has no objects. Predicted objects are processed in the order of their \
+              rows. Each of them is matched with the unmatched true object that has the largest IoU, if this IoU is \
+              above the threshold. The score at a threshold is (1 + beta^2) M / (beta^2 T + P), where M is the number \
+              of matches, T the number of true objects, and P the number of predicted objects. Masks are written as in \
+              `f_beta_of_masks`. Both tables need the same images.",
     source: "Kaggle's evaluation of the Airbus Ship Detection Challenge",
     shorthand: None,
     parameters: &[

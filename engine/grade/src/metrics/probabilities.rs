@@ -368,9 +368,9 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
     details: "A row is one question about one case. Its identifier consists of the case, the separator and the \
               question. If the separator occurs several times, the first one separates them. The loss of a row is -(y \
               ln p + (1 - y) ln(1 - p)), where y is the label, and p the probability, clipped to [clip, 1 - clip]. The \
-              weight of a row is the weight of its question, multiplied by `positive` if y is 1. The loss of a case is \
-              sum(weight loss) / sum(weight), and the score is the mean over the cases. Questions without a weight are \
-              left out. If a question of a case is missing, the score is NaN.",
+              weight of a row is the weight of its question. If y is 1, it is multiplied by the value of the key \
+              `positive`. The loss of a case is sum(weight loss) / sum(weight), and the score is the mean over the \
+              cases. Questions without a weight are left out. If a question of a case is missing, the score is NaN.",
     source: "Weighted binary cross entropy; MLE-bench graders",
     shorthand: None,
     parameters: &[

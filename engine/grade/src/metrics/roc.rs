@@ -207,8 +207,9 @@ pub(super) fn roc_curve(
     curve
 }
 
-/// Returns the average precision of finite scores: the sum of (R_i - R_(i-1)) P_i over the distinct scores, where R is
-/// the recall and P the precision. 0 if no row is positive.
+/// Returns the average precision of finite scores: the sum of (R_i - R_(i-1)) P_i over the distinct scores, highest first.
+/// R_i is the recall and P_i the precision if all rows with at least the i-th score are predicted as positive; R_0 is 0.
+/// Returns 0 if no row is positive.
 pub(super) fn average_precision(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> f64 {
     let points = weights_above(positive, scores, weights);
     let all = points.last().map_or(0.0, |(_, hits)| *hits);
@@ -228,11 +229,12 @@ pub(super) const AVERAGE_PRECISION: MetricKind = MetricKind::higher::<AveragePre
     Definition {
         name: "average_precision",
         summary: "Average precision of scores, without interpolation; for several columns, the mean of their scores.",
-        details: "The score is the sum of (R_i - R_(i-1)) P_i over the distinct scores, highest first. R_i and P_i are \
-              the recall and the precision if all rows with at least the i-th score are predicted as positive. The \
-              positive rows of a column are those whose label in the answers is `positive`. A column without positive \
-              rows has the score 0. More than two labels in a column are invalid. Missing and infinite scores are \
-              invalid. Booleans are treated as 0 and 1.",
+        details: "The average precision is the sum of (R_i - R_(i-1)) P_i over the distinct scores of the submission, \
+              highest first. R_i and P_i are the recall and the precision if all rows with at least the i-th score are \
+              predicted as positive; R_0 is 0. The positive rows of a column are those whose label in the answers \
+              equals the value of the key `positive`. A column without positive rows has the average precision 0. More \
+              than two labels in a column are invalid. Missing and infinite scores are invalid. Booleans are treated \
+              as 0 and 1.",
         source: "sklearn.metrics.average_precision_score",
         shorthand: Some("columns"),
         parameters: &[
@@ -269,7 +271,7 @@ impl Metric for AveragePrecision {
                 true => !labels.is_constant() && !positive.contains(&true),
             };
             if has_other_labels {
-                let message = "the answers must have at most two different labels, one of which is `positive`";
+                let message = "the answers must have at most two labels; if there are two, `positive` must name one of them";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
             }
             Ok(average_precision(&positive, &scores, weights.as_deref()))
@@ -283,7 +285,7 @@ impl Metric for AveragePrecision {
 
 pub(super) const SUBGROUP_AUC: MetricKind = MetricKind::higher::<SubgroupAuc>(Definition {
     name: "subgroup_auc",
-    summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
+    summary: "Mean of four values: the area under the ROC curve of all rows, and three power means of the areas of groups.",
     details: "A row is positive if its label in the answers is 1. It belongs to a group if the group's column in the \
               answers is 1. For each group, the area is computed for three sets of rows. The first set contains all \
               rows of the group. The second set contains the negative rows of the group and the positive rows outside \
@@ -359,7 +361,7 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_roc_auc",
         summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",
-        details: "The parameter `rates` divides the true positive rates into slices. A slice is the area between two \
+        details: "The key `rates` divides the true positive rates into slices. A slice is the area between two \
                   consecutive rates, from the curve up to a false positive rate of 1. It is computed with trapezoids. \
                   If the curve has no point at a rate, a point is interpolated linearly. The score is the weighted sum \
                   of the slices, divided by the weighted sum for a perfect curve. Rows with label 1 are positive. Text \

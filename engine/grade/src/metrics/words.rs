@@ -22,8 +22,8 @@ pub(super) const EXACT_MATCH: MetricKind = MetricKind::higher::<ExactMatch>(Defi
     summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
               correct answer.",
     details: "A cell of the answers lists the correct answers, separated by whitespace. A prediction is a span \
-              `FIRST:LAST` of integers, one of `words` (case-sensitive), or empty. Any other text is invalid. Numbers \
-              are compared by value, and surrounding whitespace is ignored.",
+              `FIRST:LAST` of integers, one of the strings in the list `words` (case-sensitive), or empty. Any other \
+              text is invalid. Numbers are compared by value, and surrounding whitespace is ignored.",
     source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
     shorthand: None,
     parameters: &[

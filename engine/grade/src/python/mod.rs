@@ -70,9 +70,13 @@ impl BigInteger {
             .map_or(beyond, |value| value.clamp(-LIMIT, LIMIT))
     }
 
-    /// Returns Python's hash of the integer. Some libraries, such as Levenshtein, compare elements by their hashes, and
-    /// integers that are equal modulo 2^61 - 1 have the same hash. Python reserves the hash -1 and uses -2 instead.
-    /// This function returns -1 only for the integer -1.
+    /// Returns the number by which the Python library Levenshtein compares integers. This is Python's `hash` of the integer,
+    /// except for the integer -1.
+    ///
+    /// Levenshtein treats two integers as equal if their hashes are equal. For example, 1 and 2^61 have the same hash,
+    /// because Python's hash is the remainder of the absolute value modulo 2^61 - 1, with the sign of the integer. Python
+    /// replaces the hash -1 by -2, so the integers -1 and -2 have the same hash. But Levenshtein distinguishes them, so this
+    /// function returns -1 for the integer -1. For all other integers with the remainder -1, it returns -2, as Python does.
     pub fn hash(&self) -> i64 {
         let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
             let next = u128::from(value) * 10 + u128::from(*decimal_digit);

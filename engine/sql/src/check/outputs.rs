@@ -91,7 +91,8 @@ fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
         }
     };
     let help = format!(
-        "leave it out, for example with `* EXCLUDE ({name})`; or state the reason: `accepted: {{ {PUBLISHED}: REASON }}`"
+        "leave the column out, for example with `* EXCLUDE ({name})`; or, if this is intended, state why: \
+         `accepted: {{ {PUBLISHED}: REASON }}`"
     );
     Diagnostic::warning(PUBLISHED, span, message).help(help)
 }

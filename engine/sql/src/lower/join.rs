@@ -350,8 +350,8 @@ fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     }
 }
 
-/// Returns the second input of a hash join with a stated order. The join only keeps the order of these rows if their
-/// plan states one. The stated order can be arbitrary, because the guard above the join states no order.
+/// Adds a stated order to `probe`, the second input of a hash join. The join keeps the order in which rows arrive from this
+/// input only if the input's plan states an order. Any order can be stated, because the guard above the join states none.
 fn in_stated_order(probe: Plan) -> Plan {
     let schema = probe.schema();
     let order = schema.fields().first().and_then(|_| {

@@ -225,11 +225,13 @@ impl Relational {
         Ok(Relational::above(&input, ids, node))
     }
 
-    /// Extends the ORDER BY of an aggregate by the order of the rows, unless the ORDER BY alone determines the result.
-    /// Returns the rows and the extended call.
+    /// Extends the ORDER BY of an aggregate by the columns that express the order of the rows, unless the ORDER BY alone
+    /// determines the result of the aggregate. Returns the rows, to which a column with row numbers may have been added, and
+    /// the extended call.
     ///
     /// # Errors
-    /// If the call depends on an order that is not determined.
+    /// If the result depends on the order of the rows, but the rows have neither an order nor keys. Also if the call has
+    /// DISTINCT and its ORDER BY lacks a column that is necessary.
     pub(crate) fn ordered_call(
         self,
         mut call: AggregateCall,

@@ -1,12 +1,15 @@
-//! A sketch describes a picture, sound or series with a few hundred numbers, which compression, size, brightness,
-//! contrast and loudness hardly change.
+//! A sketch is a vector of a few hundred numbers that describes a picture, a sound or a series. The sketch hardly changes
+//! if somebody compresses or resizes a picture, or changes the brightness, contrast or loudness.
 //!
-//! This module collects the sketches of training and test files. Decoding all files could take hours, so only a sample of
-//! many files is sketched.
+//! This module collects the sketches of training and test files. Decoding all files could take hours. Therefore, if there
+//! are many files, only a sample of them is sketched.
 //!
-//! A hash of the path decides whether a file is in the sample. If the training part or the test part reaches its limit of
-//! bytes or sketches, the range of accepted hashes is halved, and sketches outside the range are dropped. So the sample
-//! is evenly distributed over the paths. Ten times as many files take only a constant amount of additional time.
+//! A hash of the path decides whether a file is in the sample. At first, all hashes are accepted. If the training part or
+//! the test part reaches its limit of bytes or sketches, the range of accepted hashes is halved, and sketches outside the
+//! range are dropped. So the sample is evenly distributed over the paths.
+//!
+//! Between two halvings, at most the limit of bytes is decoded. If there are ten times as many files, the range is halved
+//! three or four more times. So the time grows only with the logarithm of the number of files.
 
 mod picture;
 mod prints;

@@ -3,8 +3,8 @@
 //!
 //! Each region has a hash. In a picture, it is computed from the mean brightness of nine fields, relative to the region's
 //! mean and rounded to steps. In a sound, it is computed from sixteen samples. The regions with the smallest hashes are kept
-//! with their positions. So two files that share a section have many equal hashes, whose positions all differ by the same
-//! distance.
+//! with their positions in the picture or sound. So two files that share a section have many equal hashes, and the distance
+//! between the two positions of a hash is always the same.
 
 use std::collections::BTreeMap;
 

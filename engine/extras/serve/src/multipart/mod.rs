@@ -1,6 +1,6 @@
 //! Decodes `multipart/form-data` incrementally.
 //!
-//! The decoder accepts the same bodies as upstream's server, whose framework is lenient. It accepts all three kinds of
+//! The decoder accepts the same bodies as MLE-bench's server, whose framework is lenient. It accepts all three kinds of
 //! line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in any case. At
 //! most a part's header, or the beginning of a boundary, is kept in memory.
 
@@ -284,7 +284,7 @@ impl Decoder {
         Search::Nothing
     }
 
-    /// Returns the position of an incomplete delimiter at the end of the buffer. Returns the length of the buffer if it
+    /// Returns the index of an incomplete delimiter at the end of the buffer. Returns the length of the buffer if it
     /// does not end with the beginning of a delimiter.
     fn partial(&self) -> usize {
         let buffer = self.buffer.as_ref();

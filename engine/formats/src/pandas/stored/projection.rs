@@ -12,12 +12,13 @@ use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
-/// The columns may take at most one byte for each `MIN_TEXT_RATIO` bytes of the text.
+/// The kept columns may take at most one byte for each `MIN_TEXT_RATIO` bytes of the entire table that are written so far.
+/// This limit and [`MAX_BYTES`] are checked before each row is added.
 const MIN_TEXT_RATIO: u64 = 8;
-/// If the columns take at most this number of bytes, [`MIN_TEXT_RATIO`] is not checked, because too little of the text is
-/// written for a comparison.
+/// While the kept columns take at most this number of bytes, [`MIN_TEXT_RATIO`] is not checked, because the ratio of the
+/// first rows may differ from that of the table.
 const ALWAYS_BYTES: usize = 1 << 16;
-/// The columns may take at most this number of bytes.
+/// The kept columns may take at most this number of bytes.
 const MAX_BYTES: usize = 1 << 24;
 /// Rows are treated as long if their average length is at least this number of bytes. If the columns of short rows exceed
 /// a limit, all columns are dropped. If rows are long, only the widest columns are dropped.

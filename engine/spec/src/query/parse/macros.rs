@@ -8,7 +8,8 @@
 //!   `t.columns(list)` refers to columns of the table `t`.
 //!
 //! Instead of a list, each call also accepts the strings themselves: `one_hot(column, 'a', 'b')`. Lists can also be used
-//! without a macro: `a IN list` compares with each string, and `* EXCLUDE columns(list)` leaves out these columns.
+//! without a macro: `a IN list` compares with each string, and `* EXCLUDE columns(list)` leaves out the columns
+//! that the list names.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -290,10 +290,12 @@ pub(crate) const PARQUET: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a parquet file",
-            doc: "A table as Apache Parquet. The bytes depend on the library that writes the file, so a published checksum \
-                  can only match if the same library and versions write it. With `fastparquet` and `pandas`, the \
-                  file is byte-identical to the output of these versions. A published checksum that does not match \
-                  does not stop the run. It is reported as depending on the writer.",
+            doc: "A table as Apache Parquet. The bytes of the file depend on the library that writes it, and on the \
+                  version of this library. If the keys `fastparquet` and `pandas` name versions of these Python \
+                  libraries, `prep` writes the same bytes as these versions. Without the two keys, `prep` uses its \
+                  own writer. A published checksum can only match if the keys name the versions that wrote the \
+                  published file. If it does not match, the run continues and reports the checksum as `depends on \
+                  the writer`.",
             keys: &[
                 SectionKey::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
                 SectionKey::optional(

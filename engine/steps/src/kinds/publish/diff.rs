@@ -1,9 +1,9 @@
 //! Second stage of a publication: compares the prepared directory with the new tree. Finds the files to write, the files to
 //! remove, and the files of other programs, which stay in place.
 //!
-//! A publication records the files that it writes in the listing, and the directories in the manifest. Later publications
-//! replace and remove only these files and directories. Everything else in `prepared` belongs to other programs, for
-//! example files that an agent unpacked, and stays unless the caller requests its removal.
+//! For each file that a publication writes, the listing (`prepared.files`) gets an entry. The manifest lists the
+//! directories. Later publications replace and remove only the listed files and directories. Everything else in `prepared`
+//! belongs to other programs, for example files that an agent unpacked, and stays unless the caller requests its removal.
 //!
 //! A file of another program may have the path of a file of the new tree. If both have the same bytes, the publication
 //! adopts the existing file. Otherwise the existing file is in the way, which is an error.

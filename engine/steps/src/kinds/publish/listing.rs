@@ -36,8 +36,8 @@ const MAGIC: [u8; 13] = *b"prep files 4\n";
 /// Placeholder for a SHA-256 that has not been computed yet.
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
-/// Metadata of a published file. There may be millions of files, so this type does not repeat the size, which the tree or
-/// the [`ListedFile`] contains.
+/// Metadata of a published file. The size is not repeated here, because the tree or the [`ListedFile`] contains it. This
+/// saves memory, because there may be millions of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     /// Modification time in nanoseconds since 1970.

@@ -1,9 +1,10 @@
-//! Reads JSON (a list of objects, the elements at a path of a document, or JSON lines) and BSON documents. The table
-//! contains the declared members as columns, and the entire records.
+//! Reads JSON (a list of objects, the elements at a path of a document, or JSON lines) and BSON documents. Each object or
+//! document becomes one row. The table has one column for each member that the pipeline declares, and the column `record`,
+//! which contains the entire object.
 //!
 //! A BSON document is stored as MongoDB Extended JSON, from which an output of the kind `bson` produces the same bytes as
-//! pymongo. Long binary values stay in the bundle (see [`prep_formats::bson::BinaryReference`]), so a table of images
-//! contains only the positions of the images.
+//! pymongo. The JSON does not contain long binary values, such as images. In their place, it contains the offset, length
+//! and hash of the bytes in the BSON file (see [`prep_formats::bson::BinaryReference`]).
 
 use std::cell::Cell;
 use std::io::BufRead;
