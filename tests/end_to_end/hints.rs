@@ -61,7 +61,7 @@ fn frequent_mistakes_have_a_remedy() {
         (
             &["grade", "mine.csv"][..],
             2,
-            &["is missing", "prep grade ID mine.csv"][..],
+            &["no competition is named", "prep grade ID mine.csv"][..],
         ),
         (&["grade", "nowhere.CSV"], 2, &["prep grade ID nowhere.CSV"]),
         (
