@@ -85,7 +85,7 @@ impl CheckedQueries<'_> {
 
 fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
     let message = match name == column {
-        true => format!("`public/{path}` contains `{column}`, which the answers contain"),
+        true => format!("`public/{path}` contains the column `{column}` of the answers"),
         false => {
             format!("the column `{name}` of `public/{path}` reveals `{column}` of the answers")
         }
