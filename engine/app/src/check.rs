@@ -161,7 +161,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         for (name, near) in [
             ("leaderbord.csv", Some("leaderboard.csv")),
-            ("descripton.md", Some("description.md")),
+            ("descriptions.md", Some("description.md")),
             ("notes.txt", None),
             ("pipeline.yaml", None),
         ] {
