@@ -390,3 +390,40 @@ fn equal_files_of_other_programs_are_adopted() {
             .all(|found| found.permissions().mode() & 0o400 != 0)
     );
 }
+
+#[test]
+fn a_picture_that_was_edited_in_place_is_found_and_restored() {
+    for verb in [
+        &["digest", ID][..],
+        &["export", ID, "-o", "copy"],
+        &["audit", ID],
+    ] {
+        let sandbox = prepared();
+        let before = sandbox.tree(ID);
+        let digest = sandbox.prep(&["digest", ID, "--json"]).code(0).stdout;
+        let path = before
+            .files()
+            .find(|path| path.starts_with("public/train/"));
+        let path = sandbox.prepared(ID).join(path.expect("a picture"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("a mode");
+        let mut bytes = fs::read(&path).expect("a picture");
+        bytes[0] ^= 1;
+        fs::write(&path, &bytes).expect("written");
+        // The time of the directory is as before.
+        assert_eq!(sandbox.run_well(ID), 0);
+        let ended = sandbox.prep(verb);
+        match verb[0] {
+            "digest" => assert_ne!(ended.code(0).stdout, digest),
+            "export" => drop(ended.code(4).says(&["public/train/"])),
+            _ => drop(ended.shows(&["files-edited", "public/train/"])),
+        }
+        let row = sandbox.prep(&["list", ID, "--json"]).code(0).competition();
+        assert!(row.to_string().contains("changed"), "{row}");
+        assert!(sandbox.run_well(ID) > 0);
+        assert_eq!(sandbox.tree(ID).contents(), before.contents(), "{verb:?}");
+        assert_eq!(
+            sandbox.prep(&["digest", ID, "--json"]).code(0).stdout,
+            digest
+        );
+    }
+}

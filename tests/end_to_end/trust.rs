@@ -763,12 +763,15 @@ fn a_run_makes_plain_answers_again() {
     sandbox
         .prep(&seal)
         .code(0)
-        .shows(&["1 file", "private.age"]);
+        .shows(&["1 file", "private.age"])
+        .says(&["source/harbour.zip"]);
     assert!(!sandbox.prepared(Harbour::ID).join("private").exists());
     assert_eq!(
         sandbox.state(Harbour::ID),
         "prepared v1 (own pipeline, sealed)"
     );
+    let listed = sandbox.prep(&["list", Harbour::ID]).code(0);
+    assert!(!listed.stdout.contains("missing"), "{}", listed.stdout);
     let sealed = sandbox
         .prep(&["digest", Harbour::ID, "--json"])
         .code(0)

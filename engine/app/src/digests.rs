@@ -6,6 +6,7 @@ use prep_core::{Failure, canonical};
 use prep_digests::{DatasetDigests, Sha256, Trees, digest_of_directory, digest_of_file};
 use prep_grade::report::Digests;
 use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_steps::ExaminedFiles;
 
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
@@ -90,7 +91,8 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Dataset
     }
     let recorded = match manifest.filter(|manifest| manifest.complete) {
         Some(manifest) => {
-            let tree = prepared::examine(&manifest, &settings.data_dir, settings)?;
+            let tree =
+                prepared::examine(&manifest, &settings.data_dir, settings, ExaminedFiles::All)?;
             manifest.trees.filter(|_| tree.has_recorded_digests())
         }
         None => None,

@@ -7,7 +7,7 @@ use prep_cache::{HistoryScope, Store};
 use prep_contents::parallel;
 use prep_core::{Context, Failure, LastRuns, Remedy, chain};
 use prep_digests::digest_of_file;
-use prep_steps::{Manifest, PathSummary, TreeExamination, TreeState, VerifiedTree};
+use prep_steps::{ExaminedFiles, Manifest, PathSummary, TreeExamination, TreeState, VerifiedTree};
 
 use crate::bundles::Note;
 use crate::catalog::Catalog;
@@ -83,7 +83,8 @@ pub struct PreparedData {
 
 impl PreparedData {
     /// Compares the data of a competition in `data_dir` with its manifest. If `manifest` is `None`, the competition is not
-    /// prepared. Reads the files whose metadata changed, for example after a copy.
+    /// prepared. Reads the files whose metadata changed, for example after a copy. Does not notice a file of a directory that
+    /// was edited in place.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be examined.
@@ -102,7 +103,8 @@ impl PreparedData {
         if !manifest.complete {
             return Ok(without_tree(PreparedState::Incomplete));
         }
-        let tree = examine(manifest, data_dir, settings)?;
+        let files = ExaminedFiles::InChangedDirectories;
+        let tree = examine(manifest, data_dir, settings, files)?;
         let state = match tree.has_published_content() {
             false => PreparedState::Changed,
             true if sealed::is_sealed(data_dir, &manifest.competition) => PreparedState::Sealed,
@@ -122,6 +124,7 @@ pub fn examine(
     manifest: &Manifest,
     data_dir: &Path,
     settings: &Settings,
+    files: ExaminedFiles,
 ) -> Result<TreeState, Error> {
     let examination = TreeExamination {
         data_dir,
@@ -133,10 +136,11 @@ pub fn examine(
             }))
         },
     };
-    let mut tree = examination.state(true)?;
+    let mut tree = examination.state(files, true)?;
     if sealed::is_sealed(data_dir, &manifest.competition) {
         // The digests of private files are checked when they are decrypted.
         tree.private = PathSummary::default();
+        tree.missing_directories.remove_below("private/");
     }
     Ok(tree)
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Remedy, chain};
-use prep_steps::{Manifest, PublishedPaths};
+use prep_steps::{ExaminedFiles, Manifest, PublishedPaths};
 use prep_trust::{Recipient, SealError, SealNote};
 use serde::Serialize;
 
@@ -153,7 +153,7 @@ pub fn seal(
 ) -> Result<SealedAnswers, Error> {
     catalog.get(id)?;
     let (data_dir, target) = (&settings.data_dir, path(&settings.data_dir, id));
-    prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
+    let manifest = prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
     if is_sealed(data_dir, id) {
         let message = format!("the private files of `{id}` are already sealed");
         return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
@@ -172,7 +172,7 @@ pub fn seal(
         files: files.len() as u64,
         bytes: bytes.map(|metadata| metadata.len()).sum(),
         plain: keeps_plain,
-        left: left(settings, id),
+        left: left(settings, id, &manifest),
     };
     if !keeps_plain {
         let private = plain(data_dir, id);
@@ -227,7 +227,7 @@ fn private_files(
     id: &str,
     manifest: &Manifest,
 ) -> Result<Vec<(String, PathBuf)>, Error> {
-    let tree = prepared::examine(manifest, &settings.data_dir, settings)?;
+    let tree = prepared::examine(manifest, &settings.data_dir, settings, ExaminedFiles::All)?;
     let published = PublishedPaths::new(&settings.data_dir, manifest.clone());
     let root = settings.prepared_dir(id);
     let names = files_below(&root, "private");
@@ -253,9 +253,17 @@ fn private_files(
     Ok(files)
 }
 
-/// Returns the paths of the cache and of the competition's bundles, which also contain answers.
-fn left(settings: &Settings, id: &str) -> Vec<PathBuf> {
-    let bundles = prep_fetch::bundle_files(&settings.data_dir, id).unwrap_or_default();
-    let cache = Some(settings.store_dir.clone()).filter(|cache| cache.exists());
-    cache.into_iter().chain(bundles).collect()
+/// Returns the paths of the cache and of the competition's bundles, which also contain answers: those in the data directory,
+/// and those in the directory from which the competition was prepared.
+fn left(settings: &Settings, id: &str, manifest: &Manifest) -> Vec<PathBuf> {
+    let preparation = manifest.preparation.as_ref();
+    let source = preparation.and_then(|record| record.options.source.as_deref());
+    let directories = source.into_iter().chain([&*settings.data_dir]);
+    let name = format!("{id}.zip");
+    let bundles = directories.flat_map(|directory| {
+        let below = prep_fetch::bundle_files(directory, id).unwrap_or_default();
+        below.into_iter().chain([directory.join(&name)])
+    });
+    let paths = bundles.chain([settings.store_dir.clone()]);
+    paths.filter(|path| path.exists()).collect()
 }

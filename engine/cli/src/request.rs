@@ -1,6 +1,7 @@
 //! Code that several verbs share to plan or prepare competitions, or to move their data. It creates the library's task,
 //! plan and run, and loops over ids.
 
+use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,13 @@ impl CliSession {
     ) -> Result<Task, CliError> {
         let catalog = self.catalog()?;
         catalog.require_variant(&options.variant)?;
+        // Otherwise, bundles in a directory that cannot be read would look like missing bundles.
+        if let Some(source) = &options.remembered.source
+            && let Err(error) = source.read_dir()
+            && error.kind() == ErrorKind::PermissionDenied
+        {
+            return Err(Error::reading("read the directory", source, &error).into());
+        }
         Ok(Task {
             settings: self.settings.clone(),
             catalog,

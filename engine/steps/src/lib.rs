@@ -71,8 +71,8 @@ pub use build::{
     BuildError, BuildOptions, PublishedChecksums, Sources, TRIAL_STEP, build, build_preview,
 };
 pub use kinds::{
-    Expand, FailedRun, GradeFunction, HashFiles, MANIFEST_FILE, Manifest, ManifestError,
-    PathSummary, PreparationRecord, PublishedOutput, PublishedPaths, RecordedSource,
+    ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, MANIFEST_FILE, Manifest,
+    ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths, RecordedSource,
     RememberedOptions, RemovedFiles, TreeExamination, TreeState, Trial, TrialError, VerifiedTree,
     Verify, invalidate, is_writer_dependent, record_origin, record_preparation, remove_published,
     renew_record, trial_result, verify_after_restart, vocabulary,

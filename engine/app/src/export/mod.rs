@@ -32,7 +32,7 @@ use prep_formats::archive::ArchiveError;
 use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
 use prep_formats::tar::TarWriter;
 use prep_spec::PackLayout;
-use prep_steps::{Expand, Manifest, PublishedPaths};
+use prep_steps::{ExaminedFiles, Expand, Manifest, PublishedPaths};
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -282,7 +282,7 @@ fn published(
     if private {
         sealed::require_plain(settings, id)?;
     }
-    let tree = prepared::examine(&manifest, &settings.data_dir, settings)?;
+    let tree = prepared::examine(&manifest, &settings.data_dir, settings, ExaminedFiles::All)?;
     let sections = [Some(&tree.public), private.then_some(&tree.private)];
     let changed = sections.into_iter().flatten();
     let changed: Vec<String> = changed

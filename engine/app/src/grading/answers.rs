@@ -16,7 +16,7 @@ use prep_core::{Failure, Remedy};
 use prep_grade::Grader;
 use prep_grade::report::Digests;
 use prep_spec::{BASE_VARIANT, Pipeline};
-use prep_steps::{Manifest, TreeState};
+use prep_steps::{ExaminedFiles, Manifest, TreeState};
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
@@ -67,7 +67,8 @@ impl<'a> PreparedDirectory<'a> {
         let manifest = prepared::manifest(&settings.data_dir, &entry.id)?;
         let tree = match &manifest {
             Some(manifest) if manifest.complete => {
-                prepared::examine(manifest, &settings.data_dir, settings)?
+                let files = ExaminedFiles::InChangedDirectories;
+                prepared::examine(manifest, &settings.data_dir, settings, files)?
             }
             _ => TreeState::default(),
         };

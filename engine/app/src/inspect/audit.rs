@@ -17,7 +17,7 @@ use prep_formats::pandas::{CsvDialect, CsvWriter, Quoting};
 use prep_leaks::{LeakInput, LeakReport, LeaksError};
 use prep_spec::model::TableOrigin;
 use prep_spec::{BASE_VARIANT, Pipeline};
-use prep_steps::{FailedRun, Manifest, PublishedChecksums};
+use prep_steps::{ExaminedFiles, FailedRun, Manifest, PublishedChecksums};
 use serde::Serialize;
 use serde_json::Value;
 use tempfile::TempPath;
@@ -26,7 +26,6 @@ use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::{Error, failure_of};
 use crate::inspect::unpublished;
 use crate::packs::check::{NOT_REPRODUCIBLE, SILENT_FAILURE};
-use crate::prepared::PreparedData;
 use crate::settings::{Settings, prepared_dir};
 use crate::stages::contents;
 use crate::task::Task;
@@ -271,7 +270,10 @@ fn edited_files(
     data_dir: &Path,
     settings: &Settings,
 ) -> Result<BTreeSet<String>, Error> {
-    let tree = PreparedData::new(manifest, data_dir, settings)?.tree;
+    let Some(manifest) = manifest.filter(|manifest| manifest.complete) else {
+        return Ok(BTreeSet::new());
+    };
+    let tree = prepared::examine(manifest, data_dir, settings, ExaminedFiles::All)?;
     Ok(&tree.public.paths | &tree.private.paths)
 }
 

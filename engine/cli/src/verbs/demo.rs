@@ -105,6 +105,23 @@ impl DemoArgs {
         };
         session.printer.show(json, || table(&graded, &rows))?;
         session.printer.message(next_commands(dir, &task.catalog)?);
+        // Variables have precedence over prep.toml in the demo's directory, and the demo ignores options.
+        let settings = ["data_dir", "cache_dir"].map(|name| (name, session.places.origin(name)));
+        for (name, origin) in settings {
+            match origin {
+                "option" => session.printer.warning(format!(
+                    "the demo ignores --{}; name its directory with --output",
+                    name.replace('_', "-")
+                )),
+                variable if session.places.text(variable).is_some() => {
+                    session.printer.warning(format!(
+                        "unset {variable} for these commands, because it has precedence over {}",
+                        dir.join(FILE).display()
+                    ))
+                }
+                _ => {}
+            }
+        }
         Ok(Exit::Success)
     }
 }

@@ -1,5 +1,7 @@
 //! `prep digest`: prints digests of the data that a score depends on, so that results can quote them.
 
+use std::io::ErrorKind;
+
 use clap::Args;
 use prep_app::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 use prep_core::units;
@@ -38,8 +40,11 @@ impl DigestArgs {
         let settings = self.variant.settings(session);
         let ids = self.selection.ids_or(session, || {
             let all = catalog.iter().map(|entry| entry.id.clone());
-            // This includes data that another program prepared.
-            let exists = |id: &String| settings.prepared_dir(id).is_dir();
+            // This includes data that another program prepared, and directories that cannot be read, which are errors.
+            let exists = |id: &String| match settings.prepared_dir(id).metadata() {
+                Ok(found) => found.is_dir(),
+                Err(error) => error.kind() == ErrorKind::PermissionDenied,
+            };
             Ok(all.filter(exists).collect())
         })?;
         let outcomes = session.for_each_id_shown("reading", &ids, |id| {

@@ -14,6 +14,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -131,6 +132,30 @@ impl LogWriter {
         &self.path
     }
 
+    /// Returns the path of the log.
+    ///
+    /// # Errors
+    /// Returns an error if the path is not a regular file, for example a pipe, or if it is a symbolic link of another user,
+    /// who could thus choose the file to which this process appends.
+    fn regular(&self) -> io::Result<&Path> {
+        let found = match self.path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(&self.path),
+            found => found?,
+        };
+        let is_trusted = || [0, rustix::process::geteuid().as_raw()].contains(&found.uid());
+        match found.file_type() {
+            kind if kind.is_symlink() && !is_trusted() => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "the log is a symbolic link of another user",
+            )),
+            kind if kind.is_symlink() || kind.is_file() => Ok(&self.path),
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the log is not a regular file",
+            )),
+        }
+    }
+
     /// Appends a line that contains `fields` and the fields of the chain. Returns the place of the line in the log.
     ///
     /// # Errors
@@ -140,7 +165,7 @@ impl LogWriter {
             .create(true)
             .read(true)
             .append(true)
-            .open(&self.path)?;
+            .open(self.regular()?)?;
         // The lock is released when the file is closed. Some file systems have no locks, so two writers can state the
         // same position. Readers detect that. The lines of the two writers do not mix, because each line is written at
         // once.

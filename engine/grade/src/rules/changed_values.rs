@@ -36,7 +36,10 @@ pub(super) const FILL_MISSING: RuleKind = RuleKind::new::<FillMissing>(Definitio
 });
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a number, a string, or `true` or `false`"
+)]
 enum Filling {
     Bool(bool),
     Int(i64),

@@ -248,7 +248,10 @@ pub struct MaskColumns {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a number of pixels or the name of a column"
+)]
 enum Extent {
     Pixels(u32),
     Column(String),

@@ -182,7 +182,10 @@ pub fn number_or_nan(column: &GradedColumn<'_>, position: usize) -> Result<f64, 
 
 /// One column, a list of columns, or all columns except some.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected the name of a column, a list of names, or `{ all_except: [NAME, ...] }`"
+)]
 pub enum ColumnSelection {
     One(String),
     Many(Vec<String>),
@@ -206,7 +209,7 @@ pub enum ColumnSide {
 
 /// One name or several names.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a name or a list of names")]
 pub enum Names {
     One(String),
     Many(Vec<String>),

@@ -51,7 +51,7 @@ pub enum Labels<'a> {
 
 /// The label of positive rows: an integer or a text. 1 if the pipeline does not name it.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected an integer or a string")]
 pub enum PositiveLabel {
     Integer(i64),
     Text(String),

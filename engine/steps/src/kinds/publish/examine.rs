@@ -101,6 +101,16 @@ pub struct TreeExamination<'a> {
     pub hash: &'a HashFiles<'a>,
 }
 
+/// The metadata that an examination reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExaminedFiles {
+    /// Reads the times of directories first. If they equal the recorded times, does not read the metadata of the files in
+    /// them. So a file that was edited in place stays unnoticed.
+    InChangedDirectories,
+    /// Reads the metadata of every published file.
+    All,
+}
+
 /// Whether an examination records its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remember {
@@ -113,12 +123,13 @@ pub(super) enum Remember {
 
 impl TreeExamination<'_> {
     /// Compares the directory with the record. If `remember` is true and the directory is writable, records the new
-    /// metadata of unchanged files.
+    /// metadata of unchanged files, and that other files differ, so that the next quick check notices them, too.
     ///
     /// # Errors
     /// If the caller is cancelled. A file or directory that cannot be read is treated as changed.
-    pub fn state(&self, remember: bool) -> Result<TreeState, StepError> {
-        if self.manifest.is_intact(&self.prepared()) {
+    pub fn state(&self, files: ExaminedFiles, remember: bool) -> Result<TreeState, StepError> {
+        let is_quick = files == ExaminedFiles::InChangedDirectories;
+        if is_quick && self.manifest.is_intact(&self.prepared()) {
             return Ok(TreeState {
                 unpublished: self.manifest.unpublished.clone(),
                 ..TreeState::default()
@@ -176,8 +187,14 @@ impl TreeExamination<'_> {
             false => stamped.written_in(self.boot, &self.home()),
         };
         manifest.unpublished = state.unpublished.clone();
+        let manifest = match state.is_as_published() {
+            true => Some(manifest),
+            // Only a comparison of all files has found the difference.
+            false if self.manifest.is_intact(&prepared) => Some(self.manifest.clone().distrusted()),
+            false => None,
+        };
         let record = Examined {
-            manifest: state.is_as_published().then_some(manifest),
+            manifest,
             listing: (verified != listing).then_some(&verified),
             began,
         };

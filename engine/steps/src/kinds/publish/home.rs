@@ -141,6 +141,13 @@ impl PathSummary {
         }
     }
 
+    /// Removes the recorded paths that begin with `prefix`.
+    pub fn remove_below(&mut self, prefix: &str) {
+        let before = self.paths.len();
+        self.paths.retain(|path| !path.starts_with(prefix));
+        self.count -= (before - self.paths.len()) as u64;
+    }
+
     /// Returns the summary of this set and a disjoint set.
     pub(super) fn with(mut self, other: &PathSummary) -> PathSummary {
         self.count += other.count;

@@ -46,7 +46,7 @@ use prep_core::{Context, Failure, Inputs, Remedy, Sink, StepError, WithRemedy};
 use prep_digests::{LockedDataset, Trees};
 use thiserror::Error;
 
-pub use examine::{HashFiles, PublishedPaths, TreeExamination, TreeState};
+pub use examine::{ExaminedFiles, HashFiles, PublishedPaths, TreeExamination, TreeState};
 pub use home::{ManifestError, PathSummary};
 pub use manifest::{MANIFEST_FILE, Manifest, PublishedOutput, renew_record};
 pub use preparation::{FailedRun, PreparationRecord, RecordedSource, RememberedOptions, Verify};
@@ -226,7 +226,8 @@ impl Sink for Publish {
             boot: self.boot.as_deref(),
             hash: &|paths| verify::hash_files(context, paths),
         };
-        let mut state = examination.state(!context.store.is_read_only())?;
+        let files = ExaminedFiles::InChangedDirectories;
+        let mut state = examination.state(files, !context.store.is_read_only())?;
         if !self.remove_unpublished {
             state.unpublished = PathSummary::default();
         }
