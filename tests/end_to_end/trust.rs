@@ -387,6 +387,20 @@ const ATTACKS: &[Attack] = &[
         "the list of reports is not signed",
     ),
     Attack(
+        "log that cannot be written",
+        |w| {
+            fs::remove_file(w.sandbox.path(LOG)).expect("removed");
+            fs::create_dir(w.sandbox.path(LOG)).expect("a directory");
+            let grade = ["grade", Harbour::ID, SAMPLE, "--json"];
+            let unsigned = w.sandbox.prep(&grade).code(0);
+            unsigned.says(&["warning", "the log is not a regular file"]);
+            w.sandbox
+                .prep(&[&grade[..], &["--sign", "grader"]].concat())
+        },
+        6,
+        "with --no-log",
+    ),
+    Attack(
         "not logged",
         |w| {
             let arguments = [

@@ -172,11 +172,22 @@ pub struct LogArgs {
 }
 
 impl LogArgs {
-    pub fn log(&self, session: &CliSession) -> GradingLog {
+    /// Returns the log. If it cannot be written, prints a warning, or ends with an error if `is_required` is true.
+    pub fn log(&self, session: &CliSession, is_required: bool) -> GradingLog {
         let printer = session.printer.clone();
         match self.no_log {
             true => GradingLog::disabled(),
-            false => GradingLog::new(move |error| printer.warning(error)),
+            false => GradingLog::new(move |error| {
+                match is_required {
+                true => Err(error.help(
+                    "make the log writable, or sign a report without a place in the log with --no-log",
+                )),
+                false => {
+                    printer.warning(error);
+                    Ok(())
+                }
+            }
+            }),
         }
     }
 }
@@ -190,6 +201,11 @@ pub struct SignArgs {
 }
 
 impl SignArgs {
+    /// Returns whether reports are signed.
+    pub fn is_requested(&self) -> bool {
+        self.sign.is_some()
+    }
+
     /// Reads the key, if reports are signed.
     ///
     /// # Errors

@@ -70,12 +70,14 @@ pub struct Grading {
 #[derive(Clone, Default)]
 pub struct GradingLog(Option<Arc<LogErrorHandler>>);
 
-type LogErrorHandler = dyn Fn(&Error) + Send + Sync;
+type LogErrorHandler = dyn Fn(Error) -> Result<(), Error> + Send + Sync;
 
 impl GradingLog {
-    /// Logs gradings, and passes errors from writing the log to `on_error`. Such errors do not prevent grading, for
-    /// example in a read-only data directory.
-    pub fn new(on_error: impl Fn(&Error) + Send + Sync + 'static) -> GradingLog {
+    /// Logs gradings, and passes errors from writing the log to `on_error`. If `on_error` returns an error, there is no
+    /// report. If it returns `Ok`, for example because the data directory is read-only, the report names no log.
+    pub fn new(
+        on_error: impl Fn(Error) -> Result<(), Error> + Send + Sync + 'static,
+    ) -> GradingLog {
         GradingLog(Some(Arc::new(on_error)))
     }
 
@@ -306,7 +308,7 @@ impl Grading {
     ) -> Result<CompetitionReport, Error> {
         let graded = outcome.and_then(|outcome| Ok((outcome, submission.digest()?)));
         match graded {
-            Ok((outcome, digest)) => Ok(self.report_of(submission.name(), outcome, digest)),
+            Ok((outcome, digest)) => self.report_of(submission.name(), outcome, digest),
             Err(error) => self.report_without_submission(submission.name(), &error),
         }
     }
@@ -320,7 +322,7 @@ impl Grading {
         name: &str,
         error: &SubmissionError,
     ) -> Result<CompetitionReport, Error> {
-        Ok(self.report_of(name, error.outcome(name)?, None))
+        self.report_of(name, error.outcome(name)?, None)
     }
 
     fn report_of(
@@ -328,7 +330,7 @@ impl Grading {
         name: &str,
         outcome: GradeOutcome,
         digest: Option<Sha256>,
-    ) -> CompetitionReport {
+    ) -> Result<CompetitionReport, Error> {
         let report = CompetitionReport::new(GradedSubmission {
             competition_id: &self.id,
             path: name,
@@ -346,16 +348,22 @@ impl Grading {
             },
             ..report
         };
-        let log = self.log(&report);
-        CompetitionReport { log, ..report }
+        let log = self.log(&report)?;
+        Ok(CompetitionReport { log, ..report })
     }
 
     /// Logs a grading, if logging is enabled.
-    fn log(&self, report: &CompetitionReport) -> Option<LogPlace> {
-        let (writer, on_error) = self.log.as_ref()?;
-        let appended = writer.append(logged_fields(report, self.answers_digest));
-        let failed = |error| on_error(&Error::writing("log the grading in", writer.path(), &error));
-        appended.map_err(failed).ok()
+    fn log(&self, report: &CompetitionReport) -> Result<Option<LogPlace>, Error> {
+        let Some((writer, on_error)) = &self.log else {
+            return Ok(None);
+        };
+        match writer.append(logged_fields(report, self.answers_digest)) {
+            Ok(place) => Ok(Some(place)),
+            Err(error) => {
+                on_error(Error::writing("log the grading in", writer.path(), &error))?;
+                Ok(None)
+            }
+        }
     }
 }
 

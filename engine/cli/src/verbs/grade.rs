@@ -202,9 +202,8 @@ fn grade_one(
     let open = || {
         Ok(match args.given.overrides() {
             Some(given) => Grading::with_answers(catalog, id, &given)?,
-            None => {
-                Grading::open(catalog, &settings, id)?.logged(&settings, &args.log.log(session))
-            }
+            None => Grading::open(catalog, &settings, id)?
+                .logged(&settings, &args.log.log(session, args.sign.is_requested())),
         })
     };
     let (grader, report, unrounded) = report(open, submission)?;
@@ -273,7 +272,10 @@ fn grade_list(
     list: &Path,
     args: &GradeArgs,
 ) -> VerbResult {
-    let (settings, log) = (&args.variant.settings(session), args.log.log(session));
+    let (settings, log) = (
+        &args.variant.settings(session),
+        args.log.log(session, args.sign.is_requested()),
+    );
     if args.reward.is_some() {
         return Err(CliError::usage("--reward needs a single submission"));
     }

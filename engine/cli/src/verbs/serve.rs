@@ -76,7 +76,7 @@ impl ServeArgs {
             timeout: Duration::from_secs(self.timeout.max(1)),
             graders: settings.jobs,
             uploads: std::env::temp_dir(),
-            log: self.log.log(session),
+            log: self.log.log(session, false),
         };
         let printer = session.printer.clone();
         let log = Arc::new(move |event: &ServerEvent| {
@@ -174,7 +174,7 @@ impl McpArgs {
             variant: self.variant.variant.clone(),
             submissions,
             scores: self.scores,
-            log: self.log.log(session),
+            log: self.log.log(session, false),
             words: |one| remedy::words(one).unwrap_or_default(),
         };
         prep_mcp::serve(&options, std::io::stdin().lock(), std::io::stdout().lock())
