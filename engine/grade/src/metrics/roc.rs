@@ -285,7 +285,7 @@ impl Metric for AveragePrecision {
 
 pub(super) const SUBGROUP_AUC: MetricKind = MetricKind::higher::<SubgroupAuc>(Definition {
     name: "subgroup_auc",
-    summary: "Mean of four values: the area under the ROC curve of all rows, and three power means of the areas of groups.",
+    summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
     details: "A row is positive if its label in the answers is 1. It belongs to a group if the group's column in the \
               answers is 1. For each group, the area is computed for three sets of rows. The first set contains all \
               rows of the group. The second set contains the negative rows of the group and the positive rows outside \
