@@ -6,6 +6,7 @@ The parameters of a function are those of its table in `_options`.
 from __future__ import annotations
 
 import csv
+import glob
 import os
 import re
 import shlex
@@ -159,12 +160,14 @@ def grade(
 def grade_all(
     submissions: Path_ | Iterable[Path_], *, output: Path_, log: bool = True, **options: Unpack[_options.GradingList]
 ) -> Results[Grade]:
-    """Grades the submissions of a list (JSON Lines) or of directories of runs, and writes one report to `output`.
+    """Grades the submissions of a list (JSON Lines) or of runs, and writes one report to `output`.
 
-    An entry that cannot be graded is in `failed` of the results, or raises an exception with `check`.
+    A directory contains the runs of a group, or run groups. An entry that cannot be graded is in `failed` of the results, or raises an exception with `check`.
     """
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
-    return _call("grade_all", Results[Grade], _paths(submissions), options, extra=extra)
+    submission = options.get("submission_path") or "submission/submission.csv"
+    given = [group for path in _paths(submissions) for group in _run_groups(path, submission)]
+    return _call("grade_all", Results[Grade], given, options, extra=extra)
 
 
 @verb
@@ -241,6 +244,19 @@ def _side(side: Path_) -> str:
 def _paths(paths: Path_ | Iterable[Path_]) -> Sequence[str]:
     all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     return [os.fspath(_options.existing(path)) for path in all_paths]
+
+
+def _run_groups(path: str, submission: str) -> Sequence[str]:
+    """Returns the subdirectories of a directory of run groups, and any other path unchanged."""
+
+    def found(pattern: str) -> Sequence[str]:
+        return sorted(glob.glob(os.path.join(glob.escape(path), pattern)))
+
+    submission = glob.escape(submission)
+    is_group = found("metadata.json") or found(f"*/{submission}")
+    has_groups = found("*/metadata.json") or found(f"*/*/{submission}")
+    # Groups without submissions are graded, too.
+    return found("*/") if has_groups and not is_group else [path]
 
 
 def _data_dir(options: Mapping[str, Any]) -> Path:

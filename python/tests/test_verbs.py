@@ -195,6 +195,25 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     assert "mean score" in experiment._repr_html_()
 
 
+def test_directories_of_run_groups_are_graded(variants: Path, tmp_path: Path) -> None:
+    sample = (variants / ID / "prepared" / "public" / "sample_submission.csv").read_bytes()
+    runs = tmp_path / "runs [1]"
+    # The run group `b` has only a run without a submission.
+    for run in (runs / "a" / f"{ID}_0", runs / "b" / f"{ID}_0", runs / "c" / f"{ID}_0", runs / "c" / f"{ID}_1"):
+        run.mkdir(parents=True)
+        if run.parent.name != "b":
+            (run / "x.csv").write_bytes(sample)
+    (runs / "notes.txt").touch()
+    given: Any = {"data_dir": variants, "progress": False, "log": False}
+    for paths, count in ((runs, 4), ([runs, runs / "c"], 6), (runs / "a", 1), ([runs / "a", runs / "c"], 3)):
+        assert len(mleprep.grade_all(paths, output=tmp_path / "x", submission_path="x.csv", **given)) == count, paths
+    (runs / "b" / "metadata.json").write_text(json.dumps({"runs": {f"{ID}_0": {}}}))
+    grades = mleprep.grade_all(runs, output=tmp_path / "y", **given)
+    assert len(grades) == 4 and not any(grades)
+    with pytest.raises(mleprep.InputError, match="there is no run in"):
+        mleprep.grade_all(variants / ID, output=tmp_path / "z", **given)
+
+
 COINS = (
     "name: Coins\ncategory: Tabular\nbundle: { kaggle: coins }\n"
     "tables:\n  coins: { read: coins.csv, columns: { id: number, side: text } }\n"
