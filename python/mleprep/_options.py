@@ -211,6 +211,8 @@ _WITHOUT_DATA = {"list", "plan", "run", "fetch", "fetch_list", "fetch_check_rule
 _OWN = {"check", "progress"}
 #: The parameters of each function: name of the function -> name of the parameter -> its type.
 VERBS: dict[str, dict[str, Any]] = {}
+#: Parameters of functions that are not in a table, such as `score`.
+POSITIONAL: set[str] = set()
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -224,6 +226,7 @@ def verb(function: _Function) -> _Function:
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     names = [*table, *(one.name for one in own)]
+    POSITIONAL.update(one.name for one in own)
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:

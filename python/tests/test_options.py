@@ -193,6 +193,8 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("`--remove-unpublished` removes them", "`remove_unpublished=True` removes them"),
         ("as last time: --skip-verification=no, --source /b", 'as last time: `skip_verification=False`, `source="/b"`'),
         ("invalid value 'x' for '--jobs <N>'", "invalid value 'x' for `jobs`"),
+        ("invalid value 'x' for '--score <SCORE>'", "invalid value 'x' for `score`"),
+        ("write its id first: `prep grade ID a.csv`", 'name the competition: `mleprep.grade("a.csv", "ID")`'),
         ("'--expand-archives[=<HOW>]' cannot be used with '--partial[=<yes|no>]'",
          "`expand_archives` cannot be used with `partial=True`"),
         ("run `prep run leaf --skip-verification --variant fixed`",
@@ -217,9 +219,18 @@ def test_missing_reports_are_an_error_with_the_parameters(reports: list[str]) ->
         mleprep.summarize(reports)
 
 
+def test_errors_name_arguments_of_the_functions(tmp_path: typing.Any) -> None:
+    with pytest.raises(mleprep.UsageError, match="^invalid value 'x' for `score`: expected a number$"):
+        mleprep.grade_score("x", ID)  # type: ignore[arg-type]
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(mleprep.UsageError, match="no competition is named") as raised:
+        mleprep.grade_all([tmp_path / "a.csv"], output=tmp_path, progress=False)
+    assert raised.value.help == f'name the competition: `mleprep.grade("{tmp_path}/a.csv", "ID")`'
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_message_names_an_option_that_is_a_parameter(verb: str) -> None:
-    kept = OUTPUT | ARGUMENTS.get(verb, set()) | LISTS.get(verb, set()) | {"--verbose"}
+    kept = OUTPUT | LISTS.get(verb, set()) | {"--verbose", "--format"}
     for option, value in options_of(verb).items():
         if option not in kept:
             for text in (f"use {option}", f"use '{option}{value}'", f"`{option}` does it", f"without {option}; or"):
