@@ -287,9 +287,13 @@ def _check_directory(path: Path_) -> None:
     found = Path(os.path.abspath(os.path.expanduser(path)))
     if found.exists() and not found.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
-    if any((found / "prepared" / part).is_dir() for part in ("public", "private")):
-        message = f"{found} is the directory of a competition, not a data directory"
-        raise UsageError(message, code=2, help=f"name the directory that contains it, {found.parent}")
+    for home in (found, found.parent, found.parent.parent):
+        places = [home / "prepared" / part for part in ("public", "private")]
+        if any(place.is_dir() for place in places) and found in (home, home / "prepared", *places):
+            # The directories of variants and packs are between the data directory and the competition.
+            parent = next((one for one in home.parents if (one / "prep.lock").exists()), home.parent)
+            message = f"{found} is the directory of a competition, not a data directory"
+            raise UsageError(message, code=2, help=f"name the directory that contains it, {parent}")
 
 
 def _values(value: object) -> Iterator[tuple[str, Any]]:

@@ -114,9 +114,19 @@ def test_word_that_is_not_in_the_table_is_an_error_with_the_allowed_words() -> N
 def test_data_dir_is_a_data_directory(name: str, data_dir: typing.Any) -> None:
     with pytest.raises(NotADirectoryError):
         [*_options.command_line(name, {"data_dir": __file__})]
-    with pytest.raises(mleprep.UsageError, match="is the directory of a competition") as raised:
-        [*_options.command_line(name, {"data_dir": data_dir / ID})]
-    assert str(data_dir) in (raised.value.help or "")
+    for inner in ("", "prepared", "prepared/public", "prepared/private"):
+        with pytest.raises(mleprep.UsageError, match="is the directory of a competition") as raised:
+            [*_options.command_line(name, {"data_dir": data_dir / ID / inner})]
+        assert raised.value.help == f"name the directory that contains it, {data_dir}"
+
+
+def test_data_directory_of_a_variant_or_a_pack_is_named(tmp_path: typing.Any) -> None:
+    (tmp_path / "prep.lock").touch()
+    (tmp_path / "fixed" / ID / "prepared" / "public").mkdir(parents=True)
+    with pytest.raises(mleprep.UsageError) as raised:
+        mleprep.load(ID, data_dir=tmp_path / "fixed" / ID / "prepared")
+    assert raised.value.help == f"name the directory that contains it, {tmp_path}"
+    [*_options.command_line("run", {"data_dir": tmp_path / "fixed" / ID / "prepared" / "public" / "other"})]
 
 
 def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
