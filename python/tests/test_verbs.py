@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -443,36 +444,41 @@ def test_messages_without_an_exception_are_shown(tmp_path: Path) -> None:
 class Bar:
     """Records what a bar of tqdm shows."""
 
-    def __init__(self, total: int, unit: str) -> None:
-        self.total, self.n, self.start_t, self.texts, self.is_closed = total, 0, 0.0, [unit], False
-
-    def reset(self, total: int) -> None:
-        self.total, self.n = total, 0
+    def __init__(self, total: int, bar_format: str) -> None:
+        self.total, self.n, self.text, self.is_closed = total, 0, bar_format, False
 
     def set_description(self, text: str) -> None:
-        self.texts.append(text)
+        self.text = text
+
+    def refresh(self) -> None:
+        assert not self.is_closed
 
     def close(self) -> None:
         self.is_closed = True
 
 
-def test_notebook_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
     bars: list[Bar] = []
     monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     shown = []
-    with _progress.listener(True, hides_errors=True) as show:
+    with contextlib.suppress(KeyError), _progress.listener(True, hides_errors=True) as show:
         assert show
         for line in (
-            "a: started, 5 steps", "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "warning: old",
-            "9 of 12 steps, 3.4 GB, 10 s; now b/x (34 % of 1.20 GB)", "b/x: failed", "b: failed after 2.00 s",
-            "error: b/x: no", "  help: mend it", "1 of 2 competitions are prepared; not prepared: b",
+            "note", "a: started, 5 steps", "3 of 12 steps, 34 %, 3.4 GB, 10 s; now b/x (90 % of 1.20 GB)",
+            "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "9 of 12 steps, 1 of 2 competitions, 30 %; now b/x",
+            "9 of 12 steps, 1 of 2 competitions, 70 %, 2 min left; now b/x (34 % of 1.20 GB)", "b/x: failed",
+            "b: failed after 2.00 s", "error: b/x: no", "  help: mend it", "1 of 2 competitions are prepared; not prepared: b",
         ):  # fmt: skip
             show(line)
-            shown.append((bars[0].n, bars[0].total))
-    assert shown == [(0, 5), (0, 11), (5, 11), (5, 11), *[(9, 12)] * 6]
-    assert bars[0].is_closed and bars[0].texts[-1] == "b: failed after 2.00 s"
-    assert sys.stderr.getvalue().splitlines() == ["warning: old", "1 of 2 competitions are prepared; not prepared: b"]  # type: ignore[attr-defined]
+            shown += [(one.n, one.total) for one in bars]
+        if fails:
+            raise KeyError
+    assert shown == [(0, 100), *[(34, 100)] * 4, *[(70, 100)] * 6]
+    [bar] = bars
+    assert bar.is_closed and bar.text == "b: failed after 2.00 s" and bar.n == (70 if fails else 100)
+    assert sys.stderr.getvalue().splitlines() == ["note", "1 of 2 competitions are prepared; not prepared: b"]  # type: ignore[attr-defined]
 
 
 def test_real_notebook(tmp_path: Path) -> None:
@@ -489,6 +495,6 @@ def test_real_notebook(tmp_path: Path) -> None:
     nbclient.NotebookClient(book, timeout=300, allow_errors=True).execute(env=around)
     # Without ipywidgets, the bar is the text of several outputs.
     (*bar, table), failed = book.cells[0].outputs, book.cells[1].outputs
-    assert "step" in "".join(one.get("text") or one["data"]["text/plain"] for one in bar)
+    assert "100%" in "".join(one.get("text") or one["data"]["text/plain"] for one in bar)
     assert table["data"]["text/html"].startswith("<table>") and ID in table["data"]["text/html"]
     assert failed[-1]["ename"] == "InputError" and not any("error:" in one.get("text", "") for one in failed)
