@@ -282,8 +282,8 @@ def _call(
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Records are made of the JSON object of each competition and `members`. If no progress is shown, the program's
-    warnings become warnings of Python.
+    Records are made of the JSON object of each competition and `members`. The program's warnings become warnings of
+    Python.
     """
     word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
@@ -294,7 +294,7 @@ def _call(
     # Gradings are quick, so they show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
     # Raise the exception in this block, so that no error of the call is shown, too.
-    with _progress.listener(progress, hides_errors=check) as on_message:
+    with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
         finished = _program.call(["--json", word, *given, "--", *positional], on_message)
         found = _envelope.document(finished.stdout)
         has_results = "competitions" in found or "experiments" in found
@@ -304,7 +304,7 @@ def _call(
             members = {"_data_dir": data_dir}
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
-        for text in () if progress else _envelope.warnings(finished.stderr):
+        for text in _envelope.warnings(finished.stderr):
             # The caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
         results = _envelope.results(kind, found, members) if has_results else None

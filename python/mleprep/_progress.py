@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from mleprep import _words
 
 _EVENT = re.compile(r"\S+: (started|done|failed|stopped)\b.*")
-# Lines that belong to the error above them.
+# Lines that belong to the error or the warning above them.
 _CONTINUES = re.compile(r"\s|$|For more information|Usage:")
 _PERCENT = re.compile(r"\d+ of \d+ steps(?:, \d+ of \d+ competitions)?, (\d+) %")
 
@@ -21,11 +21,11 @@ Show = Callable[[str], object]
 
 @contextmanager
 def listener(
-    progress: bool | Show, hides_errors: bool, translate: Callable[[str], str | None] = _words.translated
+    progress: bool | Show, hidden: Collection[str], translate: Callable[[str], str | None] = _words.translated
 ) -> Iterator[Show | None]:
-    """Provides a function that shows each line of a call. Lines of errors that become an exception are not shown.
+    """Provides a function that shows each line of a call, except errors and warnings if they are in `hidden`.
 
-    Without `hides_errors`, an error is shown with the next message, or at the end of the block unless that raises.
+    Other errors are shown with the next message, or at the end of the block unless that raises.
     """
     if not progress:
         yield None
@@ -33,17 +33,20 @@ def listener(
     tqdm = _tqdm() if progress is True else None
     bar = _Bar(tqdm) if tqdm else None
     show: Show = progress if callable(progress) else bar or _print
-    is_error = False
+    level = ""
     held: list[str] = []
 
     def show_line(line: str) -> None:
-        nonlocal is_error
-        is_error = line.startswith("error: ") or (is_error and _CONTINUES.match(line) is not None)
-        if not is_error:
+        nonlocal level
+        if not level or not _CONTINUES.match(line):
+            level = next((one for one in ("error", "warning") if line.startswith(f"{one}: ")), "")
+        if level in hidden:
+            return
+        if level == "error":
+            held.append(line)
+        else:
             show_held()
             show_translated(line)
-        elif not hides_errors:
-            held.append(line)
 
     def show_held() -> None:
         while held:

@@ -329,6 +329,16 @@ def test_warnings_of_the_program_are_warnings_of_python(variants: Path) -> None:
         assert f">{column}<" in grade._repr_html_()
 
 
+@pytest.mark.parametrize("progress", [True, False])
+def test_warnings_appear_once(variants: Path, tmp_path: Path, progress: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    answers = variants / ID / "prepared" / "private" / "test.csv"
+    (tmp_path / "list.jsonl").write_text(json.dumps({"competition_id": ID, "submission_path": str(answers)}))
+    with pytest.warns(mleprep.PrepWarning, match="cannot be compared"):
+        mleprep.grade_all(tmp_path / "list.jsonl", output=tmp_path, data_dir=variants, progress=progress)
+    shown = capfd.readouterr().err
+    assert "cannot be compared" not in shown and ("report: " in shown) == progress
+
+
 def test_validations_and_grades_have_the_same_reasons(variants: Path, tmp_path: Path) -> None:
     sample = (variants / ID / "prepared" / "public" / "sample_submission.csv").read_text()
     head, *rows = sample.splitlines()
@@ -406,16 +416,19 @@ def test_unknown_id_is_an_exception_even_without_check(name: str, tmp_path: Path
 
 
 def test_errors_are_shown_with_the_next_message_or_hidden() -> None:
-    lines = ("error: a", "  help: b", "c", "error: d")
-    for hides_errors, expected in ((True, ["c"]), (False, ["error: a", "  help: b", "c", "error: d"])):
+    lines = ("error: a", "  help: b", "c", "warning: e", "  help: f", "error: d")
+    warning, error = ["warning: e", "  help: f"], ["error: a", "  help: b"]
+    for hidden, expected in (
+        ({"error", "warning"}, ["c"]), ({"error"}, ["c", *warning]), ({"warning"}, [*error, "c", "error: d"]),
+    ):  # fmt: skip
         shown: list[str] = []
-        with _progress.listener(shown.append, hides_errors) as show:
+        with _progress.listener(shown.append, hidden) as show:
             assert show
             for line in lines:
                 show(line)
         assert shown == expected
     shown = []
-    with pytest.raises(KeyError), _progress.listener(shown.append, hides_errors=False) as show:
+    with pytest.raises(KeyError), _progress.listener(shown.append, ()) as show:
         assert show
         show("error: a")
         raise KeyError
@@ -463,7 +476,7 @@ def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     shown = []
-    with contextlib.suppress(KeyError), _progress.listener(True, hides_errors=True) as show:
+    with contextlib.suppress(KeyError), _progress.listener(True, {"error"}) as show:
         assert show
         for line in (
             "note", "a: started, 5 steps", "3 of 12 steps, 34 %, 3.4 GB, 10 s; now b/x (90 % of 1.20 GB)",

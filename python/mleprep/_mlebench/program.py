@@ -135,7 +135,7 @@ def _call(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,), show
 
 def _program_call(*arguments: str | os.PathLike[str], shown: bool) -> _program.Finished:
     """Calls the program. Does not print its errors, because they become exceptions."""
-    with _progress.listener(_show if shown else False, hides_errors=True, translate=advice.translate) as on_message:
+    with _progress.listener(_show if shown else False, hidden={"error"}, translate=advice.translate) as on_message:
         return _program.call(arguments, on_message)
 
 
