@@ -15,6 +15,8 @@ import pytest
 
 from conftest import ID, ROOT, SAMPLES
 
+from mleprep._mlebench import advice, program
+
 KEYS = (
     "competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal gold_medal "
     "silver_medal bronze_medal above_median submission_exists valid_submission is_lower_better created_at "
@@ -132,7 +134,7 @@ def test_messages_are_shown_once_and_name_no_option_of_the_program(
 ) -> None:
     done = mlebench("prepare", "-c", id, "--data-dir", prepared_from_a_source)
     assert done.returncode == 1 and done.stdout == ""
-    assert {*re.findall(r"--[a-z-]+", done.stderr)} <= {"--skip-verification"}
+    assert {*advice.options_in(done.stderr)} <= {"--skip-verification"}
     [error] = [line for line in done.stderr.splitlines() if line.startswith("error")]
     assert error.startswith(f"error: `{id}` was not prepared: ") and " help: " in error
     words = "MD5" if id == ID else "no Kaggle credentials"
