@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -67,7 +68,8 @@ def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
 
 def one_line(message: object) -> str:
     """Returns a message as one line without braces, because callers split logs into lines and find reports by braces."""
-    return " ".join(str(message).split()).translate(str.maketrans("{}", "()"))
+    message = re.sub(r"[.;]?\n\s*help: ", "; help: ", str(message))
+    return " ".join(message.split()).translate(str.maketrans("{}", "()"))
 
 
 def validate(competition_id: str, submission: Path, answers: Path) -> tuple[bool, str]:
