@@ -23,8 +23,8 @@ from mleprep._options import Path_, verb
 from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepWarning, UsageError
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan, Ranking,
-    Record, ReportPage, Results, Rules, Runs, Validation, prepared_path,
+    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan,
+    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, prepared_path,
 )
 
 
@@ -191,8 +191,12 @@ def validate(submission: Submission, id: Ids, **options: Unpack[_options.Submiss
 def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     """Returns the directory of a prepared competition. It contains the directories `public` and `private`.
 
-    Raises `InputError` if the variant is not prepared, and `FileNotFoundError` if `data_dir` does not exist.
+    For a record of `run`, this is its own directory unless you give options. Raises `InputError` if the variant is not
+    prepared, and `FileNotFoundError` if `data_dir` does not exist.
     """
+    match id if isinstance(id, Results) else [id]:
+        case [Prepared(path=own)] if own.is_dir() and not options:
+            return own
     id = _id(id)
     given = [*_options.command_line("path", options)]
     variant = options.get("variant") or "v1"

@@ -50,6 +50,19 @@ def test_paths_of_variants(variants: Path) -> None:
             mleprep.path(ID, variant=wrong, data_dir=variants)
 
 
+def test_path_of_a_record_is_its_own_one(variants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path))
+    given: Any = {"source": SAMPLES, "skip_verification": True, "data_dir": variants, "progress": False}
+    for variant in ("v1", "fixed"):
+        done = mleprep.run(ID, variant=variant, **given)
+        assert mleprep.path(done) == mleprep.path(done[0]) == done[0].path == mleprep.path(ID, variant=variant, data_dir=variants)
+        assert "train" in mleprep.load(done)
+    with pytest.raises(mleprep.InputError, match="`v1` .* is not prepared in"):
+        mleprep.path(done, data_dir=tmp_path)
+    with pytest.raises(TypeError, match="needs one competition, not 2"):
+        mleprep.path([done[0], done[0]])
+
+
 def test_path_without_a_data_dir_is_that_of_the_settings(variants: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(variants))
     assert mleprep.path(ID) == variants / ID / "prepared"
