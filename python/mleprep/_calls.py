@@ -6,6 +6,7 @@ The parameters of a function are those of its table in `_options`.
 from __future__ import annotations
 
 import csv
+import glob
 import os
 import re
 import shlex
@@ -22,8 +23,8 @@ from mleprep._options import Path_, verb
 from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepWarning, UsageError
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan, Ranking,
-    Record, ReportPage, Results, Rules, Runs, Validation, prepared_path,
+    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan,
+    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, prepared_path,
 )
 
 
@@ -159,12 +160,14 @@ def grade(
 def grade_all(
     submissions: Path_ | Iterable[Path_], *, output: Path_, log: bool = True, **options: Unpack[_options.GradingList]
 ) -> Results[Grade]:
-    """Grades the submissions of a list (JSON Lines) or of directories of runs, and writes one report to `output`.
+    """Grades the submissions of a list (JSON Lines) or of runs, and writes one report to `output`.
 
-    An entry that cannot be graded is in `failed` of the results, or raises an exception with `check`.
+    A directory contains the runs of a group, or run groups. An entry that cannot be graded is in `failed` of the results, or raises an exception with `check`.
     """
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
-    return _call("grade_all", Results[Grade], _paths(submissions), options, extra=extra)
+    submission = options.get("submission_path") or "submission/submission.csv"
+    given = [group for path in _paths(submissions) for group in _run_groups(path, submission)]
+    return _call("grade_all", Results[Grade], given, options, extra=extra)
 
 
 @verb
@@ -188,8 +191,12 @@ def validate(submission: Submission, id: Ids, **options: Unpack[_options.Submiss
 def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     """Returns the directory of a prepared competition. It contains the directories `public` and `private`.
 
-    Raises `InputError` if the variant is not prepared, and `FileNotFoundError` if `data_dir` does not exist.
+    For a record of `run`, this is its own directory unless you give options. Raises `InputError` if the variant is not
+    prepared, and `FileNotFoundError` if `data_dir` does not exist.
     """
+    match id if isinstance(id, Results) else [id]:
+        case [Prepared(path=own)] if own.is_dir() and not options:
+            return own
     id = _id(id)
     given = [*_options.command_line("path", options)]
     variant = options.get("variant") or "v1"
@@ -243,6 +250,19 @@ def _paths(paths: Path_ | Iterable[Path_]) -> Sequence[str]:
     return [os.fspath(_options.existing(path)) for path in all_paths]
 
 
+def _run_groups(path: str, submission: str) -> Sequence[str]:
+    """Returns the subdirectories of a directory of run groups, and any other path unchanged."""
+
+    def found(pattern: str) -> Sequence[str]:
+        return sorted(glob.glob(os.path.join(glob.escape(path), pattern)))
+
+    submission = glob.escape(submission)
+    is_group = found("metadata.json") or found(f"*/{submission}")
+    has_groups = found("*/metadata.json") or found(f"*/*/{submission}")
+    # Groups without submissions are graded, too.
+    return found("*/") if has_groups and not is_group else [path]
+
+
 def _data_dir(options: Mapping[str, Any]) -> Path:
     """Returns the data directory of a call. If no directory is given, it is the one that the program's settings name."""
     directory = options.get("data_dir")
@@ -266,8 +286,8 @@ def _call(
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Records are made of the JSON object of each competition and `members`. If no progress is shown, the program's
-    warnings become warnings of Python.
+    Records are made of the JSON object of each competition and `members`. The program's warnings become warnings of
+    Python.
     """
     word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
@@ -278,7 +298,7 @@ def _call(
     # Gradings are quick, so they show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
     # Raise the exception in this block, so that no error of the call is shown, too.
-    with _progress.listener(progress, hides_errors=check) as on_message:
+    with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
         finished = _program.call(["--json", word, *given, "--", *positional], on_message)
         found = _envelope.document(finished.stdout)
         has_results = "competitions" in found or "experiments" in found
@@ -288,7 +308,7 @@ def _call(
             members = {"_data_dir": data_dir}
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
-        for text in () if progress else _envelope.warnings(finished.stderr):
+        for text in _envelope.warnings(finished.stderr):
             # The caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
         results = _envelope.results(kind, found, members) if has_results else None

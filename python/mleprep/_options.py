@@ -211,6 +211,8 @@ _WITHOUT_DATA = {"list", "plan", "run", "fetch", "fetch_list", "fetch_check_rule
 _OWN = {"check", "progress"}
 #: The parameters of each function: name of the function -> name of the parameter -> its type.
 VERBS: dict[str, dict[str, Any]] = {}
+#: Parameters of functions that are not in a table, such as `score`.
+POSITIONAL: set[str] = set()
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -224,6 +226,7 @@ def verb(function: _Function) -> _Function:
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     names = [*table, *(one.name for one in own)]
+    POSITIONAL.update(one.name for one in own)
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
@@ -284,9 +287,13 @@ def _check_directory(path: Path_) -> None:
     found = Path(os.path.abspath(os.path.expanduser(path)))
     if found.exists() and not found.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
-    if any((found / "prepared" / part).is_dir() for part in ("public", "private")):
-        message = f"{found} is the directory of a competition, not a data directory"
-        raise UsageError(message, code=2, help=f"name the directory that contains it, {found.parent}")
+    for home in (found, found.parent, found.parent.parent):
+        places = [home / "prepared" / part for part in ("public", "private")]
+        if any(place.is_dir() for place in places) and found in (home, home / "prepared", *places):
+            # The directories of variants and packs are between the data directory and the competition.
+            parent = next((one for one in home.parents if (one / "prep.lock").exists()), home.parent)
+            message = f"{found} is the directory of a competition, not a data directory"
+            raise UsageError(message, code=2, help=f"name the directory that contains it, {parent}")
 
 
 def _values(value: object) -> Iterator[tuple[str, Any]]:

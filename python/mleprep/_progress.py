@@ -5,28 +5,27 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from mleprep import _words
 
-_STARTED = re.compile(r"(\S+): started, (\d+) steps?")
-_ENDED = re.compile(r"(\S+): (done|failed|stopped)\b.*")
-# Lines that belong to the error above them.
+_EVENT = re.compile(r"\S+: (started|done|failed|stopped)\b.*")
+# Lines that belong to the error or the warning above them.
 _CONTINUES = re.compile(r"\s|$|For more information|Usage:")
-_SHARE = re.compile(r"(\d+) of (\d+) \w+,")
+_PERCENT = re.compile(r"\d+ of \d+ steps(?:, \d+ of \d+ competitions)?, (\d+) %")
 
 Show = Callable[[str], object]
 
 
 @contextmanager
 def listener(
-    progress: bool | Show, hides_errors: bool, translate: Callable[[str], str | None] = _words.translated
+    progress: bool | Show, hidden: Collection[str], translate: Callable[[str], str | None] = _words.translated
 ) -> Iterator[Show | None]:
-    """Provides a function that shows each line of a call. Lines of errors that become an exception are not shown.
+    """Provides a function that shows each line of a call, except errors and warnings if they are in `hidden`.
 
-    Without `hides_errors`, an error is shown with the next message, or at the end of the block unless that raises.
+    Other errors are shown with the next message, or at the end of the block unless that raises.
     """
     if not progress:
         yield None
@@ -34,17 +33,20 @@ def listener(
     tqdm = _tqdm() if progress is True else None
     bar = _Bar(tqdm) if tqdm else None
     show: Show = progress if callable(progress) else bar or _print
-    is_error = False
+    level = ""
     held: list[str] = []
 
     def show_line(line: str) -> None:
-        nonlocal is_error
-        is_error = line.startswith("error: ") or (is_error and _CONTINUES.match(line) is not None)
-        if not is_error:
+        nonlocal level
+        if not level or not _CONTINUES.match(line):
+            level = next((one for one in ("error", "warning") if line.startswith(f"{one}: ")), "")
+        if level in hidden:
+            return
+        if level == "error":
+            held.append(line)
+        else:
             show_held()
             show_translated(line)
-        elif not hides_errors:
-            held.append(line)
 
     def show_held() -> None:
         while held:
@@ -58,6 +60,8 @@ def listener(
     try:
         yield show_line
         show_held()
+        if bar is not None:
+            bar.complete()
     finally:
         if bar is not None:
             bar.close()
@@ -87,36 +91,26 @@ def _tqdm() -> Any:
 
 
 class _Bar:
-    """A bar of tqdm that counts steps. Other messages than those about progress are printed."""
+    """A bar of tqdm that shows the percentage of the call, which never decreases. Other messages are printed."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm = tqdm
         self._bar: Any = None
-        #: The number of steps of each competition that started.
-        self._steps: dict[str, int] = {}
 
     def __call__(self, line: str) -> None:
-        done, total = (self._bar.n, self._bar.total) if self._bar else (0, 0)
-        if started := _STARTED.fullmatch(line):
-            self._steps[started[1]] = int(started[2])
-            self._show(started[1], done, max(total, sum(self._steps.values())))
-        elif ended := _ENDED.fullmatch(line):
-            self._show(line, done + self._steps.get(ended[1], 0) * (ended[2] == "done"), total)
-        elif share := _SHARE.match(line):
-            self._show(line, int(share[1]), int(share[2]))
-        else:
+        percent = _PERCENT.match(line)
+        if not percent and not _EVENT.fullmatch(line):
             _print(line)
-
-    def _show(self, text: str, done: int, total: int) -> None:
+            return
         if self._bar is None:
-            self._bar = self._tqdm(total=total, unit="step")
-        elif self._bar.total != total:
-            # Only this method of tqdm changes the length of the bar in a notebook. It also restarts the clock.
-            start = self._bar.start_t
-            self._bar.reset(total)
-            self._bar.start_t = start
-        self._bar.n = min(done, total)
-        self._bar.set_description(text)
+            self._bar = self._tqdm(total=100, bar_format="{l_bar}{bar}| {elapsed}<{remaining}")
+        self._bar.n = max(self._bar.n, int(percent[1]) if percent else 0)
+        self._bar.set_description(line)
+
+    def complete(self) -> None:
+        if self._bar is not None:
+            self._bar.n = self._bar.total
+            self._bar.refresh()
 
     def close(self) -> None:
         if self._bar is not None:

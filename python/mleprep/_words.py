@@ -15,6 +15,8 @@ _MENTION = re.compile(
     r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
     r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
 )
+# Texts that depend on the order of arguments, which is different for the functions.
+_PHRASES = {"write its id first: ": "name the competition: "}
 _NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
 
 
@@ -24,7 +26,11 @@ def translated(text: str) -> str: ...
 def translated(text: None) -> None: ...
 def translated(text: str | None) -> str | None:
     """Returns a message with `source` instead of `--source`, and `mleprep.run("ID")` instead of `prep run ID`."""
-    return None if text is None else _MENTION.sub(_replacement, text)
+    if text is None:
+        return None
+    for phrase, replacement in _PHRASES.items():
+        text = text.replace(phrase, replacement)
+    return _MENTION.sub(_replacement, text)
 
 
 def _replacement(found: re.Match[str]) -> str:
@@ -35,7 +41,9 @@ def _replacement(found: re.Match[str]) -> str:
         text = _options.REPLACED[option]
         return text if "`" in text else f"`{text}`"
     tables = [table for table in _options.VERBS.values() if _key(option) in table]
-    return f"`{_assignment(option, value, tables[0])}`" if tables else found[0]
+    if tables:
+        return f"`{_assignment(option, value, tables[0])}`"
+    return f"`{_key(option)}`" if _key(option) in _options.POSITIONAL else found[0]
 
 
 def _key(option: str) -> str:

@@ -15,6 +15,8 @@ import pytest
 
 from conftest import ID, ROOT, SAMPLES
 
+from mleprep._mlebench import advice, program
+
 KEYS = (
     "competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal gold_medal "
     "silver_medal bronze_medal above_median submission_exists valid_submission is_lower_better created_at "
@@ -132,11 +134,15 @@ def test_messages_are_shown_once_and_name_no_option_of_the_program(
 ) -> None:
     done = mlebench("prepare", "-c", id, "--data-dir", prepared_from_a_source)
     assert done.returncode == 1 and done.stdout == ""
-    assert {*re.findall(r"--[a-z-]+", done.stderr)} <= {"--skip-verification"}
+    assert {*advice.options_in(done.stderr)} <= {"--skip-verification"}
     [error] = [line for line in done.stderr.splitlines() if line.startswith("error")]
-    assert error.startswith(f"error: `{id}` was not prepared: ") and " help: " in error
+    assert error.startswith(f"error: `{id}` was not prepared: ") and "; help: " in error
     words = "MD5" if id == ID else "no Kaggle credentials"
     assert len([line for line in done.stderr.splitlines() if words in line]) == 1, done.stderr
+
+
+def test_help_is_separated_from_the_error() -> None:
+    assert program.one_line("{a}\nb.\n  help: c\n d\nhelp: e") == "(a) b; help: c d; help: e"
 
 
 def test_bundle_of_the_last_run_is_unpacked(mlebench: Call, prepared_from_a_source: Path) -> None:

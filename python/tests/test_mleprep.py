@@ -21,12 +21,25 @@ from mleprep.errors import error_of
 PAGE = ROOT / "docs" / "python.md"
 
 
+def wrong_lines(script: Path) -> list[int]:
+    """Returns the numbers of the lines in a script that a strict type checker rejects."""
+    around = {**os.environ, "MYPYPATH": str(ROOT / "python")}
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={script.parent}", script.name]
+    found = subprocess.run(command, cwd=script.parent, env=around, capture_output=True, text=True).stdout
+    return [int(line) for line in re.findall(rf"^{script.name}:(\d+): error", found, re.MULTILINE)]
+
+
 def test_documentation_examples_print_the_documented_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PREP_CACHE_DIR")
     subprocess.run([os.environ["PREP_BINARY"], "demo"], check=True, capture_output=True)
+    monkeypatch.chdir("prep-demo")
     text = PAGE.read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert len(examples) == text.count("```python"), "an example has no output"
+    assert [Path("prep.toml").read_text(encoding="utf-8")] == re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    Path("examples.py").write_text("".join(code for code, _ in examples), encoding="utf-8")
+    assert wrong_lines(Path("examples.py").absolute()) == []
     names: dict[str, object] = {}
     for code, expected in examples:
         shown = io.StringIO()
@@ -168,7 +181,4 @@ def test_type_checkers_know_the_parameters(tmp_path: Path) -> None:
     ]
     errors = [*range(7, 16), 18]
     script.write_text("\n".join(lines) + "\n")
-    around = {**os.environ, "MYPYPATH": str(ROOT / "python")}
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", script.name]
-    found = subprocess.run(command, cwd=tmp_path, env=around, capture_output=True, text=True).stdout
-    assert [int(line) for line in re.findall(r"^script.py:(\d+): error", found, re.MULTILINE)] == errors, found
+    assert wrong_lines(script) == errors

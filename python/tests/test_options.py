@@ -114,9 +114,19 @@ def test_word_that_is_not_in_the_table_is_an_error_with_the_allowed_words() -> N
 def test_data_dir_is_a_data_directory(name: str, data_dir: typing.Any) -> None:
     with pytest.raises(NotADirectoryError):
         [*_options.command_line(name, {"data_dir": __file__})]
-    with pytest.raises(mleprep.UsageError, match="is the directory of a competition") as raised:
-        [*_options.command_line(name, {"data_dir": data_dir / ID})]
-    assert str(data_dir) in (raised.value.help or "")
+    for inner in ("", "prepared", "prepared/public", "prepared/private"):
+        with pytest.raises(mleprep.UsageError, match="is the directory of a competition") as raised:
+            [*_options.command_line(name, {"data_dir": data_dir / ID / inner})]
+        assert raised.value.help == f"name the directory that contains it, {data_dir}"
+
+
+def test_data_directory_of_a_variant_or_a_pack_is_named(tmp_path: typing.Any) -> None:
+    (tmp_path / "prep.lock").touch()
+    (tmp_path / "fixed" / ID / "prepared" / "public").mkdir(parents=True)
+    with pytest.raises(mleprep.UsageError) as raised:
+        mleprep.load(ID, data_dir=tmp_path / "fixed" / ID / "prepared")
+    assert raised.value.help == f"name the directory that contains it, {tmp_path}"
+    [*_options.command_line("run", {"data_dir": tmp_path / "fixed" / ID / "prepared" / "public" / "other"})]
 
 
 def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
@@ -193,6 +203,8 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("`--remove-unpublished` removes them", "`remove_unpublished=True` removes them"),
         ("as last time: --skip-verification=no, --source /b", 'as last time: `skip_verification=False`, `source="/b"`'),
         ("invalid value 'x' for '--jobs <N>'", "invalid value 'x' for `jobs`"),
+        ("invalid value 'x' for '--score <SCORE>'", "invalid value 'x' for `score`"),
+        ("write its id first: `prep grade ID a.csv`", 'name the competition: `mleprep.grade("a.csv", "ID")`'),
         ("'--expand-archives[=<HOW>]' cannot be used with '--partial[=<yes|no>]'",
          "`expand_archives` cannot be used with `partial=True`"),
         ("run `prep run leaf --skip-verification --variant fixed`",
@@ -217,9 +229,18 @@ def test_missing_reports_are_an_error_with_the_parameters(reports: list[str]) ->
         mleprep.summarize(reports)
 
 
+def test_errors_name_arguments_of_the_functions(tmp_path: typing.Any) -> None:
+    with pytest.raises(mleprep.UsageError, match="^invalid value 'x' for `score`: expected a number$"):
+        mleprep.grade_score("x", ID)  # type: ignore[arg-type]
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(mleprep.UsageError, match="no competition is named") as raised:
+        mleprep.grade_all([tmp_path / "a.csv"], output=tmp_path, progress=False)
+    assert raised.value.help == f'name the competition: `mleprep.grade("{tmp_path}/a.csv", "ID")`'
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_message_names_an_option_that_is_a_parameter(verb: str) -> None:
-    kept = OUTPUT | ARGUMENTS.get(verb, set()) | LISTS.get(verb, set()) | {"--verbose"}
+    kept = OUTPUT | LISTS.get(verb, set()) | {"--verbose", "--format"}
     for option, value in options_of(verb).items():
         if option not in kept:
             for text in (f"use {option}", f"use '{option}{value}'", f"`{option}` does it", f"without {option}; or"):

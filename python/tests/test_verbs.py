@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -47,6 +48,19 @@ def test_paths_of_variants(variants: Path) -> None:
     for wrong in ("fixd", "fixed:99"):
         with pytest.raises(mleprep.UsageError, match="there is no variant `fixd`|has the correction `99`"):
             mleprep.path(ID, variant=wrong, data_dir=variants)
+
+
+def test_path_of_a_record_is_its_own_one(variants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path))
+    given: Any = {"source": SAMPLES, "skip_verification": True, "data_dir": variants, "progress": False}
+    for variant in ("v1", "fixed"):
+        done = mleprep.run(ID, variant=variant, **given)
+        assert mleprep.path(done) == mleprep.path(done[0]) == done[0].path == mleprep.path(ID, variant=variant, data_dir=variants)
+        assert "train" in mleprep.load(done)
+    with pytest.raises(mleprep.InputError, match="`v1` .* is not prepared in"):
+        mleprep.path(done, data_dir=tmp_path)
+    with pytest.raises(TypeError, match="needs one competition, not 2"):
+        mleprep.path([done[0], done[0]])
 
 
 def test_path_without_a_data_dir_is_that_of_the_settings(variants: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,6 +209,25 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     assert "mean score" in experiment._repr_html_()
 
 
+def test_directories_of_run_groups_are_graded(variants: Path, tmp_path: Path) -> None:
+    sample = (variants / ID / "prepared" / "public" / "sample_submission.csv").read_bytes()
+    runs = tmp_path / "runs [1]"
+    # The run group `b` has only a run without a submission.
+    for run in (runs / "a" / f"{ID}_0", runs / "b" / f"{ID}_0", runs / "c" / f"{ID}_0", runs / "c" / f"{ID}_1"):
+        run.mkdir(parents=True)
+        if run.parent.name != "b":
+            (run / "x.csv").write_bytes(sample)
+    (runs / "notes.txt").touch()
+    given: Any = {"data_dir": variants, "progress": False, "log": False}
+    for paths, count in ((runs, 4), ([runs, runs / "c"], 6), (runs / "a", 1), ([runs / "a", runs / "c"], 3)):
+        assert len(mleprep.grade_all(paths, output=tmp_path / "x", submission_path="x.csv", **given)) == count, paths
+    (runs / "b" / "metadata.json").write_text(json.dumps({"runs": {f"{ID}_0": {}}}))
+    grades = mleprep.grade_all(runs, output=tmp_path / "y", **given)
+    assert len(grades) == 4 and not any(grades)
+    with pytest.raises(mleprep.InputError, match="there is no run in"):
+        mleprep.grade_all(variants / ID, output=tmp_path / "z", **given)
+
+
 COINS = (
     "name: Coins\ncategory: Tabular\nbundle: { kaggle: coins }\n"
     "tables:\n  coins: { read: coins.csv, columns: { id: number, side: text } }\n"
@@ -309,6 +342,16 @@ def test_warnings_of_the_program_are_warnings_of_python(variants: Path) -> None:
         assert f">{column}<" in grade._repr_html_()
 
 
+@pytest.mark.parametrize("progress", [True, False])
+def test_warnings_appear_once(variants: Path, tmp_path: Path, progress: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    answers = variants / ID / "prepared" / "private" / "test.csv"
+    (tmp_path / "list.jsonl").write_text(json.dumps({"competition_id": ID, "submission_path": str(answers)}))
+    with pytest.warns(mleprep.PrepWarning, match="cannot be compared"):
+        mleprep.grade_all(tmp_path / "list.jsonl", output=tmp_path, data_dir=variants, progress=progress)
+    shown = capfd.readouterr().err
+    assert "cannot be compared" not in shown and ("report: " in shown) == progress
+
+
 def test_validations_and_grades_have_the_same_reasons(variants: Path, tmp_path: Path) -> None:
     sample = (variants / ID / "prepared" / "public" / "sample_submission.csv").read_text()
     head, *rows = sample.splitlines()
@@ -386,16 +429,19 @@ def test_unknown_id_is_an_exception_even_without_check(name: str, tmp_path: Path
 
 
 def test_errors_are_shown_with_the_next_message_or_hidden() -> None:
-    lines = ("error: a", "  help: b", "c", "error: d")
-    for hides_errors, expected in ((True, ["c"]), (False, ["error: a", "  help: b", "c", "error: d"])):
+    lines = ("error: a", "  help: b", "c", "warning: e", "  help: f", "error: d")
+    warning, error = ["warning: e", "  help: f"], ["error: a", "  help: b"]
+    for hidden, expected in (
+        ({"error", "warning"}, ["c"]), ({"error"}, ["c", *warning]), ({"warning"}, [*error, "c", "error: d"]),
+    ):  # fmt: skip
         shown: list[str] = []
-        with _progress.listener(shown.append, hides_errors) as show:
+        with _progress.listener(shown.append, hidden) as show:
             assert show
             for line in lines:
                 show(line)
         assert shown == expected
     shown = []
-    with pytest.raises(KeyError), _progress.listener(shown.append, hides_errors=False) as show:
+    with pytest.raises(KeyError), _progress.listener(shown.append, ()) as show:
         assert show
         show("error: a")
         raise KeyError
@@ -424,36 +470,41 @@ def test_messages_without_an_exception_are_shown(tmp_path: Path) -> None:
 class Bar:
     """Records what a bar of tqdm shows."""
 
-    def __init__(self, total: int, unit: str) -> None:
-        self.total, self.n, self.start_t, self.texts, self.is_closed = total, 0, 0.0, [unit], False
-
-    def reset(self, total: int) -> None:
-        self.total, self.n = total, 0
+    def __init__(self, total: int, bar_format: str) -> None:
+        self.total, self.n, self.text, self.is_closed = total, 0, bar_format, False
 
     def set_description(self, text: str) -> None:
-        self.texts.append(text)
+        self.text = text
+
+    def refresh(self) -> None:
+        assert not self.is_closed
 
     def close(self) -> None:
         self.is_closed = True
 
 
-def test_notebook_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
     bars: list[Bar] = []
     monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     shown = []
-    with _progress.listener(True, hides_errors=True) as show:
+    with contextlib.suppress(KeyError), _progress.listener(True, {"error"}) as show:
         assert show
         for line in (
-            "a: started, 5 steps", "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "warning: old",
-            "9 of 12 steps, 3.4 GB, 10 s; now b/x (34 % of 1.20 GB)", "b/x: failed", "b: failed after 2.00 s",
-            "error: b/x: no", "  help: mend it", "1 of 2 competitions are prepared; not prepared: b",
+            "note", "a: started, 5 steps", "3 of 12 steps, 34 %, 3.4 GB, 10 s; now b/x (90 % of 1.20 GB)",
+            "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "9 of 12 steps, 1 of 2 competitions, 30 %; now b/x",
+            "9 of 12 steps, 1 of 2 competitions, 70 %, 2 min left; now b/x (34 % of 1.20 GB)", "b/x: failed",
+            "b: failed after 2.00 s", "error: b/x: no", "  help: mend it", "1 of 2 competitions are prepared; not prepared: b",
         ):  # fmt: skip
             show(line)
-            shown.append((bars[0].n, bars[0].total))
-    assert shown == [(0, 5), (0, 11), (5, 11), (5, 11), *[(9, 12)] * 6]
-    assert bars[0].is_closed and bars[0].texts[-1] == "b: failed after 2.00 s"
-    assert sys.stderr.getvalue().splitlines() == ["warning: old", "1 of 2 competitions are prepared; not prepared: b"]  # type: ignore[attr-defined]
+            shown += [(one.n, one.total) for one in bars]
+        if fails:
+            raise KeyError
+    assert shown == [(0, 100), *[(34, 100)] * 4, *[(70, 100)] * 6]
+    [bar] = bars
+    assert bar.is_closed and bar.text == "b: failed after 2.00 s" and bar.n == (70 if fails else 100)
+    assert sys.stderr.getvalue().splitlines() == ["note", "1 of 2 competitions are prepared; not prepared: b"]  # type: ignore[attr-defined]
 
 
 def test_real_notebook(tmp_path: Path) -> None:
@@ -470,6 +521,6 @@ def test_real_notebook(tmp_path: Path) -> None:
     nbclient.NotebookClient(book, timeout=300, allow_errors=True).execute(env=around)
     # Without ipywidgets, the bar is the text of several outputs.
     (*bar, table), failed = book.cells[0].outputs, book.cells[1].outputs
-    assert "step" in "".join(one.get("text") or one["data"]["text/plain"] for one in bar)
+    assert "100%" in "".join(one.get("text") or one["data"]["text/plain"] for one in bar)
     assert table["data"]["text/html"].startswith("<table>") and ID in table["data"]["text/html"]
     assert failed[-1]["ename"] == "InputError" and not any("error:" in one.get("text", "") for one in failed)

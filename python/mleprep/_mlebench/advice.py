@@ -19,6 +19,7 @@ INSTEAD: dict[str, str | None] = {
     "--expand-archives": None,
     "--forget-options": None,
     "--from-cache": None,
+    "--identity": None,
     "--locked": None,
     "--memory": "raise `memory` in prep.toml",
     "--no-download": None,

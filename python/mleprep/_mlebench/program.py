@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -67,7 +68,8 @@ def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
 
 def one_line(message: object) -> str:
     """Returns a message as one line without braces, because callers split logs into lines and find reports by braces."""
-    return " ".join(str(message).split()).translate(str.maketrans("{}", "()"))
+    message = re.sub(r"[.;]?\n\s*help: ", "; help: ", str(message))
+    return " ".join(message.split()).translate(str.maketrans("{}", "()"))
 
 
 def validate(competition_id: str, submission: Path, answers: Path) -> tuple[bool, str]:
@@ -135,7 +137,7 @@ def _call(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,), show
 
 def _program_call(*arguments: str | os.PathLike[str], shown: bool) -> _program.Finished:
     """Calls the program. Does not print its errors, because they become exceptions."""
-    with _progress.listener(_show if shown else False, hides_errors=True, translate=advice.translate) as on_message:
+    with _progress.listener(_show if shown else False, hidden={"error"}, translate=advice.translate) as on_message:
         return _program.call(arguments, on_message)
 
 
