@@ -189,12 +189,6 @@ impl CliSession {
             "mle-bench/data",
             "name a directory with --data-dir or MLE_BENCH_DATA_DIR",
         )?;
-        if data_dir.is_file() {
-            return Err(CliError::usage(format!(
-                "the data directory {} is a file",
-                data_dir.display()
-            )));
-        }
         // The data directory is known now, so its file applies to the other settings.
         chooser.files = ConfigFiles::read(&places, Some(&data_dir))?;
         let store_dir = directory(

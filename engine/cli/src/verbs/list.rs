@@ -64,8 +64,12 @@ impl ListArgs {
         let entries = ids.iter().map(|id| catalog.get(id));
         let entries: Vec<&CatalogEntry> = entries.collect::<Result<_, _>>()?;
         let data_dir = &session.settings.data_dir;
-        if session.places.origin("data_dir") == "option" && !data_dir.exists() {
-            let text = format!("the data directory {} does not exist", data_dir.display());
+        if session.places.origin("data_dir") == "option" && !data_dir.is_dir() {
+            let problem = match data_dir.exists() {
+                true => "is not a directory",
+                false => "does not exist",
+            };
+            let text = format!("the data directory {} {problem}", data_dir.display());
             session.printer.warning(text);
         }
         let rows: Vec<Row> = entries
