@@ -17,8 +17,7 @@
 use std::io;
 use std::io::{Read, Write};
 
-use zstd::bulk::{Compressor, Decompressor};
-use zstd::zstd_safe::compress_bound;
+use zstd::zstd_safe::{CCtx, CParameter, DCtx, compress_bound, get_error_name};
 
 use crate::value::compact::{CompactReader, MAX_TEXT_BYTES, shared_start, write_number};
 
@@ -28,16 +27,24 @@ const ZSTD_LEVEL: i32 = 1;
 /// Data of up to this length in bytes are not compressed, because a zstd frame alone has about this size.
 const MIN_COMPRESSED_BYTES: usize = 16;
 
+/// Converts an error code of zstd.
+fn failed(code: usize) -> io::Error {
+    io::Error::other(get_error_name(code))
+}
+
 pub(super) struct ColumnWriter {
-    zstd: Compressor<'static>,
+    zstd: CCtx<'static>,
     plane: Vec<u8>,
     packed: Vec<u8>,
 }
 
 impl ColumnWriter {
     pub fn new() -> io::Result<ColumnWriter> {
+        let mut zstd = CCtx::try_create().ok_or(io::ErrorKind::OutOfMemory)?;
+        let level = CParameter::CompressionLevel(ZSTD_LEVEL);
+        zstd.set_parameter(level).map_err(failed)?;
         Ok(ColumnWriter {
-            zstd: Compressor::new(ZSTD_LEVEL)?,
+            zstd,
             plane: Vec::new(),
             packed: Vec::new(),
         })
@@ -62,7 +69,8 @@ impl ColumnWriter {
         let mut shortest = bytes;
         if bytes.len() > MIN_COMPRESSED_BYTES {
             self.packed.reserve(compress_bound(bytes.len()));
-            self.zstd.compress_to_buffer(bytes, &mut self.packed)?;
+            let compressed = self.zstd.compress2(&mut self.packed, bytes);
+            compressed.map_err(failed)?;
             if self.packed.len() < bytes.len() {
                 shortest = &self.packed;
             }
@@ -75,7 +83,7 @@ impl ColumnWriter {
 /// Reads the output of [`ColumnWriter`].
 pub(super) struct ColumnReader<R> {
     input: CompactReader<R>,
-    zstd: Decompressor<'static>,
+    zstd: DCtx<'static>,
     plane: Vec<u8>,
     packed: Vec<u8>,
 }
@@ -84,7 +92,7 @@ impl<R: Read> ColumnReader<R> {
     pub fn new(input: CompactReader<R>) -> io::Result<ColumnReader<R>> {
         Ok(ColumnReader {
             input,
-            zstd: Decompressor::new()?,
+            zstd: DCtx::try_create().ok_or(io::ErrorKind::OutOfMemory)?,
             plane: Vec::new(),
             packed: Vec::new(),
         })
@@ -132,7 +140,8 @@ impl<R: Read> ColumnReader<R> {
         self.packed.clear();
         self.input.append(length, &mut self.packed)?;
         bytes.reserve(count);
-        self.zstd.decompress_to_buffer(&self.packed, bytes)?;
+        let decompressed = self.zstd.decompress(bytes, &self.packed);
+        decompressed.map_err(failed)?;
         match bytes.len() == count {
             true => Ok(()),
             false => Err(io::ErrorKind::InvalidData.into()),
