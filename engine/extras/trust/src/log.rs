@@ -426,7 +426,7 @@ mod tests {
         assert!(
             log.confirm(&places[4], "a")
                 .unwrap_err()
-                .contains("is not the one")
+                .contains("is not the hash in the report")
         );
     }
 
