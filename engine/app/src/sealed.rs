@@ -259,7 +259,7 @@ fn left(settings: &Settings, id: &str, manifest: &Manifest) -> Vec<PathBuf> {
     let preparation = manifest.preparation.as_ref();
     let source = preparation.and_then(|record| record.options.source.as_deref());
     let directories = source.into_iter().chain([&*settings.data_dir]);
-    let name = format!("{id}.zip");
+    let name = format!("{}.zip", prep_fetch::bundle_stem(id));
     let bundles = directories.flat_map(|directory| {
         let below = prep_fetch::bundle_files(directory, id).unwrap_or_default();
         below.into_iter().chain([directory.join(&name)])
