@@ -32,7 +32,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Fixture {
-        let home = tempfile::tempdir().unwrap();
+        let home = crate::temporary::directory();
         fs::create_dir(home.path().join(".kaggle")).unwrap();
         Fixture {
             home,
@@ -264,7 +264,7 @@ fn the_file_completes_a_user_or_key_in_a_variable() {
 
 #[test]
 fn a_configured_directory_is_searched_in_addition() {
-    let configured = tempfile::tempdir().unwrap();
+    let configured = crate::temporary::directory();
     let dir = configured.path().to_str().unwrap();
     let fixture = |file: &str, text: &str| {
         Fixture::new()

@@ -103,7 +103,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(bundle: Bundle) -> Fixture {
-        let home = tempfile::tempdir().unwrap();
+        let home = crate::temporary::directory();
         fs::create_dir(home.path().join(".kaggle")).unwrap();
         Fixture {
             server: FaultServer::start(vec![bundle], Vec::new()).unwrap(),

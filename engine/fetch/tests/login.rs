@@ -33,7 +33,7 @@ impl Fixture {
         let bundle = Bundle::new(ID, content(20_000, 1));
         let fixture = Fixture {
             server: FaultServer::start(vec![bundle], Vec::new()).unwrap(),
-            dir: tempfile::tempdir().unwrap(),
+            dir: crate::temporary::directory(),
             now: Arc::default(),
         };
         let token = fixture.server.issue_access_token(seconds);

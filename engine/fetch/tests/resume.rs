@@ -200,7 +200,7 @@ fn child() -> Outcome {
     options.attempts = 20;
     let network = Network::new(options, key())?;
     let source = KaggleBundle::new(ID, search(ID, &directory.join("data")), None, network);
-    let store = tempfile::tempdir()?;
+    let store = crate::temporary::directory();
     source.run(&context(&store))?;
     Ok(())
 }

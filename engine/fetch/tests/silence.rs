@@ -138,7 +138,7 @@ fn a_host_that_never_answered_fails_soon() {
         options.backoff = Duration::from_millis(20);
         options.first_contact = Duration::from_millis(300);
         let network = Network::new(options, key()).unwrap();
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::temporary::directory();
         let context = common::context(&dir);
         let data = dir.path().join("data");
         for attempt in 0..2 {

@@ -75,7 +75,7 @@ impl Fixture {
         change: impl FnOnce(&mut DownloadOptions),
     ) -> Fixture {
         let server = FaultServer::start(bundles, faults).unwrap();
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::temporary::directory();
         let mut options = options(&server.endpoint());
         change(&mut options);
         Fixture {
