@@ -138,6 +138,7 @@ pub enum OutputComparison {
     Differs,
     /// There is a published checksum, but it was not compared.
     Skipped,
+    /// No checksum is published.
     NotPublished,
     /// Checksums are published only for a different variant.
     OtherVariant,
