@@ -60,6 +60,7 @@ struct Link {
     previous: Option<String>,
 }
 
+/// Appends gradings of one competition to a log.
 #[derive(Debug)]
 pub struct LogWriter {
     path: PathBuf,
@@ -179,6 +180,7 @@ impl LogWriter {
     }
 }
 
+/// A log that was read, with its contradictions.
 #[derive(Debug, Clone, Default)]
 pub struct ReadLog {
     /// Id of the log. Empty for a log without lines.
