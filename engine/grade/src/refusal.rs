@@ -122,7 +122,7 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// The effect of a rule or metric on the number of rows.
+/// The requirement or the effect of a rule or metric concerning the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowPolicy {
     /// The rule may drop rows.

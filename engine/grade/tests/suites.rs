@@ -1,6 +1,5 @@
-//! Tests that metrics of other suites of competitions compute the scores of scikit-learn, SciPy or their definition in
-//! NumPy, and reject the same input. `data/record_suites.py` draws the same tables from the same seeds, and explains their
-//! pools.
+//! Tests that metrics of other suites of competitions compute the scores of scikit-learn, SciPy or NumPy.
+//! `data/record_suites.py` draws the same tables from the same seeds.
 
 use std::collections::BTreeMap;
 

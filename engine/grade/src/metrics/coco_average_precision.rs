@@ -115,7 +115,7 @@ enum Area {
     Corners,
 }
 
-/// For each label, its boxes in each image.
+/// The boxes of each label in each image.
 type Labels = BTreeMap<i64, Vec<Image>>;
 
 impl Metric for CocoAveragePrecision {
