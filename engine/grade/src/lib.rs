@@ -14,16 +14,19 @@
 //! shapes/     boxes, masks and volumes that are described in cells
 //! python/     Python's and NumPy's numbers and sort order
 //! report/     lists of submissions, medals on Kaggle's leaderboard, reports
+//! ```
 //!
 //! The reference pages and the JSON Schema are generated from texts in [`rules::ALL`] and [`metrics::ALL`].
 //!
 //! # Example
 //!
 //! ```
-//! use prep_grade::{Grader, GradeOutcome}; let section = serde_json::json!({ "rules": ["same_rows"], "metric": {
-//! "accuracy": "label" } }); let grader = Grader::parse(&section).unwrap(); let answers =
-//! grader.read_answers(b"id,label\n1,a\n2,b\n").unwrap(); let outcome = grader.grade_bytes(&answers,
-//! b"id,label\n1,a\n2,a\n"); assert_eq!(outcome.rounded(), Some(0.5));
+//! use prep_grade::{Grader, GradeOutcome};
+//! let section = serde_json::json!({ "rules": ["same_rows"], "metric": { "accuracy": "label" } });
+//! let grader = Grader::parse(&section).unwrap();
+//! let answers = grader.read_answers(b"id,label\n1,a\n2,b\n").unwrap();
+//! let outcome = grader.grade_bytes(&answers, b"id,label\n1,a\n2,a\n");
+//! assert_eq!(outcome.rounded(), Some(0.5));
 //! ```
 
 #![warn(missing_docs)]

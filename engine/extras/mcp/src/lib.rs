@@ -1,6 +1,8 @@
 //! Serves tools for agents with the Model Context Protocol: list competitions, describe a competition, and validate or
-//! grade a submission. This file implements the protocol (JSON-RPC 2.0 messages, one per line), and `tools` implements
-//! the tools. The server needs only four requests, so it does not use the official library `rmcp`.
+//! grade a submission.
+//!
+//! This file implements the protocol (JSON-RPC 2.0 messages, one per line), and `tools` implements the tools. The server
+//! needs only four requests, so it does not use the official library `rmcp`.
 //!
 //! The tool `grade` exists only if the server was started with scores, because an agent that gets scores can optimize
 //! against the answers. No tool returns an answer.

@@ -1,6 +1,6 @@
 //! Errors of a remote, classified by meaning.
 //!
-//! A message never contains text from a server or library, because it may include signed URLs.
+//! A message never contains text from a server or library, because such text may include signed URLs.
 
 use std::io::ErrorKind;
 
@@ -78,7 +78,7 @@ impl RemoteError {
                  and the directory needs their group and its setgid bit"
             }
             RemoteError::Unreadable { .. } => {
-                "let the users' group read the directory: `chmod -R g+rX`"
+                "let the group of all users read the directory of the remote: `chmod -R g+rX DIRECTORY`"
             }
             RemoteError::NoKey { .. } => return Some(Remedy::ChooseKey),
             RemoteError::Clock { .. } => "set the clock (NTP)",

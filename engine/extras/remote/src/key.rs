@@ -40,7 +40,7 @@ pub enum KeyError {
     Exists { path: PathBuf },
     #[error("there is no key `{name}` in {directory}")]
     Missing { name: String, directory: PathBuf },
-    #[error("{directory} contains several keys, and it is not stated which one signs")]
+    #[error("{directory} contains several keys, and the settings do not name the key that signs")]
     Ambiguous { directory: PathBuf },
     #[error("the system's random number generator failed")]
     Random,

@@ -9,7 +9,7 @@
 //! private/v1/bundles/DIGEST.hashes hash list of a bundle
 //! ```
 //!
-//! A role that may read everything except `private/` cannot read answers. `v1` is the version of the format, so no version
+//! Credentials for everything except `private/` cannot read answers. `v1` is the version of the format, so no version
 //! misreads the files of another.
 
 use std::ops::Range;
@@ -55,7 +55,7 @@ pub(crate) fn entry(key: &Digest) -> String {
     format!("v1/ledger/{key}")
 }
 
-/// Returns the file name of a source's record. `/` becomes `+`, because a source is a file, not a directory. `+` and `~` are
+/// Returns the file name of a source's record. `/` becomes `+`, because each record is a single file. `+` and `~` are
 /// escaped, so that different names have different files.
 pub(crate) fn source(name: &str) -> String {
     let file = name.replace('~', "~t").replace('+', "~p").replace('/', "+");

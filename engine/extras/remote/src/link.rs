@@ -289,7 +289,7 @@ impl Inner {
     pub(crate) fn report_dropped(&self) {
         let remote = self.remote.name();
         let message = format!(
-            "the remote {remote} is slower than the run: some results stay on this machine"
+            "the run produces results faster than the remote {remote} accepts them; some results are not sent"
         );
         self.report(message, Some(Remedy::SendLater));
     }

@@ -79,7 +79,7 @@ struct Request {
 impl ReaderState {
     /// Drops the least recently used requests until the number of requests and their bytes are below the limits.
     ///
-    /// A request with announced bytes that were not read yet is kept, unless a sum reaches twice its limit.
+    /// A request with announced bytes that were not read yet is kept, unless their number or bytes reach twice the limit.
     fn make_room(&mut self) {
         loop {
             let lengths = self.requests.iter();

@@ -83,11 +83,11 @@ pub enum Rejection {
     Forged,
     #[error("it is signed by {key}, which is not trusted for `{competition}`")]
     OutOfScope { key: PublicKey, competition: String },
-    #[error("it is signed by {0}, which is not trusted any more (`until` has passed)")]
+    #[error("it is signed by {0}, which is no longer trusted: the time `until` has passed")]
     Expired(PublicKey),
     #[error("it is signed, but does not have the expected structure")]
     Malformed,
-    #[error("it is signed, but describes a different step than the one it is stored for")]
+    #[error("it is signed, but belongs to a different step than its name states")]
     OtherStep,
     #[error("it was written for the remote {0} and copied to this one")]
     OtherRemote(String),

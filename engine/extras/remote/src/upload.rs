@@ -77,8 +77,8 @@ impl Link {
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends a source record immediately, and `file`, the bytes of the source, to the mirror. Returns whether the bytes
-    /// are in the mirror.
+    /// Sends a source record immediately. If `file` is given, sends its bytes to the mirror. Returns whether the mirror has
+    /// the bytes of the source.
     ///
     /// Results must have been computed from `content`, because readers of the record rely on that.
     pub fn send_source(
@@ -236,8 +236,8 @@ async fn object(
 
 /// Looks in the remote for an object that is not on this machine.
 ///
-/// A public object must be in the public area, because not all readers can read the private area. If necessary, it is
-/// copied.
+/// A public object must be in the public area, because not all readers can read the private area. If necessary, the
+/// object is copied from the private area.
 async fn in_remote(
     inner: &Arc<Inner>,
     area: Area,

@@ -645,7 +645,7 @@ fn an_entry_of_a_different_step_is_rejected() {
     let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&other, "c").unwrap().is_none());
     assert!(
-        two.messages().contains("describes a different step"),
+        two.messages().contains("belongs to a different step"),
         "{}",
         two.messages()
     );
@@ -667,7 +667,7 @@ fn a_key_is_trusted_for_its_competitions_until_its_end() {
         (limited("c", None), true, ""),
         (limited("c", Some(u64::MAX)), true, ""),
         (limited("d", None), false, "is not trusted for `c`"),
-        (limited("c", Some(1)), false, "is not trusted any more"),
+        (limited("c", Some(1)), false, "is no longer trusted"),
     ] {
         let remote = Remote::with_store(store.clone(), "r", None, &[]).with_trusted(&[trusted]);
         let two = Machine::new(remote);

@@ -7,7 +7,7 @@
 //!
 //! 1. The server closes the connection that has been idle for the longest time.
 //! 2. If no connection is idle and none ended for some seconds, the server closes a connection that waits for its turn to
-//!    upload. Addresses with the most connections come first, and after that the longest wait.
+//!    upload: of the address with the most connections, the connection that has waited for the longest time.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -249,7 +249,7 @@ impl Slots {
 
     fn of_peer(&self, peer: IpAddr) -> Arc<Semaphore> {
         let mut peers = self.peers.lock();
-        // Remove addresses that have neither a slot nor a waiting request, which would hold a second reference.
+        // Remove addresses without a slot and without a waiting request. Both would hold a second reference.
         peers.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         let semaphore = peers.entry(peer);
         let semaphore = semaphore.or_insert_with(|| Arc::new(Semaphore::new(MAX_UPLOADS_OF_PEER)));

@@ -22,8 +22,8 @@
 //! | no byte for [`ServerOptions::timeout`], or less than 4 KiB per second in this time | returns 408 |
 //! | less than 4 KiB per second for two seconds, while other uploads wait | returns 408 |
 //! | an upload that takes ten times the timeout | returns 408 |
-//! | one of more than 256 uploads, or of more than 128 from its address | lets the upload wait |
-//! | an upload, while all current uploads are as long as 16 of the maximum length | returns 503 |
+//! | more than 256 uploads at the same time, or more than 128 from one address | lets the further uploads wait |
+//! | an upload, if all current uploads together are longer than 16 of the maximum length | returns 503 |
 //! | a request to a loopback address with a foreign `Host` or `Origin` | returns 403 |
 //! | a header without an end | rejects the request after 64 KiB |
 //! | an invalid request | returns 400, 404 or 405 |

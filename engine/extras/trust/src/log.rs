@@ -6,9 +6,9 @@
 //! The hash after a line is the BLAKE3 hash of the hash before the line (32 bytes, zeros before the first line) and the
 //! bytes of the line without its line feed. It also covers lines without a hash, which old versions of `prep` wrote.
 //!
-//! The chain uses no secret key, so everybody who can write the file can write a different, consistent log. The signed
-//! report of a grading reveals that: it contains the position of the grading's line and the hash after that line. But if
-//! only lines after the line of the last published report are removed, the log looks complete.
+//! The chain uses no secret key, so everybody who can write the file can write a different, consistent log. But the signed
+//! report of a grading contains the position of its line and the hash after this line, so it contradicts such a log. Only
+//! the removal of lines after that of the last published report is not detected.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -278,7 +278,7 @@ impl ReadLog {
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
             return Err(format!(
-                "the report belongs to the log {}, which is a different one",
+                "the report belongs to a different log: {}",
                 place.id
             ));
         }

@@ -100,7 +100,7 @@ impl Metric for AveragePrecisionOfBoxes {
     }
 }
 
-/// A row of the average precision.
+/// A predicted or true box that the average precision counts.
 #[derive(Debug, Clone, Copy)]
 struct ScoredBox {
     positive: bool,

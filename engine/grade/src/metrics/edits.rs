@@ -6,7 +6,6 @@
 //!
 //! It processes 64 elements of the pattern at once: Myers, "A fast bit-vector algorithm for approximate string matching
 //! based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
-//! programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
 
 use prep_spec::words::KeyType;
 use serde::Deserialize;

@@ -357,7 +357,7 @@ pub fn parse_list(text: &str) -> Result<Vec<ListedSubmission>, ListError> {
         .collect()
 }
 
-/// Removes the line number from a message of the parser. It is always 1, because each line is parsed separately.
+/// Removes the line number from a message of the parser. This number is always 1, because each line is parsed separately.
 fn without_line(error: &serde_json::Error) -> String {
     error
         .to_string()

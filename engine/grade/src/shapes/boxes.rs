@@ -13,7 +13,7 @@ use crate::table::column::{CellValue, GradedColumn};
 pub const FIELDS: SectionKey = required(
     "fields",
     KeyType::Strings,
-    "The names of the words that describe a box in a cell, in their order.",
+    "The names of the fields of a box, in the order in which a cell lists them.",
 );
 
 pub const SEPARATED_BY: SectionKey = optional(

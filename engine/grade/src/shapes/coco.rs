@@ -27,8 +27,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Adds a predicted box. Only the `max_detections` boxes with the largest confidence are matched, so of many more
-    /// boxes, the other ones are dropped.
+    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. If an image
+    /// has many more boxes, the other ones are dropped.
     pub fn predict(&mut self, one: CocoBox, max_detections: usize) {
         self.predicted.push(one);
         if self.predicted.len() > 2 * max_detections + SPARE_BOXES {

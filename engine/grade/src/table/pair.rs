@@ -256,7 +256,7 @@ impl<'a> Pair<'a> {
     /// Decides whether messages may quote the submission. `names` are names of columns, in addition to those of the answers.
     ///
     /// If the file has none of these names, it is probably not a submission. The receiver of a message may not be allowed to
-    /// read it, so no message quotes it.
+    /// read the file, so no message quotes it.
     pub(crate) fn recognise<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
         let submission = &self.submission;
         let is_recognised = self.answers.names().any(|name| submission.has(name))

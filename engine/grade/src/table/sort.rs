@@ -1,4 +1,4 @@
-//! Sorts like `DataFrame.sort_values`. This is not stable, so the order of equal keys must be reproduced.
+//! Sorts like `DataFrame.sort_values` of pandas. That sort is not stable, so the order of equal keys must be reproduced.
 //!
 //! pandas sorts with NumPy's `argsort`, and puts missing keys last in their original order. If all keys are different, every
 //! algorithm gives the same order. If some keys are equal, this module applies NumPy's algorithm (introsort) to the ranks of
@@ -32,7 +32,7 @@ enum RowOrder {
     Positions(Vec<u32>),
 }
 
-/// The way in which a single chunk determines its key. Long keys and keys of different lengths are not determined.
+/// How the chunk of a key determines the key. This is impossible for long keys, and for keys of different lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkMeaning<'a> {
     /// The key is a number of this type.

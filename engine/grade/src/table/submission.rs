@@ -30,7 +30,6 @@ pub struct ScannedSubmission<'a>(Result<ScannedFrame<'a>, Refusal>);
 
 impl<'a> ScannedSubmission<'a> {
     /// Scans the file of a submission. A file that is too large or not a CSV is not an error here: its grading fails later.
-    /// If the file cannot be read.
     pub fn scan(content: FileContent<'a>) -> io::Result<Self> {
         scan(content).map(ScannedSubmission)
     }

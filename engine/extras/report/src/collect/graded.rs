@@ -88,7 +88,7 @@ fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     }
 }
 
-/// Returns the number of last parts that distinguish these paths. Further parts would reveal names of other directories.
+/// Returns the number of parts at the end of paths that distinguish them. More parts would reveal other directories.
 fn distinct_parts(paths: &BTreeSet<&str>) -> usize {
     let is_distinct = |parts: &usize| {
         let names = paths.iter().map(|path| last_parts(path, *parts));

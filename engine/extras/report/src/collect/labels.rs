@@ -4,8 +4,8 @@
 //!
 //! - Test labels come from the answers.
 //! - Train labels come from a column of the same name in a table of `public`.
-//! - If the answers have one column per class (one-hot), train labels come from a column of `public` with these names as
-//!   values.
+//! - If the answers have one column per class (one-hot), train labels come from a column of `public` whose values are the
+//!   names of these columns.
 //!
 //! The page shows only fractions of the answers, and names only values that occur in `public`.
 
@@ -237,8 +237,8 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
     (train.is_some() || classes.len() > 1).then_some(Spread::Classes(classes))
 }
 
-/// Returns a histogram of the range between the quantiles 0.001 and 0.999. The first and the last bin contain the values
-/// outside.
+/// Returns a histogram of the range between the quantiles 0.001 and 0.999. The first and the last bin also contain the
+/// values outside of this range.
 fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
     let mut all: Vec<f64> = train.unwrap_or(test).to_vec();
     all.sort_by(f64::total_cmp);

@@ -343,8 +343,8 @@ fn part(text: &str) -> Result<Part, MultipartError> {
 
 /// Splits a header into the value before the first semicolon, and its parameters with names in lower case.
 ///
-/// Removes suffixes of RFC 2231 (`filename*0*`) from names. Skips invalid parameters, and all parameters after an empty
-/// value.
+/// Removes suffixes of RFC 2231 (`filename*0*`) from names. Skips invalid parameters, and all parameters if the value is
+/// empty.
 fn parameters(header: &str) -> (&str, Vec<(String, String)>) {
     let (value, mut rest) = header.split_once(';').unwrap_or((header, ""));
     let mut found = Vec::new();
