@@ -8,7 +8,6 @@ use prep_grade::{Grader, Pair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Compares the order of a column's rows with that of NumPy's introsort.
 fn check(data: ColumnData, rows: usize, present: &[bool], less: impl Fn(u32, u32) -> bool + Copy) {
     let name = "id".to_owned();
     let columns = vec![FrameColumn { name, data }];

@@ -7,7 +7,6 @@ use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
-/// SplitMix64.
 struct Draw(u64);
 
 impl Draw {

@@ -21,11 +21,8 @@ pub struct GradedRun {
     pub above_median: bool,
     pub exists: bool,
     pub valid: bool,
-    /// Path of the submission.
     pub submission: Option<String>,
-    /// Time of the grading.
     pub created_at: Option<String>,
-    /// Variant of the answers.
     pub variant: Option<String>,
     /// Whether the submission was byte-identical to the answers.
     pub is_answers: bool,

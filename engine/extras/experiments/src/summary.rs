@@ -269,7 +269,6 @@ fn seeds(runs: &[GradedRun], competitions: &[String], choice: &Choice) -> Result
     })
 }
 
-/// Returns the first names, and the number of the other ones.
 fn list_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 5;
     let some: Vec<&str> = names.iter().take(MAX_NAMES).copied().collect();
@@ -305,7 +304,6 @@ pub struct Estimate {
     pub standard_error: f64,
 }
 
-/// Computes the mean of at least one value, and its standard error.
 fn estimate(values: &[f64]) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

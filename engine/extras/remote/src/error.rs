@@ -81,8 +81,8 @@ impl RemoteError {
                 "let the group of all users read the directory of the remote: `chmod -R g+rX DIRECTORY`"
             }
             RemoteError::NoKey { .. } => return Some(Remedy::ChooseKey),
-            RemoteError::Clock { .. } => "set the clock (NTP)",
-            RemoteError::NoBucket { .. } => "create it, or correct the address",
+            RemoteError::Clock { .. } => "set this machine's clock, for example with NTP",
+            RemoteError::NoBucket { .. } => "create the bucket or directory, or fix the address",
             RemoteError::Address { .. }
             | RemoteError::Overloaded { .. }
             | RemoteError::Refused { .. }
@@ -112,7 +112,6 @@ impl RemoteError {
     }
 }
 
-/// Error codes in the bodies of responses.
 const CLOCK_CODES: [&str; 2] = ["RequestTimeTooSkewed", "RequestExpired"];
 const FULL_CODES: [&str; 4] = [
     "InsufficientStorage",

@@ -57,7 +57,6 @@ pub(crate) fn block_hash_range(bytes: u64, region: u64) -> Range<u64> {
     HASH_BYTES * first..HASH_BYTES * end
 }
 
-/// Splits a part of a hash list into nodes.
 fn nodes(list: &[u8]) -> Vec<ChainingValue> {
     let (nodes, _) = list.as_chunks::<{ HASH_BYTES as usize }>();
     nodes.to_vec()
@@ -344,7 +343,6 @@ mod tests {
             changed[at] ^= 1;
             assert!(all.blocks(1, &changed).is_none(), "{at}");
         }
-        // These are the hashes of a different region, and a list that is too short.
         assert!(all.blocks(0, &own).is_none());
         assert!(all.blocks(1, &own[32..]).is_none());
         let own = all.blocks(1, &own).unwrap();
@@ -359,7 +357,6 @@ mod tests {
             assert!(!own.verifies(start, &piece), "{at}");
             piece[at] ^= 1;
         }
-        // These bytes exceed the end of the bundle.
         let mut tail = part(&content, start..bytes).to_vec();
         assert!(own.verifies(start, &tail));
         tail.push(0);

@@ -84,7 +84,6 @@ pub(crate) fn hashes(digest: &Digest) -> String {
     format!("{}.hashes", bundle(digest))
 }
 
-/// Maximum size of a request in bytes.
 pub(crate) const REQUEST_BYTES: u64 = 8 << 20;
 /// Maximum size in bytes of a gap between two ranges that are fetched in one request.
 const MAX_GAP_BYTES: u64 = 128 << 10;

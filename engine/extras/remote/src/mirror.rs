@@ -334,7 +334,6 @@ impl BundleReader {
         }
     }
 
-    /// Requests the announced ranges after `from`.
     fn read_ahead(self: &Arc<Self>, state: &mut ReaderState, from: &Range<u64>) {
         let mut bytes = 0;
         let next = state

@@ -23,7 +23,6 @@ use crate::layout::Area;
 use crate::trust::{Rejection, TrustedSigner};
 use crate::{layout, trust};
 
-/// Maximum length of a record in bytes.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Maximum time until a response begins, including retries. It is also the period over which the rate of a body is measured.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -77,7 +76,6 @@ pub struct Remote {
     pub(crate) read_only: bool,
     key: Option<SigningKey>,
     trusted: Vec<TrustedSigner>,
-    /// Further addresses of the same remote.
     same_as: Vec<String>,
     /// Time limit of reads, see [`Remote::with_patience`].
     patience: Duration,

@@ -237,7 +237,6 @@ pub(crate) struct Queue {
     released: Condvar,
 }
 
-/// All jobs in the queue, including the job that is being sent.
 #[derive(Default)]
 struct Pending {
     jobs: usize,
@@ -308,7 +307,6 @@ impl Job {
     }
 }
 
-/// Estimates the memory of a record in bytes.
 fn weight(value: &Value) -> u64 {
     ENTRY_BYTES
         + match value {
@@ -374,7 +372,6 @@ mod tests {
             }
             assert!((at_least..=at_most).contains(&count), "{files}: {count}");
             assert_eq!(queue.pending.lock().jobs, count);
-            // Jobs that were sent free their space in the queue.
             queue.release(bytes);
             assert!(queue.reserve(bytes), "{files}");
         }

@@ -18,7 +18,6 @@ use crate::link::Link;
 use crate::remote::Remote;
 use crate::send::Job;
 
-/// Maximum number of buffered chunks of an object.
 const MAX_QUEUED_CHUNKS: usize = 8;
 
 /// Maximum number of objects whose lengths are stored, about 60 MB. At the limit, all lengths are dropped.
@@ -177,7 +176,6 @@ async fn receive(
             Ok(bytes) => bytes,
             Err(error) => return Chunk::Failed(error),
         };
-        // The server may send more bytes than it announced.
         let Some(rest) = left.checked_sub(bytes.len() as u64) else {
             return Chunk::WrongLength;
         };

@@ -105,7 +105,6 @@ fn message(name: &str, json: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Returns the bytes of a signed record for the file `name`.
 pub(crate) fn seal<T: Serialize>(
     key: &SigningKey,
     name: &str,

@@ -117,7 +117,6 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
     sender
 }
 
-/// Sends the objects of a result, and then its entry.
 async fn result(
     inner: &Arc<Inner>,
     offer: &Offer,

@@ -23,7 +23,6 @@ const TRAIN: &str = "#0072B2";
 const TEST: &str = "#D55E00";
 /// A third series, in the bluish green of Okabe and Ito's palette.
 const THIRD: &str = "#009E73";
-/// Teams of a leaderboard.
 const TEAMS: &str = "#A9B4BF";
 const GOLD: &str = "#B8860B";
 const SILVER: &str = "#7A7F85";

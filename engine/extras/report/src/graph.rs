@@ -147,15 +147,10 @@ pub mod tests {
     }
 }
 
-/// Width of a character, in pixels.
 const CHARACTER_WIDTH: usize = 7;
-/// Height of a box, in pixels.
 const BOX_HEIGHT: usize = 36;
-/// Vertical space between boxes, in pixels.
 const BOX_GAP: usize = 14;
-/// Horizontal space between layers, in pixels.
 const LAYER_GAP: usize = 56;
-/// Space around the drawing, in pixels.
 const MARGIN: usize = 16;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -165,7 +160,6 @@ struct BoxPosition {
     width: usize,
 }
 
-/// Returns the drawing as an SVG document.
 pub fn svg(title: &str, drawing: &Drawing) -> String {
     let layers = drawing.layers();
     let tallest = layers.iter().map(Vec::len).max().unwrap_or(0);
@@ -246,7 +240,6 @@ fn colour(name: &str, kind: &str) -> &'static str {
     }
 }
 
-/// Returns a graph in DOT.
 pub fn dot(title: &str, drawing: &Drawing) -> String {
     let mut dot = format!(
         "digraph {} {{\n  rankdir=LR;\n  node [shape=box];\n",

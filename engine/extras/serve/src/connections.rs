@@ -198,7 +198,6 @@ fn network(client: IpAddr) -> IpAddr {
     }
 }
 
-/// Maximum number of uploads at the same time.
 const MAX_UPLOADS: usize = 256;
 
 const MAX_UPLOADS_OF_PEER: usize = MAX_UPLOADS / 2;

@@ -40,9 +40,7 @@ pub struct ServerOptions {
     pub max_upload: u64,
     /// Maximum time between two chunks of an upload. An entire upload may take ten times as long.
     pub timeout: Duration,
-    /// The log of gradings with scores.
     pub log: GradingLog,
-    /// Maximum number of submissions that are graded at the same time.
     pub graders: usize,
     pub uploads: PathBuf,
 }

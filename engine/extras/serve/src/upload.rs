@@ -27,7 +27,6 @@ pub(crate) struct Limits {
     pub bytes: u64,
     /// Maximum time between two chunks, and the period over which the rate is measured.
     pub idle: Duration,
-    /// Maximum time of the entire upload.
     pub total: Duration,
     pub slots: Slots,
     pub space: Arc<Space>,

@@ -23,7 +23,6 @@ const VERSION: &str = "age-encryption.org/v1";
 const X25519: &str = "X25519";
 /// Maximum length of a header in bytes, enough for hundreds of recipients.
 const MAX_HEADER_BYTES: u64 = 1 << 16;
-/// Length of the lines of a stanza's body, in characters.
 const BODY_COLUMNS: usize = 64;
 const CHUNK_BYTES: usize = 64 << 10;
 const TAG_BYTES: usize = 16;
@@ -327,7 +326,7 @@ fn checksum(prefix: &str, values: &[u8]) -> u32 {
     })
 }
 
-/// Regroups groups of `from` bits to groups of `to` bits. Also returns the remaining bits, and their number.
+/// Converts groups of `from` bits to groups of `to` bits. Also returns the remaining bits, and their number.
 fn regroup(values: &[u8], from: u32, to: u32) -> (Vec<u8>, u32, u32) {
     let (mut groups, mut buffer, mut bits) = (Vec::new(), 0u32, 0);
     for value in values {

@@ -68,14 +68,12 @@ pub struct LogWriter {
     read: Mutex<Prefix>,
 }
 
-/// The part of a log that was read.
 #[derive(Debug, Default, Clone)]
 struct Prefix {
     bytes: u64,
     lines: u64,
     hash: ChainHash,
     id: Option<String>,
-    /// Number of gradings of the writer's competition.
     gradings: u64,
 }
 

@@ -159,7 +159,6 @@ mod tests {
         };
         signature.insert("note".into(), "gold".into());
         assert_eq!(check(&extended), Err(ReportRejection::Malformed));
-        // Signing again replaces the signature.
         assert_eq!(
             check(&sign(&ours, sign(&theirs, report()))),
             Ok(ours.public())

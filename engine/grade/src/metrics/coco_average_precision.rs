@@ -115,7 +115,6 @@ enum Area {
     Corners,
 }
 
-/// The boxes of each label in each image.
 type Labels = BTreeMap<i64, Vec<Image>>;
 
 impl Metric for CocoAveragePrecision {

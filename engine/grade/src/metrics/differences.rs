@@ -33,7 +33,6 @@ struct Compared {
     pooled: bool,
 }
 
-/// The numbers of a column, or of all pooled columns.
 #[derive(Debug, Default)]
 struct Numbers {
     truth: Vec<f64>,

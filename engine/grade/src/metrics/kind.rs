@@ -219,7 +219,6 @@ pub(super) const POSITIVE: SectionKey = optional(
     "The label of positive rows; default 1. If the answers have two labels, it must be one of them.",
 );
 
-/// True and predicted labels.
 #[derive(Debug)]
 pub(super) struct LabelPair<'a> {
     pub answers: GradedColumn<'a>,

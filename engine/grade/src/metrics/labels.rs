@@ -524,7 +524,7 @@ fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
 }
 
 /// Returns Cohen's kappa of two lists of labels, which must have the same length. Leaves out pairs of labels for which
-/// `counted` returns false. Returns `None` for more than [`MAX_CLASSES`] labels.
+/// `counted` returns false. Returns `None` for more than 8,192 different labels.
 pub fn cohen_kappa<T: Ord>(
     first: &[T],
     second: &[T],

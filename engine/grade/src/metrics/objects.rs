@@ -170,7 +170,6 @@ impl FBetaOfObjects {
     }
 }
 
-/// Takes the masks of an image with these rows.
 fn take(masks: &mut [Option<Mask>], rows: &[usize]) -> Vec<Mask> {
     let masks = rows.iter().filter_map(|row| masks.get_mut(*row)?.take());
     masks.collect()

@@ -375,7 +375,7 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
         required(
             "separator",
             KeyType::String,
-            "The text between case and question.",
+            "The text between the case and the question in an identifier.",
         ),
         required(
             "weights",

@@ -50,7 +50,6 @@ struct ExactMatch {
 #[derive(Debug, PartialEq, Eq)]
 enum Guess {
     Span(BigInteger, BigInteger),
-    /// Index in `words`.
     Word(usize),
 }
 

@@ -22,7 +22,6 @@ pub const SEPARATED_BY: SectionKey = optional(
     "Whether words are separated by any whitespace (default), or by exactly one space.",
 );
 
-/// The separator of words.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeparatedBy {
@@ -93,7 +92,6 @@ impl<const N: usize> Layout<N> {
         }
     }
 
-    /// Parses the boxes of each cell.
     pub fn read(
         &self,
         column: &GradedColumn<'_>,

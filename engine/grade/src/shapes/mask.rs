@@ -231,7 +231,6 @@ pub const SURPLUS_ROWS: SectionKey = optional(
      the submission is invalid.",
 );
 
-/// The parameters with which masks are read.
 #[derive(Debug, Deserialize)]
 pub struct MaskColumns {
     pub column: String,
@@ -261,7 +260,6 @@ enum SurplusRows {
     Ignore,
 }
 
-/// The size of an image in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaskSize {
     pub width: u64,

@@ -10,7 +10,6 @@ use crate::shapes::mask::Mask;
 /// many. A submission could put all its rows into one huge volume.
 pub const MAX_VOXELS: usize = 1 << 25;
 
-/// A stack of slices of the same size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
     pub size: MaskSize,

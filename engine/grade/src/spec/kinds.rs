@@ -10,7 +10,6 @@ use crate::spec::definition::Definition;
 
 const MAX_COLUMNS: usize = 12;
 
-/// The errors found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<GradeSpecError>);
 

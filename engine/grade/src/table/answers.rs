@@ -44,7 +44,6 @@ enum AnswerContent {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RowPart {
-    /// Path of one value.
     of: Option<String>,
     /// Path of a list, each of whose elements is a value.
     each: Option<String>,

@@ -264,7 +264,6 @@ impl<'a> Pair<'a> {
         self.submission.is_recognised = is_recognised;
     }
 
-    /// Removes quotes of the submission from a message, unless the submission was recognised.
     pub(crate) fn without_quotes(&self, refusal: Refusal) -> Refusal {
         match refusal.kind {
             _ if self.submission.is_recognised => refusal,

@@ -130,7 +130,6 @@ fn sort<'a>(column: &GradedColumn<'a>) -> Result<SortedRows<'a>, Refusal> {
     })
 }
 
-/// Compares two numbers in a column of objects.
 fn compare(a: CellValue<'_>, b: CellValue<'_>) -> Ordering {
     match (a, b) {
         (CellValue::Int(a), CellValue::Int(b)) => a.cmp(&b),
@@ -144,7 +143,6 @@ const MAX_DIRECT_SORT: usize = 16;
 
 const CHUNK_BYTES: usize = 8;
 
-/// Positions in ascending order of their keys.
 struct Ordered<'a> {
     items: Vec<SortItem>,
     /// For each item, whether its key equals the previous one. `None` if all keys are different.

@@ -13,7 +13,6 @@ pub struct SubmissionScore {
     pub experiment: String,
     /// The last parts of the submission's path, which distinguish it from other submissions.
     pub submission: Option<String>,
-    /// Time of the grading.
     pub when: Option<String>,
     pub run: GradedRun,
     pub medal: &'static str,

@@ -24,7 +24,6 @@ pub use tables::{FileSample, MissingCells, OutputComparison, OutputFile};
 /// Maximum size of all thumbnails in bytes, which keeps a page of all competitions below 10 MB.
 const MAX_THUMBNAIL_BYTES: usize = 3_000_000;
 
-/// The subject of a report.
 pub struct ReportSubject<'a> {
     /// Competitions, in the order of the page.
     pub ids: &'a [String],
@@ -55,10 +54,8 @@ pub struct CompetitionPage {
     pub category: String,
     /// Sets of the benchmark that contain the competition.
     pub sets: Vec<String>,
-    /// Dates of the competition on Kaggle.
     pub dates: Option<String>,
     pub state: PreparedState,
-    /// Whether scores are comparable with upstream's.
     pub comparability: Option<Comparability>,
     /// Reason why the pipeline cannot be used.
     pub problem: Option<String>,
@@ -275,7 +272,6 @@ pub struct StepRow {
     /// `None` if the result is not in the cache.
     pub when: Option<i64>,
     pub millis: Option<u64>,
-    /// Reason of the last run.
     pub why: Option<String>,
     /// Reason why the step would run now. `None` if the step is up to date, or if another step decides whether it runs.
     pub now: Option<String>,

@@ -23,7 +23,6 @@ pub struct PublicTable {
     pub path: String,
     /// Number of rows of the entire file.
     pub rows: Option<u64>,
-    /// The rows that were read.
     pub frame: Frame,
     /// Whether `frame` contains all rows of the file.
     pub is_complete: bool,
@@ -147,7 +146,6 @@ pub enum OutputComparison {
 /// One output: a file, or a directory of files.
 pub struct OutputFile {
     pub output: PublishedOutput,
-    /// The published MD5.
     pub md5: Option<String>,
     pub compared: OutputComparison,
 }

@@ -180,7 +180,6 @@ pub fn ordering_rules() -> String {
     rules
 }
 
-/// Minimum number of competitions for buttons that sort and filter them.
 const MIN_SORTED: usize = 4;
 
 pub fn ordered(report: &PageContent) -> Vec<(&CompetitionPage, Status)> {

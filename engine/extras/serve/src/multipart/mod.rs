@@ -38,7 +38,6 @@ pub(crate) enum Event {
     PartEnd,
     /// The last part is complete. The rest of the body is ignored.
     End,
-    /// The next chunk of the body is needed.
     NeedData,
 }
 
@@ -78,7 +77,6 @@ pub(crate) struct Decoder {
     state: State,
     /// Whether the next event is [`Event::PartEnd`].
     is_part_complete: bool,
-    /// Whether all chunks of the body were added.
     is_complete: bool,
 }
 
@@ -432,7 +430,6 @@ mod tests {
         }
     }
 
-    /// Converts a string with one character per byte to bytes.
     fn bytes(text: &str) -> Vec<u8> {
         text.chars()
             .map(|one| u8::try_from(one as u32).unwrap())
