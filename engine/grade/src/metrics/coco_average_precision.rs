@@ -115,7 +115,6 @@ enum Area {
     Corners,
 }
 
-/// For each label, its boxes in each image.
 type Labels = BTreeMap<i64, Vec<Image>>;
 
 impl Metric for CocoAveragePrecision {

@@ -52,7 +52,7 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     let (Some((x, norm_x)), Some((y, norm_y))) = (centred(x), centred(y)) else {
         return f64::NAN;
     };
-    // Same order of operations as SciPy, because it matters for values close to the smallest doubles.
+    // SciPy's order of operations, which matters for values close to the smallest doubles.
     let products: Vec<f64> = x
         .iter()
         .zip(&y)
@@ -66,8 +66,8 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// Subtracts the mean from the values, and returns the differences and their norm. The norm is computed from scaled
-/// values so that it does not overflow. Returns `None` if all values are equal.
+/// Subtracts the mean from the values, and returns the differences and their norm, which is scaled to avoid an overflow.
+/// Returns `None` if all values are equal.
 fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     let first = values.first()?;
     if values.iter().all(|value| value == first) {
@@ -160,7 +160,6 @@ impl Spearman {
     }
 }
 
-/// Returns the numbers of a row: one from each column, or all numbers in the cell of the only column.
 fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, Refusal> {
     match columns {
         [column] => {
@@ -178,13 +177,13 @@ fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, 
     }
 }
 
-/// Returns whether the column contains integers. NumPy compares values as integers if both columns contain integers.
+/// NumPy compares values as integers if both columns contain integers.
 fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Returns the ranks of a column's values, from 1, or `None` if the correlation is not defined. If `exact`, integers
-/// are compared as integers, otherwise as doubles.
+/// Returns the ranks of a column's values, from 1, or `None` if the correlation is not defined. `exact` compares integers as
+/// integers instead of doubles.
 fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<CellValue<'_>> = column.values().collect();
     if values.contains(&CellValue::Missing) {
@@ -205,7 +204,7 @@ fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64
     }))
 }
 
-/// Returns the ranks of the values, from 1. `None` if there are fewer than two values, or if all are equal.
+/// Returns the ranks of the values, from 1. Returns `None` for fewer than two values, or if all are equal.
 fn ranks<T>(values: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Option<Vec<f64>> {
     let mut order: Vec<(usize, T)> = values.into_iter().enumerate().collect();
     order.sort_by(|a, b| compare(&a.1, &b.1));
@@ -226,7 +225,6 @@ fn ranks<T>(values: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Option<Vec<
     (ranks.len() > 1).then_some(ranks)
 }
 
-/// Returns Pearson's correlation of the ranks.
 fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let centre = |values: &[f64]| -> Vec<f64> {
         let mean = mean(values);

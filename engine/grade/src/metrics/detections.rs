@@ -100,7 +100,7 @@ impl Metric for AveragePrecisionOfBoxes {
     }
 }
 
-/// A positive or negative for the average precision, with its score.
+/// A predicted or true box that the average precision counts.
 #[derive(Debug, Clone, Copy)]
 struct ScoredBox {
     positive: bool,
@@ -147,7 +147,7 @@ impl AveragePrecisionOfBoxes {
     }
 }
 
-/// Returns the intersection over union; 0 if the union has no area.
+/// Returns the intersection over union, or 0 if the union has no area.
 pub(super) fn overlap(a: &Labelled<5>, b: &Labelled<5>) -> f64 {
     let ([_, ax, ay, ax_max, ay_max], [_, bx, by, bx_max, by_max]) = (a.numbers, b.numbers);
     let width = max(0.0, min(ax_max, bx_max) - max(ax, bx));
@@ -212,7 +212,6 @@ impl Metric for F1OfPoints {
     }
 }
 
-/// Parses a cell into labels and their numbers.
 fn read<'a, const N: usize>(
     column: &GradedColumn<'a>,
     row: usize,
@@ -323,8 +322,7 @@ impl Metric for AveragePrecisionOfBoxes3d {
     }
 }
 
-/// Rejects boxes with an infinite yaw, even if their label is ignored, because Python raises an error for the cosine of
-/// an infinite angle.
+/// Rejects boxes with an infinite yaw even if their label is ignored, because Python raises an error for the cosine.
 fn check_yaws(
     column: &GradedColumn<'_>,
     position: usize,
@@ -353,8 +351,7 @@ fn parse_boxes(
     boxes.iter().map(one).collect()
 }
 
-/// Finds the true box with the largest IoU for each predicted box. Returns the number of true boxes, and for each
-/// predicted box the index of this true box and the IoU.
+/// Returns the number of true boxes. For each predicted box, also returns the true box with the largest IoU, and this IoU.
 fn best_matches(truth: &[Box3d], predicted: &[Box3d]) -> (usize, Vec<(usize, f64)>) {
     let matches = predicted.iter().map(|one| {
         let mut best = (0, f64::NEG_INFINITY);

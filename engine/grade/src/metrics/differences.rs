@@ -1,7 +1,6 @@
 //! Metrics of the differences between numbers.
 //!
-//! A metric defines how to compute the error of a row, and how to combine the errors of all rows into a score.
-//! [`Compared`] reads the columns and the weights of rows for the metrics.
+//! A metric defines the error of a row, and the score of all errors. [`Compared`] reads the columns and the weights of rows.
 
 use std::fmt::Debug;
 
@@ -19,7 +18,6 @@ use crate::table::column::GradedColumn;
 use crate::table::numbers::{ColumnSelection, both_floats, doubles, floats, subtractable};
 use crate::table::pair::Pair;
 
-/// The parameter for pooled columns.
 const POOLED: SectionKey = optional(
     "pooled",
     KeyType::Boolean,
@@ -27,7 +25,6 @@ const POOLED: SectionKey = optional(
      columns' scores.",
 );
 
-/// The parameters of metrics that compare columns of numbers.
 #[derive(Debug, Deserialize)]
 struct Compared {
     columns: ColumnSelection,
@@ -36,7 +33,6 @@ struct Compared {
     pooled: bool,
 }
 
-/// The numbers of a column, or of all columns if they are pooled.
 #[derive(Debug, Default)]
 struct Numbers {
     truth: Vec<f64>,
@@ -44,7 +40,6 @@ struct Numbers {
     weights: Option<Vec<f64>>,
 }
 
-/// Reads a true and a predicted column.
 type ReadNumbers<'r> =
     &'r dyn Fn(&GradedColumn<'_>, &GradedColumn<'_>) -> Result<(Vec<f64>, Vec<f64>), Refusal>;
 
@@ -85,7 +80,7 @@ impl Compared {
 }
 
 impl Numbers {
-    /// Returns the error of each row, as a function of the true and the predicted number.
+    /// Returns the error of each row. `error` gets the true and the predicted number.
     fn errors(&self, error: impl Fn(f64, f64) -> f64) -> Vec<f64> {
         let rows = self.truth.iter().zip(&self.predicted);
         rows.map(|(truth, predicted)| error(*truth, *predicted))
@@ -101,16 +96,15 @@ impl Numbers {
     }
 }
 
-/// A metric that is a function of a column's true and predicted numbers. It needs one prediction per row.
+/// A metric that is a function of a column's true and predicted numbers.
 trait OfNumbers: Debug + Send + Sync {
-    /// Reads a true and a predicted column.
     const READ: ReadNumbers<'static> = &subtractable;
 
-    /// Returns the score of a column, or of the pooled columns.
+    /// Returns the score of a column, or of all pooled columns.
     fn score(&self, numbers: &Numbers) -> f64;
 }
 
-/// A metric `M` with the parameters of all metrics that compare columns of numbers.
+/// A metric with the parameters of all metrics that compare columns of numbers.
 #[derive(Debug, Deserialize)]
 struct OfColumns<M> {
     #[serde(flatten)]
@@ -261,7 +255,6 @@ impl OfNumbers for MedianAbsoluteError {
     }
 }
 
-/// Returns the median; NaN if there are no values.
 fn median(mut values: Vec<f64>, weights: Option<&[f64]>) -> f64 {
     let Some(weights) = weights else {
         values.sort_unstable_by(f64::total_cmp);
@@ -271,7 +264,7 @@ fn median(mut values: Vec<f64>, weights: Option<&[f64]>) -> f64 {
     };
     let mut rows: Vec<(f64, f64)> = values.into_iter().zip(weights.iter().copied()).collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // scikit-learn adds up the weights one after the other.
+    // Like scikit-learn, add the weights one after the other.
     let half = rows.iter().fold(0.0, |sum, row| sum + row.1) / 2.0;
     let mut reached = 0.0;
     let row = rows.iter().find(|(_, weight)| {
@@ -331,7 +324,6 @@ impl OfNumbers for Smape {
     }
 }
 
-/// The parameter for squared errors without the root.
 const SQUARED: SectionKey = optional(
     "squared",
     KeyType::Boolean,
@@ -573,7 +565,7 @@ impl Metric for LaplaceLogLikelihood {
     }
 }
 
-/// Computes NumPy's minimum or maximum, which are NaN if a value is NaN.
+/// Applies `bound`, NumPy's minimum or maximum, which keep NaN.
 fn keep_nan(value: f64, bound: fn(f64, f64) -> f64, by: f64) -> f64 {
     if value.is_nan() {
         value

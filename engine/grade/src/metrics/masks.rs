@@ -74,7 +74,7 @@ pub(super) enum BothEmpty {
 }
 
 impl BothEmpty {
-    /// Returns the score; `None` to leave the row out.
+    /// Returns the score, or `None` to leave the row out.
     pub fn score(self) -> Option<f64> {
         match self {
             BothEmpty::Zero => Some(0.0),
@@ -96,7 +96,7 @@ struct FBetaOfMasks {
     both_empty: BothEmpty,
 }
 
-/// Numbers of pixels: in the true mask, in the predicted mask, and in both masks.
+/// Numbers of pixels in the true mask, in the predicted mask, and in both masks.
 #[derive(Debug, Default, Clone, Copy)]
 struct Areas {
     truth: u64,

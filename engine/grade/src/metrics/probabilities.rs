@@ -20,7 +20,6 @@ use crate::table::numbers::{
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
-/// The parameter for the columns of probabilities.
 const CLASSES: SectionKey = columns(
     "columns",
     "The column with the probability, or one column per class.",
@@ -75,7 +74,6 @@ fn parse_eps<'de, D: Deserializer<'de>>(eps: D) -> Result<f64, D::Error> {
     distance(eps, "eps")
 }
 
-/// Parses the minimum distance of probabilities from 0 and 1.
 fn distance<'de, D: Deserializer<'de>>(value: D, name: &str) -> Result<f64, D::Error> {
     let value = f64::deserialize(value)?;
     match value > 0.0 && value < 0.5 {
@@ -152,7 +150,6 @@ impl Metric for BalancedLogLoss {
     }
 }
 
-/// The changes of probabilities before the loss is computed.
 #[derive(Debug, Deserialize)]
 struct Preparation {
     #[serde(default)]
@@ -177,8 +174,7 @@ impl Preparation {
     }
 }
 
-/// The labels and probabilities of at least two classes: `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a
-/// probability.
+/// Labels and probabilities of at least two classes, by class and row. A label is 1 or 0.
 struct Classes {
     truth: Vec<Vec<f64>>,
     predicted: Vec<Vec<f64>>,
@@ -223,8 +219,8 @@ impl Classes {
     }
 }
 
-/// Divides the probabilities of each row by their sum. Returns an error for a row whose sum is not above 0 or not
-/// finite. `column` must be the first column of probabilities; the error takes the row number from it.
+/// Divides the probabilities of each row by their sum, which must be positive and finite. Errors name the row of
+/// `column`, the first column of probabilities.
 fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
     let mut sums = vec![0.0; column.len()];
     for class in predicted.iter() {
@@ -246,9 +242,8 @@ fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Resu
     Ok(())
 }
 
-/// Returns the position of the first label that scikit-learn rejects. It rejects only labels in columns of Python
-/// objects. If there is one column, it rejects labels that are not text. If there are several columns, it rejects all
-/// labels.
+/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, it rejects labels
+/// that are not text. With several columns of Python objects, it rejects all labels.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -257,7 +252,6 @@ fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     labels.values().position(|value| !is_known(value))
 }
 
-/// Returns the larger of two labels.
 fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
     let mut distinct = labels.to_vec();
     distinct.sort_unstable_by(f64::total_cmp);
@@ -272,18 +266,17 @@ fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
     }
 }
 
-/// Returns the log loss. `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a probability.
+/// Returns the log loss. `truth` (1 or 0) and `predicted` (probabilities) are indexed by class and row.
 pub fn log_loss(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
     mean(&row_losses(truth, predicted, f64::EPSILON))
 }
 
-/// Returns -ln(p) of each row.
 fn row_losses(truth: &[Vec<f64>], predicted: &[Vec<f64>], eps: f64) -> Vec<f64> {
     let rows = truth.first().map_or(0, Vec::len);
     let mut losses = vec![0.0; rows];
     for (truth, predicted) in truth.iter().zip(predicted) {
         for ((loss, truth), p) in losses.iter_mut().zip(truth).zip(predicted) {
-            // All other terms are exactly zero, because the factor `truth` is 0.
+            // The other terms are exactly zero.
             if *truth != 0.0 {
                 *loss -= truth * p.clamp(eps, 1.0 - eps).ln();
             }
@@ -342,8 +335,8 @@ impl Metric for Brier {
     }
 }
 
-/// Returns for each row whether it is positive. If there are two labels, the larger number is the positive one. If all
-/// labels are equal, all rows are positive, unless the label is 0 or -1.
+/// Returns for each row whether it is positive. The larger of two labels is positive. If all labels are equal, they are
+/// positive unless they are 0 or -1.
 fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
     let labels = Labels::from_column(truth, LabelsAs::Column)?;
     let positive = match &labels {
@@ -382,7 +375,7 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
         required(
             "separator",
             KeyType::String,
-            "The text between case and question.",
+            "The text between the case and the question in an identifier.",
         ),
         required(
             "weights",
@@ -419,20 +412,18 @@ fn default_clip() -> f64 {
     1e-15
 }
 
-/// The true and the predicted answer to one question about one case.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     truth: f64,
     predicted: f64,
 }
 
-/// The questions about a case, in the order of the weights.
+/// The answers about a case, in the order of the weights.
 type Case = Vec<Option<Answer>>;
 
 impl Metric for GroupedLogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
-        // NumPy cannot compute logarithms of Python objects, even if the objects are numbers.
         check_numeric_type(&prediction)?;
         let cases = self.cases(&pair.answers.column(&self.id)?, &answers, &prediction)?;
         let losses: Vec<f64> = cases.iter().map(|case| self.loss(case)).collect();
@@ -441,7 +432,6 @@ impl Metric for GroupedLogLoss {
 }
 
 impl GroupedLogLoss {
-    /// Returns the cases, in the order of their first rows.
     fn cases(
         &self,
         ids: &GradedColumn<'_>,
@@ -610,7 +600,7 @@ impl Metric for ProbabilisticFScore {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let (mut hits, mut alarms, mut positives) = (0.0, 0.0, 0u64);
-        // Numbers outside of [0, 1] become the Python integers 0 and 1. Other numbers stay NumPy doubles.
+        // If all numbers are outside of [0, 1], all become the Python integers 0 and 1. Otherwise they stay NumPy doubles.
         let mut clipped = true;
         for row in 0..answers.len() {
             let p = number_or_nan(&prediction, row)?;

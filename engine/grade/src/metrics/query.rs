@@ -1,7 +1,7 @@
 //! A metric that the author of a competition writes as a query.
 //!
-//! This crate parses the query and converts both tables to the query's input. The caller passes the engine that runs
-//! the query. It is not part of this crate, because it is much larger, and most graders do not need it.
+//! This crate parses the query and converts both tables to its input. The caller passes the engine, because the engine is
+//! much larger than this crate, and few graders need it.
 
 use std::fmt;
 
@@ -18,15 +18,12 @@ use crate::table::column::{CellValue, GradedColumn, text};
 use crate::table::numbers::number;
 use crate::table::pair::{Pair, Side};
 
-/// The tables that the query of a metric can read.
+/// The tables that a query can read.
 pub const QUERY_TABLES: [&str; 2] = ["answers", "submission"];
 
 /// Runs the queries of metrics.
 pub trait QueryEngine: fmt::Debug + Send + Sync {
-    /// Runs a query, and returns the only number of its only row.
-    ///
-    /// # Errors
-    /// If the query fails, or if its result is not one finite number. The author of the query reads the message.
+    /// Runs a query, and returns the only number of its only row. Any other result is an error.
     fn number(&self, query: &Query, tables: Vec<QueryTable>) -> Result<f64, QueryFailure>;
 }
 
@@ -35,11 +32,11 @@ pub trait QueryEngine: fmt::Debug + Send + Sync {
 pub struct QueryFailure {
     /// The text of the query.
     pub query: String,
-    /// Line and column in the text, both from 1.
+    /// Line and column in the query, both from 1.
     pub place: Option<(u64, u64)>,
     /// The reason, without the place.
     pub message: String,
-    /// One action that the author of the query can take.
+    /// An action for the author of the query.
     pub help: Option<String>,
 }
 

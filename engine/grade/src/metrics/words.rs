@@ -47,11 +47,9 @@ struct ExactMatch {
     words: Vec<String>,
 }
 
-/// A prediction, or a correct answer.
 #[derive(Debug, PartialEq, Eq)]
 enum Guess {
     Span(BigInteger, BigInteger),
-    /// The index of the word in `words`.
     Word(usize),
 }
 
@@ -110,7 +108,7 @@ impl ExactMatch {
     }
 }
 
-/// Returns the cell as text, which is empty if the cell is missing.
+/// Returns the cell as text, or an empty text if the cell is missing.
 fn present(cell: CellValue<'_>) -> Cow<'_, str> {
     match cell {
         CellValue::Missing => Cow::Borrowed(""),
@@ -176,12 +174,11 @@ impl Metric for F1OfWords {
             hits += truth.intersection(predicted).count() as u64;
             marks += (truth.len() + predicted.intersection(&classes).count()) as u64;
         }
-        // The answers have labels, so the denominator is not 0.
+        // The denominator is not 0, because the answers have labels.
         Ok(Score::numpy(2.0 * hits as f64 / marks as f64))
     }
 }
 
-/// Returns the set of words of each row.
 fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Refusal> {
     let empty = match column.data() {
         ColumnData::Float64(_) => column.values().all(|value| value == CellValue::Missing),
@@ -237,10 +234,9 @@ impl Metric for F1OfSpans {
     }
 }
 
-/// The largest position of a character, so that sums of lengths are exact.
+/// Maximum position of a character, so that sums of lengths are exact.
 const MAX_POSITION: i128 = 1 << 40;
 
-/// Returns the characters in the spans of each row.
 fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {
     column.map_cells(|row, value| {
         let cell = present(value);
@@ -309,7 +305,7 @@ impl Metric for JaccardOfWords {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let mut rows = Vec::with_capacity(answers.len());
-        // The first word of all texts, and whether they contain a different one.
+        // The first word of all texts, and whether there is a different one.
         let (mut first, mut several) = (None, false);
         for row in 0..answers.len() {
             let (truth, predicted) = (self.text(&answers, row)?, self.text(&prediction, row)?);
@@ -338,8 +334,10 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
-    /// Returns the error for a row whose answer and prediction both have no words. The message must not reveal which
-    /// answers have no words. So it names the first prediction without words, which may be in a different row.
+    /// Returns the error for a row without words in the answer and in the prediction.
+    ///
+    /// The message must not reveal which answers have no words. So it names the first prediction without words, which may
+    /// be in a different row.
     fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
         let texts = prediction.map_cells(|row, _| {
             let is_empty = words(&self.text(prediction, row)?).next().is_none();
@@ -351,7 +349,6 @@ impl JaccardOfWords {
         Ok(prediction.refuse(RefusalKind::Undefined, first.unwrap_or_default(), expected))
     }
 
-    /// Returns the cell in lower case.
     fn text(&self, column: &GradedColumn<'_>, row: usize) -> Result<String, Refusal> {
         let text = match column.value(row) {
             CellValue::Missing => Cow::Borrowed(""),

@@ -36,7 +36,7 @@ pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
         optional(
             "in_file",
             KeyType::Boolean,
-            "Whether rows are matched by their position in the file, as by pandas' index after sorting.",
+            "Whether rows are matched by their position in the file, even if a rule has sorted them.",
         ),
     ],
 });
