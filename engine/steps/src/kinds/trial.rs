@@ -16,6 +16,7 @@ use crate::value::{ContentRef, Opener, input};
 /// Estimated memory in bytes per byte of answers and sample submission.
 const MEMORY_PER_BYTE: u64 = 24;
 
+/// The grading of a competition's sample submission.
 #[derive(Clone)]
 pub struct Trial {
     /// All values besides the two files on which the result of `grade` depends.

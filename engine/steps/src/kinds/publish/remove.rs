@@ -9,6 +9,7 @@ use super::listing::LISTING_FILE;
 use super::manifest::MANIFEST_FILE;
 use super::preparation::FAILED_FILE;
 
+/// The files that [`remove_published`] removes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RemovedFiles {
     /// Number of files.
