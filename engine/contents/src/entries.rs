@@ -77,8 +77,8 @@ pub struct Entry<'a> {
 /// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// Same as [`of_directory`], but also passes how archives store their members. Visits only some members of an archive that
-/// exceeds a limit, and returns the archive's path and the limit.
+/// Same as [`of_directory`], but also passes how archives store their members. For each archive that exceeds a limit, visits
+/// only some members, and returns its path and the limit.
 pub fn of_directory_as_stored(
     root: &Path,
     resources: &Resources<'_>,

@@ -67,7 +67,7 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// Returns the kind of failure that the outermost deciding cause determines. If no cause decides, returns the kind that
+    /// Returns the kind of failure. The outermost cause that determines a kind decides. If none does, returns the kind that
     /// the step reported.
     pub fn failure(&self) -> Failure {
         match self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 const MIN_BYTES_PER_SECOND: u32 = 4 << 10;
 
 /// Checks whether a transfer is fast enough: in each period of waiting, a minimum number of bytes must arrive. The caller
-/// measures how long it waited.
+/// measures how long it waited for bytes.
 #[derive(Debug, Clone)]
 pub struct RateCheck {
     period: Duration,

@@ -416,7 +416,7 @@ impl Builder<'_> {
     ///
     /// The [`KeyType`] of each YAML key of `declaration` determines inputs of the step. For example, a query adds the tables
     /// that it reads. If `is_published`, the step also computes the SHA-256 of what it writes.
-    ///
+    /// Also returns the archives that contain the files named in rows of the table.
     /// Also returns the archives with the files that rows of the table name.
     fn add_declared(
         &mut self,

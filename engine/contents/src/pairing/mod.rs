@@ -1,4 +1,4 @@
-//! Pairs the rows of two tables, `theirs` and `ours`. `there` and `here` are positions in these tables.
+//! Pairs the rows of two tables, `theirs` and `ours`. `there` is a position in `theirs`, `here` is one in `ours`.
 //!
 //! 1. Find the common columns. Only they are compared.
 //! 2. Compare rows at the same position. If both tables have the same number of rows, no row moved, and the values of less
@@ -361,7 +361,8 @@ impl UnpairedRows<'_> {
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
     /// 1. a known id with unique values;
-    /// 2. the column with unique values and the most common values, if at least half of one table's values are common;
+    /// 2. the column with unique values that has the most values in both tables, if these are at least half of one table's
+    ///    values;
     /// 3. a known id with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {

@@ -54,8 +54,8 @@ pub struct Context {
     pub(crate) claim: StepClaim,
     /// Locks that the running step needs, for example the lock of a sink's target.
     locks: Vec<Arc<LockGuard>>,
-    /// If true, a result that can come from another machine is not computed here. If such a result is missing, the run
-    /// fails.
+    /// If true, a result that can come from another machine is not computed on this one. If such a result is missing, the
+    /// run fails.
     pub no_execute: bool,
     /// Locations of content that is not in the cache.
     pub outside: OutsideContent,

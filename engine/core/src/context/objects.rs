@@ -2,9 +2,9 @@
 //!
 //! An open object has one of three lifetimes:
 //! - *Shared*: open while at least one step uses it. Concurrent users share it.
-//! - *Kept*: also open after its use, until other objects need the memory. For small objects that must be read entirely.
-//! - *Held*: only in memory, never on disk, because reading it would take as long as computing it. The ledger entry lists it
-//!   as unstored. The scheduler drops it when all steps that use it have ended; if a later run needs it, its step runs
+//! - *Held*: only in memory, because reading the object from disk would take as long as computing it. The ledger entry lists
+//!   the object as unstored, and the scheduler drops it when all steps that use it have ended. If a later run needs the
+//!   object, its step runs again.
 //!   again.
 
 use std::any::{Any, TypeId};

@@ -1,7 +1,7 @@
 //! Values: the data that flow between steps; and the keys of steps.
 //!
 //! A key record contains everything that a step's result depends on. Paths, times, thread counts and batch sizes are not in
-//! it. SQL is in `params` in parsed form, so its comments and formatting do not change the key.
+//! it. SQL is in parsed form, so its comments and formatting do not change the key.
 //!
 //! The record is stored with the result. If the step runs again, the difference between its old and new record is the
 //! reason.

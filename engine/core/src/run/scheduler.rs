@@ -455,7 +455,8 @@ pub(super) fn record(
         {
             continue;
         }
-        // `last` read this history before the target directory was changed, so it is the history from before the run.
+        // `last` reads each history only once, before the run changes the target directory. So this is the history from
+        // before the run.
         let history = History::clone(&*shared.last.history(competition)?);
         let old = &history.steps;
         let mut failed = history.failed.clone();

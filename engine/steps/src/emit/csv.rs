@@ -165,8 +165,8 @@ impl CommonRows {
     }
 }
 
-/// Iterates over a query's rows: the table row from which each is copied. Ends early after an error, and stores it in
-/// `failed`.
+/// Iterates over a query's rows. Each item is the number of the table row from which the query's row is copied. Ends early
+/// after an error, and stores the error in `failed`.
 struct Origins<'a, 'r> {
     rows: &'a mut RunningQuery<'r>,
     batch: std::vec::IntoIter<u64>,

@@ -25,10 +25,11 @@ pub struct Trial {
     pub answers: String,
     /// Path of the sample submission.
     pub sample: String,
-    /// Maximum total bytes of answers and sample submission. Larger ones are not graded, because it takes too long.
+    /// Maximum total bytes of answers and sample submission. Larger ones are not graded, because grading them takes too
+    /// long.
     pub max_bytes: u64,
-    /// Grades: receives the contents of the answers and the sample submission, and returns a result such as the score and
-    /// warnings.
+    /// The function that grades. It receives the contents of the answers and the sample submission, and returns, for
+    /// example, the score and warnings.
     pub grade: Arc<GradeFunction>,
 }
 

@@ -105,8 +105,8 @@ impl RunningQuery<'_> {
 /// Minimum number of rows for which a second thread is faster.
 const MIN_ROWS_FOR_HELPER: u64 = 1 << 17;
 
-/// Returns the runtime of a query on the step's thread. If the query sorts, joins or groups many rows, starts a helper
-/// thread, for example to sort batches. Does without it if no thread is free.
+/// Returns the runtime of a query on the step's thread. If the query sorts, joins or groups many rows, and a thread is free,
+/// starts a helper thread, for example to sort batches.
 fn runtime(
     query: &Query,
     context: &Context,

@@ -23,8 +23,8 @@ use super::read_ahead::{CHUNK_BYTES, ReadAhead};
 
 /// The location of a file's bytes.
 ///
-/// Bytes within another file have this file as the *base*: a bundle or an object. In nested compressed archives (`layered`),
-/// the base is the object that describes how to read the inner archive.
+/// If the bytes are a part of another file, that file is the *base*: a bundle or an object. In nested compressed archives
+/// (`layered`), the base is the object that describes how to read the inner archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentRef {
     /// An entire object of the cache.
@@ -143,8 +143,8 @@ pub struct Opener {
 /// Minimum length in bytes of a content that is read ahead. For shorter contents, starting a thread takes too long.
 const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
-/// Reads an object that other programs may modify through a hard link outside the cache. Fails at the end if the file was
-/// modified.
+/// Reads an object that other programs may modify through a hard link outside the cache. Fails at the end if the object was
+/// modified while it was read.
 struct ModificationCheck<R> {
     inner: R,
     file: BaseFile,
@@ -336,7 +336,8 @@ impl Opener {
 }
 
 impl OpenContent<'_> {
-    /// Returns a sequential reader. It fails if the run is cancelled or, at the latest at the end, if the data are damaged.
+    /// Returns a sequential reader. The reader fails if the run is cancelled, or if the data are damaged, at the latest at
+    /// their end.
     pub fn reader(&self) -> Result<Box<dyn Read + Send>, ContentError> {
         let file = self.file.clone();
         Ok(match self.content {

@@ -1,7 +1,7 @@
 //! Checks that outputs in one directory or archive do not collide.
 //!
-//! The files of an output, for example of a copied directory, may be unknown until it is built. Therefore collisions are
-//! found when outputs are combined, not when the pipeline is loaded. On file systems that ignore case, paths that differ
+//! The files of an output, for example of a copied directory, may be unknown until the output is built. Therefore collisions
+//! are found when outputs are combined, not when the pipeline is loaded. On file systems that ignore case, paths that differ
 //! only in case collide, too.
 
 use std::collections::HashMap;

@@ -1,4 +1,5 @@
-//! Reads ahead on a separate thread, because inflating a member and parsing its content take about the same time.
+//! Reads ahead on a separate thread. Inflating a member and parsing its content take equally long, so two threads need half
+//! the time.
 //!
 //! The thread passes chunks through a bounded channel, and the caller returns their buffers for reuse. A read error arrives
 //! after the bytes before it.

@@ -1,7 +1,7 @@
 //! Reads parts of files in the bundle, mostly in ascending order of offsets.
 //!
 //! A compressed member is read sequentially, and steps that read the same member [share](shared_member) its inflated bytes.
-//! When a step goes back, it extracts the member into the cache and reads the extracted file.
+//! When a step reads a part before its position, it extracts the member into the cache and reads the extracted file.
 
 mod shared_member;
 

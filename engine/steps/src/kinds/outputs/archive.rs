@@ -177,8 +177,8 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     out.commit(context, &opener, tree, bytes)
 }
 
-/// Stores a tree as a 7z archive. Its header is at the beginning but written last, so it needs a temporary file: objects of
-/// the cache are written from front to back.
+/// Stores a tree as a 7z archive. The header is at the beginning but written last, and objects of the cache are written from
+/// front to back. Therefore the archive needs a temporary file.
 fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     let file = context.temp_file().map_err(StepError::machine)?;
     let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);

@@ -3,8 +3,8 @@
 //! The listing (`prepared.files`) contains the files that publications wrote, and the manifest their directories. A
 //! publication replaces and removes only these. Files of other programs stay, unless the caller requests their removal.
 //!
-//! A file of another program may have the path of an output. If it has the same bytes, the publication adopts it. Otherwise
-//! it is in the way, which is an error.
+//! A file of another program may have the path of an output. If both have the same bytes, the publication adopts the file.
+//! Otherwise the file is in the way, which is an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -210,7 +210,8 @@ impl Comparison<'_> {
         Ok(stays)
     }
 
-    /// Decides about a directory, and searches it unless another program created it. Returns whether the directory stays.
+    /// Decides whether a directory is removed, stays, or is in the way. Searches the directory unless another program
+    /// created it. Returns whether it stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;
@@ -236,7 +237,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Decides about a file, or anything else that is not a directory. Returns false if it is removed without a replacement.
+    /// Decides whether a file, or anything else that is not a directory, is removed, stays, or is in the way. Returns false
+    /// if it is removed without a replacement.
     fn visit_file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         let is_ours = self.remove_others || self.published.has_file(&inner);
         if let Some(index) = self.desired_file(&inner) {

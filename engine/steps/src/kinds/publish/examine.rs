@@ -1,8 +1,8 @@
 //! Compares a prepared directory with the record of its publication.
 //!
-//! A file whose size, time and inode equal the record is treated as unchanged. If they differ, for example after a copy or
-//! `touch`, the file is compared with its recorded SHA-256. If it is unchanged and the directory is writable, its new
-//! metadata are recorded, so that it is not read again.
+//! A file whose size, time and inode equal the recorded values is treated as unchanged. If they differ, for example after a
+//! copy or `touch`, the file is compared with its recorded SHA-256. If it is unchanged and the directory is writable, the
+//! new metadata are recorded.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -288,8 +288,8 @@ struct UnpublishedSearch<'a> {
 }
 
 impl UnpublishedSearch<'_> {
-    /// Adds the unpublished files and directories below `inner` to `found`. Ignores unreadable directories, because the
-    /// files in them are already reported.
+    /// Adds the unpublished files and directories below `inner` to `found`. Ignores unreadable directories, because their
+    /// published files are already reported as changed.
     fn add(&self, inner: &Path, found: &mut PathSummary) {
         let entries = fs::read_dir(self.prepared.join(inner));
         for entry in entries.into_iter().flatten().flatten() {

@@ -35,7 +35,8 @@ const MAGIC: [u8; 13] = *b"prep files 4\n";
 
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
-/// Metadata of a published file. Without the size, which other structs contain, because there may be millions of files.
+/// Metadata of a published file. The size is in other structs. It is not stored twice, because there may be millions of
+/// files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     /// Modification time in nanoseconds since 1970.
@@ -214,8 +215,8 @@ impl PublishedListing {
 
     /// Adds entries for the files of `desired` with these `indices`, which must be sorted.
     ///
-    /// The caller stores this listing before it writes the files. If the publication is interrupted, the next one recognises
-    /// them.
+    /// The caller stores this listing before it writes the files. If the publication is interrupted, the next publication
+    /// recognises the files.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),

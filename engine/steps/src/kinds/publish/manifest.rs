@@ -11,8 +11,8 @@
 //! time of its directory. If a time differs, all files are compared with the listing (see `examine`). A file that was
 //! modified in place stays unnoticed until an audit.
 //!
-//! The modification time of `prepared.json` is that of the last run that found the data complete, for programs such as Make.
-//! An interrupted publication keeps the earlier time, or uses 1970-01-01.
+//! The modification time of `prepared.json` is that of the last run that found the data complete. Programs such as Make
+//! compare it. An interrupted publication keeps the time of the earlier manifest, or uses 1970-01-01 if there was none.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -303,7 +303,7 @@ pub fn renew_record(data_dir: &Path, competition: &str) {
 }
 
 impl PathStamp {
-    /// Returns the stamp of `path` below `prepared`. `None` if it does not exist or is of the other kind.
+    /// Returns the stamp of `path` below `prepared`. `None` if it does not exist, or if `is_directory` is wrong.
     ///
     /// Follows symbolic links: tools such as git-annex replace files by links.
     fn of(prepared: &Path, path: &str, is_directory: bool) -> Option<PathStamp> {

@@ -29,7 +29,7 @@ pub(super) struct SourceOrder<'a> {
     opener: Opener,
     /// Indices of all files, in the order in which they are written.
     indices: Cow<'a, [u32]>,
-    /// Indices of the files that are written in the order of their source. They are sorted, so also sorted by path.
+    /// Indices of the files that are written in the order of their source. They are sorted, as the paths of a tree are.
     constrained: Vec<u32>,
 }
 
@@ -109,8 +109,8 @@ impl<'a> SourceOrder<'a> {
         Ok(())
     }
 
-    /// Touches these files and then their directories, each sorted by path. This sets the change times of the files. The
-    /// modification time of the directories becomes `time`.
+    /// Touches the files that were written in the order of their source, and then their directories, each sorted by path.
+    /// This sets the change times of the files. The modification time of the directories becomes `time`.
     pub(super) fn touch_files(&self, root: &Path, time: SystemTime) -> Result<(), StepError> {
         let accessed = FileTimes::new().set_accessed(SystemTime::now());
         let modified = FileTimes::new().set_modified(time);

@@ -1,7 +1,7 @@
 //! The record of how a published tree was prepared: from which contents, with which options.
 //!
-//! The record is in the manifest of the tree, not in the cache, because data directories that share a cache may differ in
-//! it. A run that fails or is stopped writes `DATA/ID/prepared.failed` instead.
+//! Data directories may share a cache, but each may be prepared from different contents. Therefore the record is in the
+//! manifest of the tree, not in the cache. A run that fails or is stopped writes `DATA/ID/prepared.failed` instead.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct PreparationRecord {
     /// When the last run ended that changed the tree or this record, in seconds since 1970.
     pub at: u64,
     /// When a run compared the tree with the published checksums, in seconds since 1970. `None` if no run did, or if some
-    /// differ.
+    /// checksums differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared_at: Option<u64>,
     /// The bundle.

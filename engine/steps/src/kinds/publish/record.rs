@@ -34,7 +34,7 @@ impl Publication<'_> {
         let trees = sums::written_trees(desired, &files);
         write_listing(&files)?;
         drop(files);
-        // An unchanged tree keeps its origin and preparation. They contain comparisons that this run may not have repeated.
+        // An unchanged tree keeps its origin and preparation. They record comparisons that this run may not have repeated.
         let earlier = observed.manifest.as_ref();
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
@@ -83,8 +83,8 @@ impl Publication<'_> {
 
 /// Records the origin of the tree that was published under `key`.
 ///
-/// An earlier origin of this tree is merged ([`DataOrigin::or`]), so that its verification is not lost. Records nothing if
-/// another process publishes or has published, because that process records the origin.
+/// An earlier origin of this tree is merged ([`DataOrigin::or`]), so that its verification is not lost. If another process
+/// is publishing or has published another tree, records nothing.
 pub fn record_origin(
     data_dir: &Path,
     competition: &str,

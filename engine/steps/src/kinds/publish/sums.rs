@@ -1,4 +1,4 @@
-//! Computes the SHA-256 of published files, from which the digest of the tree is computed. Anyone can reproduce it with
+//! Computes the SHA-256 of published files, and from them the digest of the tree. Anyone can reproduce the digest with
 //! common tools.
 //!
 //! Files from archives are hashed while they are written, and most outputs by their step. This module reads the other files,

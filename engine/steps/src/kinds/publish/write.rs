@@ -291,7 +291,8 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes a file and returns its metadata. For a cached object, they lack the SHA-256, because its bytes are not read.
+    /// Writes a file and returns its metadata. The metadata of a cached object lack the SHA-256, because its bytes are not
+    /// read.
     fn write_new(
         &mut self,
         publication: &Publication<'_>,

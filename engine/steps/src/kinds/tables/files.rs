@@ -153,7 +153,8 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
 }
 
 /// Returns a pattern with the wildcards of `pattern` that matches `path`. Its other segments and its extension come from
-/// `path`, which may have one more directory at its start. `None` if there is no such pattern, or for `**`.
+/// `path`, which may have one more directory at its start. `None` if there is no such pattern, or if `pattern` contains
+/// `**`.
 fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
     let (ours, theirs): (Vec<&str>, Vec<&str>) =

@@ -142,7 +142,7 @@ fn list_gzip(
 }
 
 /// Returns the members of all archives that match a path with wildcards. Without a match, returns the files of directories
-/// that are unpacked archives. `None` if there are none of these either.
+/// that are named like matching archives without the suffix. `None` if there are none of these either.
 fn matching_archives(
     context: &Context,
     opener: &Opener,

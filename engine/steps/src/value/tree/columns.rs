@@ -10,8 +10,8 @@
 //! The bytes of numbers are grouped for compression: low bytes of offsets are noise, high bytes are nearly constant. The
 //! reader knows the number of values from earlier data, so damaged data cannot make it decompress more.
 //!
-//! Digests of listings are parts of keys, so all machines must compress to the same bytes. Those of zstd depend only on
-//! version and level; those of zlib-rs also on the processor.
+//! Digests of listings are parts of keys, so all machines must compress to the same bytes. The output of zstd depends only
+//! on version and level, but the output of zlib-rs also on the processor.
 
 use std::io;
 use std::io::{Read, Write};

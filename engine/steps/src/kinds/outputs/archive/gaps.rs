@@ -47,8 +47,8 @@ pub(super) enum GapBytes {
     Compressed,
 }
 
-/// A reader that replaces the content of a file. It returns zeros and counts them in [`Gaps::announced`], so that
-/// [`GappedObject`] skips them instead of writing them.
+/// A reader that replaces the content of a file while its gap is created. It returns zeros and counts them in
+/// [`Gaps::announced`], so that [`GappedObject`] skips them instead of writing them.
 pub(super) struct Gap<'a> {
     gaps: &'a Gaps,
     left: u64,

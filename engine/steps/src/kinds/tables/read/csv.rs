@@ -1,7 +1,7 @@
 //! Reads CSV files as pandas does.
 //!
 //! If threads are free, one inflates the file in chunks, the step's thread scans them and adds missing quotes, and a third
-//! thread writes them to the cache. No thread is more than a few chunks ahead.
+//! thread writes them to the cache. No thread is more than a few chunks ahead of the next.
 
 use std::io::Read as _;
 

@@ -182,8 +182,8 @@ fn documents<'r>(
     )
 }
 
-/// Converts the special forms of 64-bit integers and of doubles such as NaN in MongoDB Extended JSON. Returns `None` for
-/// other values.
+/// Converts the special forms of MongoDB Extended JSON for 64-bit integers and doubles such as NaN to plain numbers. Returns
+/// `None` for other values.
 fn plain(member: &JsonValue) -> Option<JsonValue> {
     if let Some(digits) = member.get("$numberLong") {
         return digits.as_str()?.parse().ok().map(JsonValue::Int);

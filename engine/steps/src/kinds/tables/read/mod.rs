@@ -424,8 +424,8 @@ impl DeclaredTypes {
     }
 }
 
-/// Checks that the file has the declared columns with fitting types. Changes `schema` to the types that queries see: text
-/// for `text` and `inferred`, and declared types if the file has no rows.
+/// Checks that the file has the declared columns with fitting types. Changes `schema` to the types that queries see: columns
+/// declared `text` or `inferred` are text. In a file without rows, all columns get their declared types.
 fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;

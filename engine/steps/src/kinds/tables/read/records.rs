@@ -4,8 +4,10 @@
 //! become doubles if the column also has fractions. Lists and objects must be declared `json`.
 //!
 //! With a dialect of pandas, each record becomes a row of pandas' table, with the members of all records. The types are
-//! known only at the end, but rarely change a record. Therefore the first pass stores unchanged records while it infers
-//! types. If the types change a record, the file is read again, and the rest of the first pass only infers types.
+//! known only at the end, but rarely change a record.
+//!
+//! Therefore the first pass stores unchanged records while it infers types. If a type changes a record, the file is read
+//! again, and the rest of the first pass only infers types.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -277,7 +279,8 @@ fn is_missing(member: &JsonValue) -> bool {
     }
 }
 
-/// Writes a member as a cell of its declared type. Returns `None` if it does not fit. Null and NaN are missing cells.
+/// Writes a member as a cell of its declared type. Returns `None` if the member does not fit. Null and NaN are missing
+/// cells.
 fn write_member(
     writer: &mut CsvWriter<impl std::io::Write>,
     column: &Column,
@@ -454,8 +457,8 @@ fn infer_chunks(
         if nested.get() == NestedValues::Skip {
             return Ok(());
         }
-        // Check after 1, 2, 4, 8 ... records whether the types so far leave records unchanged. If not, those of the entire
-        // chunk hardly will, and keeping more records is useless. Each check is slow.
+        // Check after 1, 2, 4, 8 ... records whether the types so far leave records unchanged. If not, neither will the
+        // types of the entire chunk, almost certainly. Each check is slow.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(number, record)? {
             change();
