@@ -74,7 +74,6 @@ pub struct Entry<'a> {
     pub stored: Option<&'a StoredForm>,
 }
 
-/// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
 /// Same as [`of_directory`], but also passes how archives store their members. For each archive that exceeds a limit, visits
@@ -100,8 +99,7 @@ pub fn of_directory_as_stored(
     Ok(exceeded)
 }
 
-/// Visits all files below a directory, sorted by path. If a nested archive cannot be read in place, copies it to a temporary
-/// directory.
+/// Visits all files below a directory, sorted by path. Nested archives may be copied to a temporary directory.
 pub fn of_directory(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>) -> Result<()> {
     listing::walk(root, &mut |path, place, _| {
         of_file(place, path, resources, &mut *visit)
@@ -127,7 +125,6 @@ pub fn of_file(
     walk.file(place, path, None, &ReadContext::new(resources, &budget))
 }
 
-/// Options for visiting one file and the archives nested in it.
 struct EntryWalk<'a> {
     forms: StoredForms,
     visit: VisitEntry<'a>,
@@ -163,8 +160,8 @@ impl EntryWalk<'_> {
         (self.visit)(entry, &mut BufReader::new(file))
     }
 
-    /// Visits the members of a zip archive. Returns `false` if the file is not a zip archive. Uncompressed nested zip
-    /// archives are read in place.
+    /// Visits the members of a zip archive. Returns `false` for other files. Uncompressed nested zip archives are read in
+    /// place.
     fn zip(
         &mut self,
         file: &File,
@@ -255,7 +252,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns a tar archive of files of 600 bytes.
     fn tar(names: &[&str]) -> Vec<u8> {
         let mut out = Vec::new();
         for name in names {

@@ -72,7 +72,6 @@ pub struct ReadContext<'a> {
 }
 
 impl<'a> ReadContext<'a> {
-    /// Creates the context of a file outside of archives.
     pub fn new(resources: &'a Resources<'a>, budget: &'a ArchiveBudget) -> Self {
         ReadContext {
             resources,
@@ -195,7 +194,6 @@ mod tests {
 
     use super::*;
 
-    /// Tries every error number of the system with every wrapper of decoders.
     #[test]
     fn system_failures_are_not_classified_as_damage() {
         for number in 1..133 {

@@ -11,8 +11,7 @@ pub struct Listing {
     pub files: BTreeMap<String, u64>,
 }
 
-/// Visits all files below a directory, depth first, sorted by name. `visit` receives the path relative to `root`, the path
-/// on disk and the length.
+/// Visits all files below a directory, depth first, sorted by name. `visit` gets the relative path, the path, and the length.
 ///
 /// Entries other than files and directories are errors: a link could lead out of an untrusted tree, and a pipe never ends.
 pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) -> Result<()> {
@@ -72,7 +71,6 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Returns the paths that are in both listings.
     pub fn common(&self, other: &Listing) -> Vec<String> {
         let common = self.files.keys();
         common
@@ -81,7 +79,6 @@ impl Listing {
             .collect()
     }
 
-    /// Returns the files that `other` does not have, with their sizes.
     pub fn missing_from(&self, other: &Listing) -> BTreeMap<String, u64> {
         let own = self.files.iter();
         own.filter(|(path, _)| !other.files.contains_key(*path))

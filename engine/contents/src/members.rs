@@ -42,7 +42,6 @@ pub enum MemberDifference<'a> {
     },
 }
 
-/// The result of comparing two archives.
 #[derive(Debug)]
 pub enum ArchiveComparison {
     Compared(MemberTotals),
@@ -84,11 +83,9 @@ type MemberList = BTreeMap<MemberName, MemberContent>;
 pub struct MemberTotals {
     /// Number of members with equal content.
     pub equal: u64,
-    /// Whether the common members have a different order.
     pub reordered: bool,
 }
 
-/// Receives the name of a member and its difference.
 pub type VisitDifference<'a> = &'a mut dyn FnMut(&str, MemberDifference<'_>) -> Result<()>;
 
 /// Compares the contents of the archives `theirs` and `ours`, and calls `visit` for each member that differs. Errors call
@@ -262,7 +259,6 @@ fn compare_zip_members(
 
 struct ArchiveReader<'a> {
     kind: ArchiveFormat,
-    /// The archive's path in messages.
     path: &'a str,
     context: &'a ReadContext<'a>,
 }
@@ -308,7 +304,6 @@ impl ArchiveReader<'_> {
         })
     }
 
-    /// Visits the members with unique names.
     fn visit(
         &self,
         place: &Path,

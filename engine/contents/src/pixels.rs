@@ -10,8 +10,7 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::{ContentsError, Result};
 
-/// Size and samples of an image. Images with equal pixels have equal samples, even if one has a palette or fewer bits per
-/// sample.
+/// Size and samples of an image. Images with equal pixels have equal samples, for example with and without a palette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
     pub width: usize,
@@ -22,7 +21,6 @@ pub struct Pixels {
     pub bytes: Vec<u8>,
 }
 
-/// The limit of the JPEG format for width and height.
 const MAX_JPEG_SIDE: usize = 0xffff;
 
 impl Pixels {
@@ -132,7 +130,6 @@ fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 mod tests {
     use super::*;
 
-    /// Returns a PNG image without data whose header declares this size.
     fn claim(width: u32, height: u32) -> Vec<u8> {
         let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
         let mut header = b"IHDR".to_vec();

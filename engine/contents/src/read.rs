@@ -92,8 +92,7 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
     }
 }
 
-/// Copies all bytes to a temporary file, which is deleted when the path is dropped. Fails if there are more bytes than
-/// [`Limit::Spooled`] allows.
+/// Copies at most [`Limit::Spooled`] bytes to a temporary file, which is deleted when the path is dropped.
 pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPath> {
     let temp = resources.temp;
     std::fs::create_dir_all(temp).map_err(ContentsError::system_error(temp))?;
@@ -119,8 +118,7 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Opens a file for reading from front to back. The buffer is not larger than the file, because large buffers for many small
-/// files fragment the heap.
+/// Opens a file for reading from front to back. The buffer is not larger than the file, because that fragments the heap.
 pub(crate) fn open_buffered(path: &Path) -> Result<BufReader<File>> {
     let file = open(path)?;
     let metadata = file.metadata().map_err(ContentsError::system_error(path))?;
@@ -144,7 +142,6 @@ pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Re
     }
 }
 
-/// Hashes the content of a file.
 pub fn content(path: &Path) -> Result<blake3::Hash> {
     hash(&mut open(path)?)
 }
@@ -155,7 +152,6 @@ pub fn hash(content: &mut dyn Read) -> Result<blake3::Hash> {
     Ok(hasher.finalize())
 }
 
-/// Reads at most `length` bytes from the beginning of a file.
 pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     let mut head = vec![0; length];
     let count = fill(&mut open(path)?, &mut head).map_err(ContentsError::system_error(path))?;
@@ -163,7 +159,6 @@ pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Reads at most `length` bytes, starting at offset `begin`.
 pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
     use std::io::{Seek, SeekFrom};
 

@@ -67,8 +67,7 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// Returns the kind of failure. The outermost cause that determines a kind decides. If none does, returns the kind that
-    /// the step reported.
+    /// Returns the kind of failure that the outermost cause determines, or else the kind that the step reported.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,

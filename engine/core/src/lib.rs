@@ -20,8 +20,7 @@
 //! - A [`Step`] is a pure function of the content of its inputs. Its outputs are found by key, or computed.
 //! - A [`Sink`] updates a target outside the cache, such as a directory. It can also check whether the target is up to date.
 //!
-//! This crate does not interpret the content of values. It does not print, and contains no code for HTTP, SQL or file
-//! formats.
+//! This crate does not interpret the content of values. It does not print, and has no code for HTTP, SQL or file formats.
 //!
 //! # Example
 //!

@@ -70,7 +70,6 @@ pub fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns after how many reads the transfer is too slow.
     fn reads(bytes: u64, millis: u64) -> Option<usize> {
         let mut check = RateCheck::new(Duration::from_secs(30));
         (0..10_000).position(|_| !check.add(bytes, Duration::from_millis(millis)))

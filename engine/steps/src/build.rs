@@ -39,8 +39,7 @@ pub const TRIAL_STEP: &str = "trial";
 pub struct BuildOptions<'a> {
     /// Directory that contains `ID/prepared`.
     pub data_dir: &'a Path,
-    /// Id of the system's current boot, if available. Published files from an earlier boot are read again before `prep`
-    /// trusts them.
+    /// Id of the system's current boot, if available. Published files from an earlier boot are read again.
     pub boot: Option<&'a str>,
     /// The session that runs the queries.
     pub session: &'a Session,
@@ -147,7 +146,6 @@ pub fn build_preview(
     Ok(graph.add(&pipeline.id, "rows", sink, inputs)?)
 }
 
-/// Returns the tables that an output publishes unchanged.
 fn published_tables(pipeline: &Pipeline) -> BTreeSet<&str> {
     let outputs = pipeline.public.iter().chain(&pipeline.private);
     let settings = outputs.flat_map(|output| output.declaration.settings());
@@ -351,7 +349,6 @@ impl Builder<'_> {
         Ok(port)
     }
 
-    /// Adds the step that turns a further source into a tree.
     fn source_tree(&mut self, name: &str) -> Result<Port, BuildError> {
         let mut sources = self.pipeline.sources.iter();
         let unknown = || BuildError::UnknownSource(name.to_owned());
@@ -412,12 +409,10 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the step of a table or an output.
+    /// Adds the step of a table or an output. Also returns the archives that contain the files named in rows of the table.
     ///
     /// The [`KeyType`] of each YAML key of `declaration` determines inputs of the step. For example, a query adds the tables
     /// that it reads. If `is_published`, the step also computes the SHA-256 of what it writes.
-    /// Also returns the archives that contain the files named in rows of the table.
-    /// Also returns the archives with the files that rows of the table name.
     fn add_declared(
         &mut self,
         name: &str,
@@ -590,7 +585,6 @@ impl Builder<'_> {
         output.is_some_and(|output| kinds::depends_on_writer(&output.declaration))
     }
 
-    /// Adds the step that grades the sample submission.
     fn trial(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
         let Some(trial) = &self.options.trial else {
             return Ok(());

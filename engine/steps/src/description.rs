@@ -24,9 +24,7 @@ pub(crate) struct Description {
     pub prose: String,
     /// Whether `prose` is published unchanged.
     pub is_complete: bool,
-    /// Description of the metric. `None` without grading.
     pub metric: Option<String>,
-    /// Names and paths of the inputs in `public`.
     pub outputs: Vec<(String, String)>,
     /// Name of the input with the sample submission, and its path below `public` or `private`.
     pub sample: Option<(String, String)>,
@@ -132,8 +130,7 @@ impl Description {
     }
 }
 
-/// Returns at most [`SHOWN_BYTES`] bytes of an output, and whether this is the entire output. The output must be a single
-/// file.
+/// Returns the first [`SHOWN_BYTES`] bytes of an output that is a single file, and whether they are the entire output.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
     let content = single_file(context, value)?;
     let opener = Opener::new(context);

@@ -14,9 +14,7 @@ use thiserror::Error;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
-    /// The value of the key with this name.
     Key(&'static str),
-    /// A part of a value, at this location.
     At(Span),
     /// A query, and optionally the line and column (from 1) in its text.
     Query(Box<Query>, Option<(u64, u64)>),
@@ -93,7 +91,6 @@ impl std::error::Error for LocatedError {
     }
 }
 
-/// A step that knows the locations of its parameters.
 pub(crate) struct LocatedStep {
     step: Box<dyn Step>,
     source: Arc<SourceFile>,
@@ -184,8 +181,7 @@ fn located(
     )
 }
 
-/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` contains the text of the
-/// query.
+/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` has the query's text.
 pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
     let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
     let Some((Subject::Query(query, place), help)) =

@@ -9,8 +9,7 @@ use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
 use prep_core::{Context, StepError};
 
-/// Maximum number of batches in progress, including results that wait for an earlier one. More would need memory without
-/// being faster.
+/// Maximum number of batches in progress, including results that wait for an earlier one. More would not be faster.
 const MAX_WAITING: usize = 4;
 
 type BatchFn<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
@@ -73,8 +72,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         self.pass_results(MAX_WAITING, act)
     }
 
-    /// Finishes all batches in progress, and processes `batch` on this thread. For the last batch, and for large ones to
-    /// limit memory.
+    /// Finishes all batches in progress, and processes `batch` on this thread. For the last batch, and for large ones.
     pub(crate) fn push_alone(
         &mut self,
         batch: I,

@@ -39,7 +39,6 @@ pub struct ColumnComparison {
 }
 
 impl ColumnComparison {
-    /// Compares the columns of two tables.
     pub fn compare(theirs: &dyn TableReader, ours: &dyn TableReader) -> Result<ColumnComparison> {
         let (there, here) = (unique(theirs.columns()), unique(ours.columns()));
         let mut common = Vec::new();
@@ -67,8 +66,7 @@ impl ColumnComparison {
         let name_of = |place: usize| there.get(place).cloned().unwrap_or_default();
         let mut index = None;
         let found = added.iter().position(|place| is_index(&name_of(*place)));
-        // An index column may have no name, like the column that a comma at the end of every row creates. Its cells must be
-        // integers.
+        // An index column may have no name. So has the column that a comma at the end of every row creates.
         let has_numbers = match found.and_then(|found| added.get(found)) {
             Some(place) => has_integers(theirs, *place)?,
             None => false,

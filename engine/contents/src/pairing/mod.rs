@@ -4,8 +4,7 @@
 //! 2. Compare rows at the same position. If both tables have the same number of rows, no row moved, and the values of less
 //!    than half of the rows differ, pair all rows by position.
 //! 3. Otherwise, pair equal rows at any position, by hash.
-//! 4. Pair the remaining rows by a key: a column with unique values in both tables, or a known id. Rows without a pair are
-//!    missing or added.
+//! 4. Pair the remaining rows by a key: a column with unique values in both tables, or a known id.
 //!
 //! Pairing needs 32 bytes for each row that differs from the row at the same position. It also keeps at most
 //! `MAX_KEPT_BYTES` of unpaired rows.
@@ -28,7 +27,6 @@ const MAX_KEPT_BYTES: u64 = 256 << 20;
 /// Maximum number of hashes in memory while columns are checked for unique values.
 const MAX_KEPT_HASHES: u64 = 8 << 20;
 
-/// Two rows that are paired but differ.
 pub struct RowPair<'a> {
     /// Positions of the rows, from 0.
     pub there: u64,
@@ -44,7 +42,6 @@ pub trait RowDifferences {
     fn pair(&mut self, pair: &RowPair<'_>) -> bool;
 }
 
-/// Options for pairing rows.
 pub struct Keys<'a> {
     /// Whether a column is known to be an id.
     pub known: &'a dyn Fn(&str) -> bool,
@@ -73,7 +70,6 @@ pub struct UnpairedKeys {
 
 #[derive(Debug)]
 pub struct PairingResult<D> {
-    /// Number of rows in each table.
     pub rows: [u64; 2],
     /// Whether all rows are equal and in the same order.
     pub equal: bool,
@@ -85,7 +81,6 @@ pub struct PairingResult<D> {
     /// Rows that `theirs` has more often than `ours`.
     pub repeated: Alone,
     pub pairs: u64,
-    /// Number of pairs that moved.
     pub reordered: u64,
     /// The first pairs whose two positions differ.
     pub elsewhere: Vec<(u64, u64)>,
@@ -212,7 +207,6 @@ fn in_order<D>(paired: &mut PairingResult<D>, pairs: &mut [(u64, u64)], in_place
     paired.elsewhere = elsewhere.take(2).copied().collect();
 }
 
-/// Returns the first `count` rows at these positions.
 fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Row>> {
     let mut wanted = places.iter().copied().take(count).peekable();
     let mut found = Vec::new();
@@ -290,7 +284,6 @@ struct UnpairedRows<'a> {
     only_here: &'a [u64],
 }
 
-/// The result of pairing by a key, sorted by positions.
 #[derive(Default)]
 struct ByKey {
     pairs: Vec<(u64, u64)>,
@@ -300,7 +293,6 @@ struct ByKey {
 }
 
 impl UnpairedRows<'_> {
-    /// Counts the rows that only one table has, and keeps the first of them as examples.
     fn count_alone<D>(
         &self,
         paired: &mut PairingResult<D>,
@@ -361,8 +353,7 @@ impl UnpairedRows<'_> {
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
     /// 1. a known id with unique values;
-    /// 2. the column with unique values that has the most values in both tables, if these are at least half of one table's
-    ///    values;
+    /// 2. the column with unique values that shares the most values, if these are at least half of one table's values;
     /// 3. a known id with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {
@@ -440,7 +431,7 @@ impl UnpairedRows<'_> {
             let mut by_key: HashMap<Vec<u8>, (u64, Row)> = HashMap::new();
             each_at(self.theirs, self.only_there, |place, row| {
                 if is_within(row, key.there) {
-                    // Only the first row of `theirs` with this key can be paired.
+                    // Only the first row of `theirs` with a key can be paired.
                     match by_key.entry(row.cell(key.there).to_vec()) {
                         Entry::Vacant(entry) => {
                             entry.insert((place, row.clone()));

@@ -39,7 +39,6 @@ impl CsvDialect {
     }
 }
 
-/// A CSV file, or a text file whose lines are the only column.
 pub struct CsvTable {
     path: PathBuf,
     pub form: CsvDialect,

@@ -25,8 +25,7 @@ pub enum Format {
     /// A text file. Each line is a row.
     Lines,
     JsonLines,
-    /// A JSON document. The rows are the elements of its longest list of objects. A file of JSON lines is read as
-    /// [`Format::JsonLines`].
+    /// A JSON document: the elements of its longest list of objects. JSON lines are read as [`Format::JsonLines`].
     Json,
     Bson,
     Parquet,
@@ -35,7 +34,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// Finds the format by the ending of a path.
     pub fn from_path(path: &str) -> Option<Format> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
@@ -154,8 +152,7 @@ impl Row {
         self.bytes.get(begin..end).unwrap_or_default()
     }
 
-    /// Returns the buffer to which the caller appends the next cell. The caller must call [`end_cell`](Self::end_cell)
-    /// afterwards.
+    /// Returns the buffer for the next cell. The caller must call [`end_cell`](Self::end_cell) afterwards.
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -207,7 +204,6 @@ pub(crate) fn short(hasher: &blake3::Hasher) -> u128 {
 pub trait TableReader: Sync {
     fn columns(&self) -> &[String];
 
-    /// Returns an iterator over all rows.
     fn rows(&self) -> Result<Box<dyn Rows + '_>>;
 }
 

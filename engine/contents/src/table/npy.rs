@@ -25,7 +25,6 @@ pub struct ArrayFile {
 }
 
 impl ArrayFile {
-    /// Opens an array of plain values.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ArrayFile> {
         let file = File::open(path).map_err(ContentsError::system_error(path))?;
         let length = file
@@ -91,7 +90,6 @@ impl Rows for Blocks<'_> {
 
 struct Blocks<'a> {
     array: &'a ArrayFile,
-    /// Number of rows that were read.
     read: u64,
     /// The current block, row by row.
     block: Vec<u8>,
@@ -142,7 +140,6 @@ impl<'a> Blocks<'a> {
         if !header.fortran_order || header.shape.len() < 2 {
             read(self.read * width, &mut self.block)?;
         } else if header.shape.len() == 2 {
-            // Read the file column by column.
             let mut column_bytes = vec![0; self.block.len() / self.array.columns.len().max(1)];
             for column in 0..self.array.columns.len() {
                 read(column as u64 * rows + self.read, &mut column_bytes)?;

@@ -61,7 +61,6 @@ impl ParquetFile {
         self.table.rows()
     }
 
-    /// Describes the library and the version of pandas that wrote the file.
     pub fn written_by(&self) -> String {
         let writer = self
             .writer

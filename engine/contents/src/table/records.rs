@@ -1,5 +1,4 @@
-//! Reads objects as rows: lines of JSON, elements of a JSON list, or BSON documents. The columns are the keys of all
-//! objects.
+//! Reads objects as rows: lines of JSON, elements of a JSON list, or BSON documents. All their keys are columns.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -169,8 +168,7 @@ fn is_compact(path: &Path) -> Result<bool> {
 /// Maximum length in bytes of a first line that is parsed to detect JSON lines.
 const FIRST_LINE: u64 = 1 << 24;
 
-/// Returns whether a `.json` file contains JSON lines: its first line is a complete object, and the next value begins with
-/// `{`.
+/// Returns whether a `.json` file contains JSON lines: a complete object in the first line, and `{` after it.
 pub fn is_json_lines(path: &Path) -> Result<bool> {
     let mut input = open_buffered(path)?;
     let mut line = Vec::new();

@@ -19,8 +19,7 @@ struct Budget {
     changed: Condvar,
 }
 
-/// The free memory and the queue of waiting claims. The queue is first in, first out, so small claims cannot delay a large
-/// one forever.
+/// The free memory, and a first-in, first-out queue of claims, so that small claims cannot delay a large one forever.
 #[derive(Debug)]
 struct FreeMemory {
     bytes: u64,
@@ -30,7 +29,6 @@ struct FreeMemory {
     served: u64,
 }
 
-/// The memory claimed through one handle and its clones.
 #[derive(Debug, Default)]
 struct ClaimCounter {
     now: AtomicU64,
@@ -60,8 +58,8 @@ impl StepClaim {
         self.0.lock().as_ref().map(|claim| claim.bytes)
     }
 
-    /// Waits until no other step has a claim, and claims all memory. Returns `false` if the step has no claim, or has all
-    /// memory already.
+    /// Waits until no other step has a claim, and claims all memory. Returns `false` without a claim, or if it is all
+    /// memory.
     pub fn extend_to_all(&self, memory: &Memory) -> bool {
         let mut claim = self.0.lock();
         let is_extendable = claim

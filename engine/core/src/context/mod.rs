@@ -54,8 +54,7 @@ pub struct Context {
     pub(crate) claim: StepClaim,
     /// Locks that the running step needs, for example the lock of a sink's target.
     locks: Vec<Arc<LockGuard>>,
-    /// If true, a result that can come from another machine is not computed on this one. If such a result is missing, the
-    /// run fails.
+    /// If true, a result that can come from another machine is never computed. If it is missing, the run fails.
     pub no_execute: bool,
     /// Locations of content that is not in the cache.
     pub outside: OutsideContent,
@@ -182,7 +181,6 @@ impl Context {
     }
 }
 
-/// Pause between two attempts to take a lock.
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A cancellation flag. Clones share the flag.

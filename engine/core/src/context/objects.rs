@@ -2,10 +2,8 @@
 //!
 //! An open object has one of three lifetimes:
 //! - *Shared*: open while at least one step uses it. Concurrent users share it.
-//! - *Held*: only in memory, because reading the object from disk would take as long as computing it. The ledger entry lists
-//!   the object as unstored, and the scheduler drops it when all steps that use it have ended. If a later run needs the
-//!   object, its step runs again.
-//!   again.
+//! - *Held*: only in memory, because reading the object from disk would take as long as computing it. The scheduler drops
+//!   the object when all steps that use it have ended. If a later run needs the object, its step runs again.
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -43,13 +41,11 @@ impl MemoryResult {
 #[derive(Clone)]
 pub struct OpenObjects {
     cache: Arc<ObjectCache>,
-    /// The objects that this step holds.
     results: Arc<Mutex<Vec<Arc<MemoryResult>>>>,
 }
 
 impl OpenObjects {
-    /// `max_kept_bytes` and `held_memory` limit the bytes of kept and of held objects. If `held_memory` is `None`, no object
-    /// is held.
+    /// Limits the bytes of kept and of held objects. If `held_memory` is `None`, no object is held.
     pub(crate) fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> OpenObjects {
         OpenObjects {
             cache: Arc::new(ObjectCache::new(max_kept_bytes, held_memory)),
@@ -91,8 +87,8 @@ impl OpenObjects {
         self.cache.held_memory.as_ref()?.try_claim(bytes)
     }
 
-    /// Holds an object of this step in memory instead of storing it. [`get`](Self::get) then returns `opened`. `claim` is
-    /// the claim of its memory.
+    /// Holds an object of this step instead of storing it. [`get`](Self::get) then returns `opened`. `claim` is for its
+    /// memory.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.cache.hold(object, opened, claim);
         self.results.lock().push(held);
@@ -112,7 +108,6 @@ impl OpenObjects {
         Some(self.cache.find(object)?.object.len)
     }
 
-    /// Returns the objects that this step holds, and forgets them.
     pub(crate) fn take_results(&self) -> Vec<Arc<MemoryResult>> {
         std::mem::take(&mut *self.results.lock())
     }
@@ -276,7 +271,6 @@ pub trait Ranges: Send + Sync {
     /// Returns the length in bytes.
     fn bytes(&self) -> u64;
 
-    /// Reads up to `buffer.len()` bytes at `offset`. Returns 0 at the end.
     /// Reads up to `buffer.len()` bytes at `offset`. Returns 0 at the end. Fails with
     /// [`StoreError::Missing`](prep_cache::StoreError::Missing) if the content is not available.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
@@ -318,8 +312,7 @@ impl OutsideContent {
         !self.lost.read().is_empty()
     }
 
-    /// Returns whether a step needed this content and did not find it. Its source must then fetch the content, even if the
-    /// digest is known.
+    /// Returns whether a step needed this content and did not find it. Its source must then fetch the content.
     pub fn is_lost(&self, content: &Digest) -> bool {
         self.lost.read().contains(content)
     }

@@ -263,8 +263,8 @@ pub enum SourceState {
 pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// Returns the state of the source without reading its content. Writes nothing, except for a digest that another machine
-    /// has recorded.
+    /// Returns the state of the source without reading its content. Writes at most a digest that another machine has
+    /// recorded.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source. Fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
@@ -282,13 +282,11 @@ pub trait Sink: Send + Sync {
     fn params(&self) -> serde_json::Value;
     /// Describes how the target differs from the state that `key` identifies. `None` if it does not differ.
     fn difference(&self, context: &Context, key: &Digest) -> Result<Option<String>, StepError>;
-    /// Returns a file to lock while the sink runs, so that no other process on any machine changes the target. The engine
-    /// creates the file.
+    /// Returns a file to lock while the sink runs, so that no other process changes the target. The engine creates the file.
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// Returns an upper bound of the memory of one thread of the sink, in bytes. [`Context::map_parallel`] claims more for
-    /// additional threads.
+    /// Returns an upper bound of the memory of one thread of the sink, in bytes. [`Context::map_parallel`] claims more.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }

@@ -3,8 +3,7 @@
 //! A key record contains everything that a step's result depends on. Paths, times, thread counts and batch sizes are not in
 //! it. SQL is in parsed form, so its comments and formatting do not change the key.
 //!
-//! The record is stored with the result. If the step runs again, the difference between its old and new record is the
-//! reason.
+//! The record is stored with the result. If the step runs again, the reason is the difference between both records.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +14,7 @@ use crate::StepError;
 
 /// The result of a step: a JSON body, and the cached objects that it refers to.
 ///
-/// Values are stored by digest. If a step runs again and its new value has the same digest, the steps that use it do not
-/// run.
+/// Values are stored by digest. If a step runs again and its new value has the same digest, steps that use it do not run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Value {
     /// The content, opaque to the engine.

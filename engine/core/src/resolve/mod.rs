@@ -235,8 +235,7 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the key record `new` runs. The reason is `same` if the last run had the same record and did not
-/// fail.
+/// Returns why a node with the key record `new` runs: `same` if the last run had the same record and did not fail.
 fn reason(
     last: &LastRuns,
     node: &Node,

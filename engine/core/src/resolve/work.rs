@@ -5,8 +5,7 @@
 //!
 //! # Last runs
 //!
-//! Each target directory has a separate history of runs. The history is read on first use, so never if everything is up to
-//! date.
+//! Each target directory has a separate history of runs. It is read on first use, so never if everything is up to date.
 //!
 //! A user may replace a target directory by a copy of another one. Therefore a history is used only if it contains the
 //! publication that the target directory records.
@@ -31,8 +30,7 @@ pub(crate) struct Work {
 }
 
 impl Resolution {
-    /// Returns the nodes that produced results which were kept only in memory. Nodes that only pass on such results are not
-    /// included.
+    /// Returns the nodes that produced results which were kept only in memory, without nodes that only pass them on.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
         let unstored_reason = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
@@ -399,8 +397,7 @@ impl LastRuns {
             None => History::default(),
         };
         let history = match (self.published)(competition) {
-            // No step has the key of the recorded publication, so the history belongs to another directory that had this
-            // path.
+            // No step has the key of the recorded publication, so the history belongs to another directory.
             Some(key) if history.steps.values().all(|step| step.key != key) => History::default(),
             _ => history,
         };

@@ -36,7 +36,6 @@ pub(super) struct Task {
     pub waits: WaitStart,
 }
 
-/// The result of a task.
 pub(super) struct TaskResult {
     pub id: NodeId,
     /// State before the run. `None` if the node did not run, or if its state could not be determined.
@@ -52,7 +51,6 @@ pub(super) enum NodeResult {
         outputs: BTreeMap<String, Digest>,
         objects: Vec<Digest>,
         ran: Option<Figures>,
-        /// Objects that are only in memory.
         held: Vec<Arc<MemoryResult>>,
     },
     Sink {
@@ -434,7 +432,6 @@ impl NodeQueue {
         NodeQueue::new(self.oldest_first)
     }
 
-    /// Adds a node that waits for `dependencies` other nodes.
     pub fn add(&mut self, id: NodeId, dependencies: usize) {
         self.waiting.insert(id, dependencies);
         if dependencies == 0 {
@@ -474,7 +471,6 @@ impl NodeQueue {
         }
     }
 
-    /// Sets a node aside because another process holds its lock.
     pub fn block(&mut self, id: NodeId) {
         self.blocked.push(id);
         let times = self.times.entry(id).or_insert_with(WaitStart::now);

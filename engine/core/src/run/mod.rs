@@ -25,8 +25,8 @@
 //!
 //! After a cancellation, running steps stop at their next check, and their results are not stored.
 //!
-//! If the system cannot start a thread, the node waits for a running node to end. If no node is running, the scheduler's
-//! thread runs the node.
+//! If the system cannot start a thread, the node waits for a running node to end. If there are none, it runs on the
+//! scheduler's thread.
 
 pub(crate) mod event;
 mod execute;

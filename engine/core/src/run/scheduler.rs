@@ -26,9 +26,7 @@ pub(super) struct Scheduler {
     passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     pub report: RunReport,
     pub queue: NodeQueue,
-    /// Objects that are only in memory and that nodes may still need.
     memory_results: MemoryResults,
-    /// Why each started node ran.
     pub reasons: HashMap<NodeId, Reason>,
     pub stop: bool,
     /// Name of the first node that failed, if `keep_going` is false.
@@ -292,8 +290,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps `objects` in memory, if they are not stored, until the nodes that use outputs of `id` have ended. `held` are the
-    /// objects that this node created.
+    /// Keeps `objects` in memory, if they are not stored, until the nodes that use outputs of `id` have ended. `held` are
+    /// the objects that this node created.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;
@@ -375,7 +373,6 @@ impl Scheduler {
         format!("{}/{}", node.competition, node.name)
     }
 
-    /// Records the outcome of the nodes that never started.
     pub fn close(&mut self) {
         let open = self.queue.all();
         let open: Vec<NodeId> = open
@@ -395,8 +392,7 @@ impl Scheduler {
     }
 }
 
-/// Objects that are only in memory, each with its *users*: unfinished nodes that may need it. An object without users is
-/// dropped.
+/// Objects that are only in memory, each with its *users*: unfinished nodes that may need it. Drops objects without users.
 #[derive(Default)]
 pub(super) struct MemoryResults(Vec<(Arc<MemoryResult>, HashSet<NodeId>)>);
 
@@ -455,8 +451,8 @@ pub(super) fn record(
         {
             continue;
         }
-        // `last` reads each history only once, before the run changes the target directory. So this is the history from
-        // before the run.
+        // `last` reads each history once, before the run changes the target directory. So this history is from before the
+        // run.
         let history = History::clone(&*shared.last.history(competition)?);
         let old = &history.steps;
         let mut failed = history.failed.clone();

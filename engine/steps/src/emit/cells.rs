@@ -142,8 +142,7 @@ impl ResultLayout {
         Ok(layout)
     }
 
-    /// Returns the table from which all columns are copied, and their indices in it. `None` if columns are computed or come
-    /// from several tables.
+    /// Returns the table from which all columns are copied, and their indices in it. `None` if a column has another source.
     pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
         let mut single: Option<&Arc<StoredText>> = None;
         let mut indices = Vec::new();
@@ -227,8 +226,8 @@ impl<'a> ResultRow<'a> {
     }
 }
 
-/// Returns the table and the index of each column that is copied. Columns of one stored text get the same table, so that
-/// each row is parsed once.
+/// Returns the table and the index of each column that is copied. Columns of one text share a table: each row is parsed
+/// once.
 fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut requested: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {
@@ -271,7 +270,6 @@ struct RowCells<'a> {
     row: Option<(*const TextTable, u64)>,
     /// The cells of the row up to the last one that was requested.
     cells: Vec<&'a [u8]>,
-    /// The cells that are not parsed yet.
     rest: Option<Cells<'a>>,
     read_volume: ReadVolume,
 }
@@ -391,8 +389,7 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value. Arrow compares doubles by their bits, so 0.0 differs from -0.0, as it does
-/// in output.
+/// Returns whether all rows have the same value. 0.0 and -0.0 differ, because they are written differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)

@@ -112,8 +112,7 @@ pub(super) fn write_batches(
     Ok((out.commit()?, count))
 }
 
-/// Claims memory for copying the rows of a large text in random order. Without it, copying needs two passes and twice the
-/// time.
+/// Claims memory for copying rows of a large text in random order. Without it, copying needs two passes.
 fn claim_for_text(
     context: &Context,
     table: &TextTable,
@@ -197,8 +196,7 @@ impl Iterator for Origins<'_, '_> {
     }
 }
 
-/// Stores rows that do not come from a query as canonical text. `next` returns the next batch of rows with the columns
-/// `columns`.
+/// Stores rows that do not come from a query as canonical text. `next` returns the next batch.
 pub(crate) fn store_values(
     context: &Context,
     columns: &[ResultColumn],
@@ -209,8 +207,7 @@ pub(crate) fn store_values(
     Ok(table(layout, stored))
 }
 
-/// Stores the rows of a query as canonical text, which is CSV. An empty string becomes a missing cell, because CSV does not
-/// distinguish them.
+/// Stores the rows of a query as canonical text (CSV). It does not distinguish empty strings from missing cells.
 pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
     let stored = store_rows(run.context, rows, &mut layout, CsvDialect::PLAIN)?;

@@ -25,7 +25,6 @@ const LARGE_BATCH_BYTES: usize = 32 * BATCH_BYTES;
 /// Assumed size in bytes of an object whose members are the cells of a row.
 const ASSUMED_OBJECT_BYTES: usize = 256;
 
-/// The library whose JSON format is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum JsonLibrary {
@@ -94,9 +93,7 @@ impl JsonFormat {
 }
 
 enum JsonRow<'a> {
-    /// The text of a record.
     Record(Cow<'a, [u8]>),
-    /// An object of the cells.
     Members(JsonValue),
 }
 
@@ -174,7 +171,6 @@ pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value
 /// Writes the rows of a query as JSON lines that end with LF.
 pub(crate) fn write_json_lines(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value, StepError> {
     let mut out = run.context.store.writer()?;
-    // Buffers for reuse.
     let recycled: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let lines = |rows: Vec<JsonRow<'static>>| -> Result<Vec<u8>, StepError> {
         let mut lines = recycled.lock().pop().unwrap_or_default();
@@ -287,8 +283,7 @@ impl<W: Write> ContainerWriter<W> {
         self.new_line(self.level + 1)
     }
 
-    /// Writes a value, and indents its lines. A line feed always starts a new line, because JSON escapes line feeds in
-    /// strings.
+    /// Writes a value, and indents its lines. Every line feed starts a line, because JSON escapes line feeds in strings.
     fn value(&mut self, value: &JsonValue) -> Result<(), StepError> {
         let text = self.dialect.text(value)?;
         let mut write = || -> io::Result<()> {

@@ -145,8 +145,7 @@ impl<W: Write + Send> AnyWriter<W> {
     }
 }
 
-/// Writes the rows of a query as a Parquet file. If `versions` is given, writes the same bytes as these versions of
-/// fastparquet and pandas.
+/// Writes the rows of a query as a Parquet file. If `versions` is given, reproduces the bytes of these library versions.
 pub(crate) fn write_parquet(
     run: QueryRun<'_>,
     versions: Option<&WriterVersions>,

@@ -87,8 +87,7 @@ impl Checksum {
     }
 }
 
-/// Returns the content of an output file, or of the file `inside` of an output directory. `None` if the directory has no
-/// such file.
+/// Returns the content of an output file, or of the file `inside` of an output directory, if it exists.
 pub(super) fn content(
     context: &Context,
     output: &Value,

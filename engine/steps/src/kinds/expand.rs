@@ -74,8 +74,7 @@ pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> Function
     function.memory(|inputs| (32 << 20) + 2 * memory_of_trees(inputs))
 }
 
-/// Returns the members of an archive, and the directory in which they are published. The members' paths begin with that of
-/// the archive.
+/// Returns the members of an archive, with paths that begin with its path; and the directory in which they are published.
 fn unpacked(
     context: &Context,
     opener: &Opener,
@@ -95,7 +94,6 @@ fn unpacked(
     Ok((inside, target.to_owned()))
 }
 
-/// Returns the path of a member relative to its archive.
 fn path_within<'a>(path: &'a str, archive: &str) -> &'a str {
     path.get(archive.len() + 1..).unwrap_or_default()
 }

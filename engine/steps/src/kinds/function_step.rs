@@ -90,7 +90,6 @@ impl FunctionStep {
         function.memory(move |inputs| query_memory(&memory_query, inputs))
     }
 
-    /// Sets the function that returns the step's memory in bytes.
     pub fn memory(self, bytes: impl Fn(&Inputs) -> u64 + Send + Sync + 'static) -> FunctionStep {
         let memory = Box::new(bytes);
         FunctionStep { memory, ..self }

@@ -11,8 +11,7 @@ use thiserror::Error;
 use crate::located::{Subject, error_at};
 use crate::value::TableValue;
 
-/// Name of the output with the generator's state after the step, and of the input that continues it. No table can have this
-/// name.
+/// Name of the output with the generator's state after the step, and of the input that continues it. Invalid for tables.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: SectionKey = SectionKey::optional(
@@ -54,7 +53,6 @@ enum GeneratorError {
     TooLong(u64),
 }
 
-/// The generator of a declaration with `generator`, `seed` and `after`.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct SeededGenerator {
     generator: RngKind,

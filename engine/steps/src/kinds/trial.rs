@@ -1,5 +1,4 @@
-//! `trial`: grades the sample submission before anything is published. The caller passes the grading function, because this
-//! crate has none.
+//! `trial`: grades the sample submission before anything is published, with a function that the caller passes.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -25,8 +24,7 @@ pub struct Trial {
     pub answers: String,
     /// Path of the sample submission.
     pub sample: String,
-    /// Maximum total bytes of answers and sample submission. Larger ones are not graded, because grading them takes too
-    /// long.
+    /// Maximum total bytes of answers and sample submission. Larger ones are not graded, because that takes too long.
     pub max_bytes: u64,
     /// The function that grades. It receives the contents of the answers and the sample submission, and returns, for
     /// example, the score and warnings.

@@ -1,5 +1,4 @@
-//! Reads a Parquet file as a relation, batch by batch. Rows that are selected in another order are read in blocks and
-//! reordered in memory.
+//! Reads a Parquet file as a relation, batch by batch. Rows in another order are read in blocks and reordered in memory.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -60,7 +59,6 @@ impl ParquetRelation {
         })
     }
 
-    /// Reads columns of the row group `group`, or of all row groups.
     fn batches(
         &self,
         columns: &[usize],
@@ -81,8 +79,7 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Reads the rows with these numbers, in any order, in one pass over their row groups. Their total size must be at most
-    /// about [`BLOCK_BYTES`].
+    /// Reads the rows with these numbers, in any order, in one pass. Their total size must be at most about [`BLOCK_BYTES`].
     fn read_block(
         &self,
         columns: &[usize],

@@ -8,7 +8,6 @@ use prep_core::{Context, StepError, Value};
 
 use super::{QueryRun, RowForm, open_table};
 
-/// Called for each row with two cells.
 type RowVisitor<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
 
 /// Calls `visit` for each row of a query, in any order, with the cells of two columns as strings.

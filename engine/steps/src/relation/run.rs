@@ -28,7 +28,6 @@ pub(crate) struct RunningQuery<'a> {
     query: &'a Query,
     rows: QueryRows,
     runtime: Runtime,
-    /// The right to use the helper thread.
     _permit: Option<Permit>,
 }
 
@@ -128,7 +127,6 @@ fn runtime(
     Ok((runtime.map_err(StepError::machine)?, permit))
 }
 
-/// The columns of each table, except the hidden ones.
 type ColumnsByTable = Vec<(String, Vec<String>)>;
 
 pub(crate) fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> ColumnsByTable {

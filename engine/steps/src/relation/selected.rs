@@ -50,9 +50,7 @@ impl SelectedRows {
 #[derive(Debug)]
 pub(super) struct StoredRows {
     chosen: Vec<u64>,
-    /// The next stored row to examine.
     at: u64,
-    /// The rows that were returned last.
     last: Arc<[u64]>,
 }
 
@@ -110,8 +108,8 @@ impl StoredRows {
         })
     }
 
-    /// Records that only the first `count` of the rows from the last call of [`next`](Self::next) were read. The next call
-    /// continues after them.
+    /// Records that only the first `count` rows from the last call of [`next`](Self::next) were read. It continues after
+    /// them.
     pub fn read(&mut self, count: usize) {
         let read = count.checked_sub(1).and_then(|index| self.last.get(index));
         self.at = read.or(self.last.last()).map_or(self.at, |row| row + 1);

@@ -1,7 +1,6 @@
 //! Compact encoding of numbers and strings, for listings of millions of files.
 //!
-//! - A number is a variable-length integer with seven bits per byte, lowest bits first. It can be relative to another
-//!   number.
+//! - A number is a variable-length integer with seven bits per byte, lowest first. It can be relative to another one.
 //! - A string is the length of the prefix that it shares with the previous string, and the rest.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -11,7 +10,6 @@ use super::positions::partition_point;
 /// Maximum length in bytes of a string. No file system supports longer paths.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// Strings in a single buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TextList {
     text: String,
@@ -31,7 +29,6 @@ impl TextList {
         self.ends.push(self.text.len() as u64);
     }
 
-    /// Appends the concatenation of two strings as one string.
     pub fn push_joined(&mut self, first: &str, second: &str) {
         self.text.push_str(first);
         self.push(second);
@@ -167,8 +164,7 @@ impl<R: Read> CompactReader<R> {
         self.append(more, before)
     }
 
-    /// Appends the next `count` bytes to `bytes`. Allocates memory only as bytes arrive, because `count` may be wrong in
-    /// damaged data.
+    /// Appends the next `count` bytes. Allocates memory only as bytes arrive, because `count` may be wrong in damaged data.
     pub fn append(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let input = Read::by_ref(&mut self.0).take(count as u64);
         match { input }.read_to_end(bytes)? == count {

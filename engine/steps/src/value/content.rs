@@ -143,8 +143,7 @@ pub struct Opener {
 /// Minimum length in bytes of a content that is read ahead. For shorter contents, starting a thread takes too long.
 const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
-/// Reads an object that other programs may modify through a hard link outside the cache. Fails at the end if the object was
-/// modified while it was read.
+/// Reads an object that may have a hard link outside the cache. Fails at the end if it was modified while it was read.
 struct ModificationCheck<R> {
     inner: R,
     file: BaseFile,
@@ -314,8 +313,7 @@ impl Opener {
         Ok(open)
     }
 
-    /// Opens a file outside the cache. Fails if it was modified since its digest was recorded. Returns `None` if it does not
-    /// exist.
+    /// Opens a file outside the cache. `None` if it does not exist. Fails if it was modified after its digest was recorded.
     fn open_outside_store(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -336,8 +334,7 @@ impl Opener {
 }
 
 impl OpenContent<'_> {
-    /// Returns a sequential reader. The reader fails if the run is cancelled, or if the data are damaged, at the latest at
-    /// their end.
+    /// Returns a sequential reader. It fails if the run is cancelled or, at the latest at the end, if the data are damaged.
     pub fn reader(&self) -> Result<Box<dyn Read + Send>, ContentError> {
         let file = self.file.clone();
         Ok(match self.content {

@@ -59,8 +59,7 @@ const MAX_COMPARED: usize = 20_000;
 /// Maximum number of files that the help lists if no path is similar.
 const MAX_LISTED: usize = 5;
 
-/// Returns the error for a missing path, with a suggestion. `key` is the key that names the path, if the step has a
-/// declaration.
+/// Returns the error for a missing path, with a suggestion. `key` is the key that names the path, if any.
 pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -> StepError {
     let error = MissingFile(path.to_owned());
     let help = similar_path(tree, path);
@@ -70,8 +69,7 @@ pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -
     }
 }
 
-/// Suggests a path that differs only in case, or a similar one, or else some paths of the tree. A path that ends in `/` is
-/// compared with directories.
+/// Suggests a path that differs only in case, or a similar one, or else some paths. `path` may be a directory (`x/`).
 fn similar_path(tree: &Tree, path: &str) -> Option<String> {
     let files = tree.files().map(|file| file.path()).take(MAX_COMPARED);
     let candidates: BTreeSet<&str> = match path.ends_with('/') {
@@ -100,7 +98,6 @@ fn name(path: &str) -> &str {
     &path[inner.rfind('/').map_or(0, |at| at + 1)..]
 }
 
-/// Returns the content of the file at `path`, which the key `key` names.
 pub(crate) fn file_content(
     tree: &Tree,
     path: &str,

@@ -1,7 +1,6 @@
 //! The file from which a content is read: a local file, a bundle on another machine, or compressed data inside a file.
 //!
-//! Each random read of compressed data decompresses megabytes. After a few of them, all data are therefore decompressed into
-//! an unlinked temporary file.
+//! Each random read of compressed data decompresses megabytes. After a few, all data are decompressed into an unlinked file.
 //!
 //! # Layers
 //!
@@ -34,11 +33,8 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone)]
 pub(crate) enum BaseFile {
-    /// A file on this machine.
     Local(Arc<File>),
-    /// A file on another machine.
     Remote(Arc<dyn Ranges>),
-    /// Compressed data inside another file.
     Layered(Arc<LayeredFile>),
 }
 
@@ -81,12 +77,10 @@ const COPY_BYTES: usize = 1 << 18;
 /// Compressed data inside another file.
 pub struct LayeredFile {
     spans: SpanReader<Box<dyn Spans + Send + Sync>>,
-    /// The temporary file with the decompressed data.
     copy: OnceLock<File>,
     /// Locked while `copy` is created.
     copying: Mutex<()>,
     context: Context,
-    /// The claim for the memory of the spans.
     _memory: Option<Claim>,
 }
 

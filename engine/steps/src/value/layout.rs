@@ -1,8 +1,7 @@
 //! Checks that outputs in one directory or archive do not collide.
 //!
 //! The files of an output, for example of a copied directory, may be unknown until the output is built. Therefore collisions
-//! are found when outputs are combined, not when the pipeline is loaded. On file systems that ignore case, paths that differ
-//! only in case collide, too.
+//! are found when outputs are combined. On file systems that ignore case, paths that differ only in case collide, too.
 
 use std::collections::HashMap;
 
@@ -41,7 +40,6 @@ pub(crate) enum Collision {
     },
 }
 
-/// Files and directories, each with its output.
 #[derive(Debug, Default)]
 pub(crate) struct OutputLayout {
     outputs: Vec<String>,
@@ -51,7 +49,6 @@ pub(crate) struct OutputLayout {
 }
 
 impl OutputLayout {
-    /// Adds the files of an output by calling `add`.
     pub(crate) fn add<E>(
         &mut self,
         output: &str,
@@ -163,7 +160,6 @@ pub(crate) fn below_a_file<'a>(
     None
 }
 
-/// Returns the directories that contain a path, outermost first.
 fn parent_directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/')
         .map(|(at, _)| path.get(..at).unwrap_or_default())

@@ -93,7 +93,6 @@ impl RowPositions {
         }
     }
 
-    /// Iterates over the positions, in the order of the selection.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u64> + Send + '_> {
         match self {
             RowPositions::Rows(rows) => Box::new(rows.iter().map(|row| u64::from(*row))),
@@ -103,7 +102,6 @@ impl RowPositions {
         }
     }
 
-    /// Returns whether the selection is in stored order.
     pub fn is_ascending(&self) -> bool {
         match self {
             RowPositions::Rows(rows) => rows.is_sorted(),

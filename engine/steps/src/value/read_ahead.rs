@@ -1,8 +1,6 @@
-//! Reads ahead on a separate thread. Inflating a member and parsing its content take equally long, so two threads need half
-//! the time.
+//! Reads ahead on a separate thread. Inflating a member and parsing it take equally long, so two threads need half the time.
 //!
-//! The thread passes chunks through a bounded channel, and the caller returns their buffers for reuse. A read error arrives
-//! after the bytes before it.
+//! The thread sends chunks through a bounded channel, and gets their buffers back. A read error comes after earlier bytes.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;
@@ -107,8 +105,7 @@ impl<R: Read + Send + 'static> Chunks<R> {
 
     /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
     ///
-    /// A read error replaces the incomplete chunk before it: these bytes may be damaged, and parsing them would report a
-    /// wrong error.
+    /// A read error replaces the incomplete chunk before it: parsing damaged bytes would report a wrong error.
     pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Chunks::Ahead(ahead) => {

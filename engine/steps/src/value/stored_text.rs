@@ -40,12 +40,10 @@ pub(crate) fn max_mapped_bytes(context: &Context) -> u64 {
     context.limits.memory / 2
 }
 
-/// Facts about a text that its writer records.
 #[derive(Default)]
 pub(crate) struct TextMetadata {
     /// Offsets of the rows. Empty if the text must be scanned for them.
     pub index: RowIndex,
-    /// Columns that stay in memory.
     pub projection: Option<Projection>,
 }
 
@@ -190,7 +188,6 @@ impl StoredText {
         })
     }
 
-    /// Returns the memory of the text in bytes.
     fn memory(&self) -> u64 {
         let full_table = self.full_table.get().map_or(0, TextTable::index_bytes);
         self.index.lock().bytes()

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::positions::{RowPositions, StoredPositions};
 use super::{StoredText, TextMetadata};
 
-/// Creates the schema of a column.
 pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSchema {
     ColumnSchema {
         name: name.to_owned(),
@@ -42,7 +41,6 @@ pub(crate) enum TableStorage {
     },
 }
 
-/// The body of a value that is a table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "table")]
 pub(crate) struct TableValue {
@@ -85,7 +83,6 @@ impl TableValue {
         value.decode()
     }
 
-    /// Returns the number of selected rows.
     pub fn len(&self) -> u64 {
         self.rows
             .as_ref()
@@ -150,7 +147,6 @@ const BETWEEN_CHECKS: u64 = 4096;
 pub(crate) struct TableWriter<'a> {
     pub context: &'a Context,
     cells: CsvWriter<ObjectWriter>,
-    /// Columns, and the number of rows written so far.
     pub schema: Schema,
 }
 
@@ -222,7 +218,6 @@ pub(crate) struct InMemoryText {
 }
 
 impl TextWriter {
-    /// Creates a writer for the text of a file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
         // SHA-256 is computed for texts that are published unchanged, which need a file anyway.
         let in_memory = match bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256() {
@@ -246,8 +241,7 @@ impl TextWriter {
         self.out.push(chunk)
     }
 
-    /// Ends the text and returns a reader of it, for callers that do not use it as a table. Also returns the claim of a text
-    /// in memory.
+    /// Ends the text and returns a reader of it and its claim, for callers that do not use it as a table.
     pub fn read_back(self) -> Result<(impl Read, Option<Claim>), StepError> {
         Ok((self.out.read_back()?, self.claim))
     }

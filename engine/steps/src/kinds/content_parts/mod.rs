@@ -16,7 +16,6 @@ use self::shared_member::{SequentialReader, SharedMember, SharedReader};
 use super::unpack::extract;
 use crate::value::{BaseFile, Chunks, ContentRef, Opener, Tree, trees};
 
-/// Files stay open after their first use.
 pub(crate) struct ContentParts<'c> {
     context: &'c Context,
     opener: Opener,
@@ -37,7 +36,6 @@ enum PartSource {
 }
 
 impl<'c> ContentParts<'c> {
-    /// Creates a reader of the files in the trees of a step's inputs.
     pub fn new(context: &'c Context, inputs: &Inputs) -> Result<ContentParts<'c>, StepError> {
         Ok(ContentParts {
             context,

@@ -3,9 +3,9 @@
 //! A *window* keeps the inflated bytes until every reader has passed them. The reader that needs bytes after the window
 //! inflates the next chunk, while the others copy from the window. If a thread is free, it inflates ahead.
 //!
-//! If the window is full, the fastest reader waits for the slowest one, but at most [`MAX_WAIT`]. A reader that makes no
-//! progress during this time is excluded, and inflates the member by itself. Therefore memory is bounded, and no reader
-//! waits forever.
+//! If the window is full, the fastest reader waits for the slowest one, but at most [`MAX_WAIT`]. A reader without progress
+//! during this time is excluded, and inflates the member by itself. Therefore memory is bounded, and no reader waits
+//! forever.
 //!
 //! A reader that starts late inflates by itself until it reaches the window.
 
@@ -53,7 +53,6 @@ struct SharedState {
     waiting: usize,
 }
 
-/// The decoder of the member.
 enum ChunkSource {
     Available(Chunks<SequentialReader>),
     /// A reader waits for a chunk, or inflates it.
@@ -230,8 +229,7 @@ impl SharedReader {
         Ok(())
     }
 
-    /// Reads from the window, and inflates further chunks if necessary. Returns `false` if this reader must inflate by
-    /// itself.
+    /// Reads from the window, and inflates further chunks if necessary. Returns `false` if the reader has to do it alone.
     fn read_from_window(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
         let mut state = self.shared.state();
         loop {
@@ -315,8 +313,7 @@ mod tests {
         (0..40_u32 << 20).map(|offset| (offset / 7) as u8).collect()
     }
 
-    /// Reads a part after every `step` bytes. Sleeps before the part at offset `pause`. Returns whether the reader inflated
-    /// by itself.
+    /// Reads a part after every `step` bytes. Sleeps before the part at `pause`. Returns whether the reader inflated alone.
     fn read(content: &[u8], shared: &Arc<SharedMember>, step: usize, pause: Option<u64>) -> bool {
         let mut reader = SharedReader::new(Arc::clone(shared));
         let (mut out, mut alone) = (Vec::new(), false);

@@ -152,8 +152,7 @@ trait ArchiveWriter<W> {
     fn bytes(&self) -> GapBytes {
         GapBytes::Plain
     }
-    /// Adds a file with a gap for its bytes, which the caller writes later. If their number is unknown, adds nothing and
-    /// returns `false`.
+    /// Adds a file with a gap for its bytes, which the caller writes later. Returns `false` if their number is unknown.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,

@@ -168,7 +168,6 @@ impl Document {
         })
     }
 
-    /// Returns the names of the output's members, in their order.
     fn keys(&self, mut file: JsonElements<impl Read>) -> Result<Vec<JsonString>, StepError> {
         let mut found: Vec<JsonString> = Vec::new();
         while let Some((key, _)) = file

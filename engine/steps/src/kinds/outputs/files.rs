@@ -132,7 +132,6 @@ fn repeated_help(query: &Query) -> String {
 
 const MAX_TABLES: usize = 5;
 
-/// The new paths of a query, and their files.
 #[derive(Default)]
 struct PlacedFiles {
     paths: TextList,

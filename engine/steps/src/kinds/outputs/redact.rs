@@ -1,5 +1,4 @@
-//! `redact_matlab`: copies a file of the bundle without some variables of its MATLAB files. Archives are processed at any
-//! depth.
+//! `redact_matlab`: copies a file or archive of the bundle without some variables of its MATLAB files.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -87,7 +86,6 @@ fn redact(
     Ok(FileValue::stored(out.0.commit()?).into_value())
 }
 
-/// Returns an error for the file at `path`, which may be inside archives.
 fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
     io::Error::other(FileError::new(path, cause))
 }
@@ -115,7 +113,6 @@ impl<F: Write> Write for StepFile<F> {
     }
 }
 
-/// Reports the bytes read as progress.
 struct ProgressReader<'a, R> {
     inner: R,
     context: &'a Context,
@@ -133,7 +130,6 @@ struct Redaction<'a> {
     variables: &'a [String],
     context: &'a Context,
     limits: DecodingLimits,
-    /// The budget of all archives together.
     budget: ArchiveBudget,
 }
 

@@ -18,7 +18,6 @@ use super::observe::Observed;
 use super::{PublishError, sums, verify};
 use crate::value::{BETWEEN_CHECKS, Opener, Tree};
 
-/// The difference between the new tree and a prepared directory.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// For each file of the new tree: metadata of the file on disk, if it already has the correct content.
@@ -42,7 +41,6 @@ impl Changes {
         self.write.is_empty() && self.remove.is_empty() && self.remove_directories.is_empty()
     }
 
-    /// Returns the total length of the files to write, in bytes.
     pub(super) fn bytes(&self, desired: &Tree) -> u64 {
         let files = self.write.iter();
         let bytes = files.filter_map(|index| Some(desired.file(*index as usize)?.bytes()));
@@ -50,7 +48,6 @@ impl Changes {
     }
 }
 
-/// The files and directories that earlier publications wrote.
 struct Published<'a> {
     listing: &'a PublishedListing,
     /// Directories in the manifest. Directories that contain a listed file may be missing here.
@@ -142,7 +139,6 @@ fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// The comparison with a prepared directory that exists.
 struct Comparison<'a> {
     context: &'a Context,
     prepared: &'a Path,
@@ -190,8 +186,7 @@ impl Comparison<'_> {
         Ok(is_same.then(|| WrittenFile::new(&metadata, found)))
     }
 
-    /// Decides for each file and directory below `inner` whether it is removed, stays, or is in the way. Returns whether
-    /// anything stays.
+    /// Decides which files and directories below `inner` are removed, stay, or are in the way. Returns whether any stay.
     fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
         let path = self.prepared.join(inner);
         let failed = PublishError::io("inspect", &path);

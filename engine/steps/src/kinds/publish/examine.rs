@@ -117,8 +117,7 @@ pub(super) enum Remember {
 impl TreeExamination<'_> {
     /// Compares the directory with the record. An unreadable file is treated as changed. Fails if the caller is cancelled.
     ///
-    /// If `remember` is true and the directory is writable, records the new metadata of unchanged files, and that other
-    /// files differ.
+    /// If `remember` is true and the directory is writable, records new metadata, and whether files differ.
     pub fn state(&self, files: ExaminedFiles, remember: bool) -> Result<TreeState, StepError> {
         let is_quick = files == ExaminedFiles::InChangedDirectories;
         if is_quick && self.manifest.is_intact(&self.prepared()) {
@@ -139,8 +138,8 @@ impl TreeExamination<'_> {
             true => Trust::Metadata,
             false => Trust::Nothing,
         };
-        // The times of directories are read before the files. If a file is replaced in between, the next quick check finds a
-        // newer time.
+        // The times of directories are read before the files. The next quick check notices files that are replaced in
+        // between.
         let stamped = self.manifest.clone().stamped(&prepared, began);
         let listing = PublishedListing::read(&self.home());
         let verified = verified(&listing, &prepared, trust, self.hash)?;
@@ -280,7 +279,6 @@ pub(super) fn verified(
     Ok(listing.with_metadata(|index| current.get(index).copied().flatten()))
 }
 
-/// The search for files and directories that no publication wrote.
 struct UnpublishedSearch<'a> {
     prepared: &'a Path,
     listing: &'a PublishedListing,

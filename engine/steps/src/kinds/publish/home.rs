@@ -12,15 +12,13 @@ use thiserror::Error;
 use crate::limits::FileError;
 use crate::value::ContentError;
 
-/// Prefix of temporary files and directories. A publication first deletes everything with this prefix, so other programs
-/// must not use it.
+/// Prefix of temporary files and directories. Each publication deletes them, so other programs must not use this prefix.
 pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
 
 /// The only published file that users may modify. Therefore it is writable, and never a hard link to the cache.
 pub(super) const USER_FILE: &str = "public/description.md";
 
-/// A modification time that no file has. It marks a published file whose content must be read, because its metadata are not
-/// trusted.
+/// A modification time that no file has. It marks a published file whose metadata are not trusted.
 pub(super) const NEVER: i64 = i64::MIN;
 
 /// Returns the file that every process locks while it publishes into `home`.
@@ -105,10 +103,8 @@ pub(super) fn replace_with(
     prep_cache::persist(file, &target).map_err(failed)
 }
 
-/// Maximum number of paths that a summary contains.
 const MAX_RECORDED_PATHS: usize = 20;
 
-/// Maximum number of paths that a message shows.
 const MAX_SHOWN_PATHS: usize = 3;
 
 /// A set of files and directories: their number, and the first of their paths.

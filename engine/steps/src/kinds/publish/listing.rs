@@ -35,8 +35,7 @@ const MAGIC: [u8; 13] = *b"prep files 4\n";
 
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
-/// Metadata of a published file. The size is in other structs. It is not stored twice, because there may be millions of
-/// files.
+/// Metadata of a published file. Its size is in other structs. There may be millions of files, so it is not stored twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     /// Modification time in nanoseconds since 1970.
@@ -47,7 +46,6 @@ pub(super) struct WrittenFile {
     sha256: Sha256,
 }
 
-/// All published files, sorted by path.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PublishedListing {
     paths: TextList,
@@ -106,8 +104,7 @@ impl ListedFile {
         self
     }
 
-    /// Returns false if the file is marked as changed. Otherwise, a file that still has these metadata has the recorded
-    /// content.
+    /// Returns false if the file is marked as changed. Otherwise, these metadata imply the recorded content.
     pub(super) fn is_trusted(&self) -> bool {
         self.written.time != NEVER
     }
@@ -215,8 +212,8 @@ impl PublishedListing {
 
     /// Adds entries for the files of `desired` with these `indices`, which must be sorted.
     ///
-    /// The caller stores this listing before it writes the files. If the publication is interrupted, the next publication
-    /// recognises the files.
+    /// The caller stores this listing before it writes the files, so that a later publication recognises them after an
+    /// interruption.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),
@@ -258,7 +255,6 @@ impl PublishedListing {
         self.is_whole
     }
 
-    /// Returns whether files are listed below the directory `path`.
     pub(super) fn has_below(&self, path: &str) -> bool {
         let inside = format!("{path}/");
         let index = self.paths.lower_bound(&inside);
@@ -291,8 +287,7 @@ impl PublishedListing {
         is_same.then_some(listed)
     }
 
-    /// Reads the listing in `home`. A damaged listing contains the files before the damage. A publication writes the others
-    /// again.
+    /// Reads the listing in `home`. A damaged listing contains the files before the damage; the others are written again.
     pub(super) fn read(home: &Path) -> PublishedListing {
         let mut listing = PublishedListing::default();
         if let Ok(file) = File::open(home.join(LISTING_FILE)) {

@@ -49,8 +49,7 @@ pub struct Manifest {
     pub files: u64,
     /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Id of the boot in which files of the tree were last written. `None` if the files are known to be on disk, or if boots
-    /// cannot be identified.
+    /// Id of the boot in which files were last written. `None` if they are known to be on disk, or if boots are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) boot: Option<String>,
     /// The machine that wrote the files, if several machines share the file system.
@@ -109,8 +108,7 @@ struct PathStamp {
 }
 
 impl Manifest {
-    /// Reads the manifest of a competition. `None` if it does not exist, has an unknown format, or belongs to another
-    /// competition.
+    /// Reads a manifest. `None` if it is missing, has an unknown format, or belongs to another competition.
     pub fn read(data_dir: &Path, competition: &str) -> Result<Option<Manifest>, ManifestError> {
         let path = data_dir.join(competition).join(MANIFEST_FILE);
         match fs::read(&path) {
@@ -127,8 +125,7 @@ impl Manifest {
         }
     }
 
-    /// Returns whether the tree at `prepared` is complete and has the recorded times and sizes. If not, files may still be
-    /// unchanged.
+    /// Returns whether the tree at `prepared` is complete and has the recorded times and sizes.
     pub fn is_intact(&self, prepared: &Path) -> bool {
         let same = |stamp: &PathStamp, is_directory: bool| {
             let now = PathStamp::of(prepared, &stamp.path, is_directory);
@@ -151,7 +148,6 @@ impl Manifest {
         }
     }
 
-    /// Returns the directories of the publication, below `prepared`.
     pub(super) fn directories(&self) -> BTreeSet<&str> {
         let directories = self.directories.iter().map(|stamp| stamp.path.as_str());
         directories.collect()
@@ -166,8 +162,7 @@ impl Manifest {
         }
     }
 
-    /// Records the boot, and on a shared file system the host, that wrote the files. `boot` is `None` if boots cannot be
-    /// identified.
+    /// Records the boot, and on a shared file system the host, that wrote the files. `boot` is `None` if unknown.
     pub(super) fn written_in(self, boot: Option<&str>, home: &Path) -> Manifest {
         let boot = boot.map(str::to_owned);
         Manifest {
@@ -295,8 +290,7 @@ impl Manifest {
     }
 }
 
-/// Renews the modification time of the manifest, because a run found the data complete and up to date. Does nothing if the
-/// manifest is not writable.
+/// Renews the modification time of a writable manifest, because a run found the data complete and up to date.
 pub fn renew_record(data_dir: &Path, competition: &str) {
     let path = data_dir.join(competition).join(MANIFEST_FILE);
     let _ = fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
@@ -347,15 +341,11 @@ fn is_hard_link(mode: &LinkMode) -> bool {
     *mode == LinkMode::HardLink
 }
 
-/// A complete publication, and the files of other programs in its directory.
 pub(super) struct PublishedTree<'a> {
-    /// The prepared directory.
     pub prepared: &'a Path,
     pub outputs: Vec<PublishedOutput>,
-    /// Paths of the directories below `prepared`.
     pub directories: BTreeSet<String>,
     pub unpublished: PathSummary,
-    /// See [`Manifest::boot`].
     pub boot: Option<String>,
     pub trees: Option<Trees>,
     pub origin: Option<DataOrigin>,

@@ -137,8 +137,7 @@ pub(crate) struct Publish {
 }
 
 impl Publish {
-    /// Returns whether the publication of `manifest` shares more with the cache than this publication may, for example by
-    /// hard links.
+    /// Returns whether files of `manifest` share more with the cache than this publication allows, for example hard links.
     fn is_too_shared(&self, manifest: &Manifest) -> bool {
         manifest.link_mode < self.link_mode
     }

@@ -11,7 +11,6 @@ use super::listing::PublishedListing;
 use super::manifest::Manifest;
 use super::{Publish, PublishError, examine, verify};
 
-/// The state of the prepared directory before a publication.
 pub(super) struct Observed {
     /// When the observation began. Published files get this modification time.
     pub began: SystemTime,

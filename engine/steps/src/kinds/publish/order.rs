@@ -27,7 +27,6 @@ pub(super) struct SourceOrder<'a> {
     context: &'a Context,
     desired: &'a Tree,
     opener: Opener,
-    /// Indices of all files, in the order in which they are written.
     indices: Cow<'a, [u32]>,
     /// Indices of the files that are written in the order of their source. They are sorted, as the paths of a tree are.
     constrained: Vec<u32>,

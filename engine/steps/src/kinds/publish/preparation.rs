@@ -20,8 +20,7 @@ pub(super) const FAILED_FILE: &str = "prepared.failed";
 pub struct PreparationRecord {
     /// When the last run ended that changed the tree or this record, in seconds since 1970.
     pub at: u64,
-    /// When a run compared the tree with the published checksums, in seconds since 1970. `None` if no run did, or if some
-    /// checksums differ.
+    /// When a run compared all published checksums without finding a difference, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared_at: Option<u64>,
     /// The bundle.

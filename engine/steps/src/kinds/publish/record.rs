@@ -39,8 +39,7 @@ impl Publication<'_> {
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
         let preparation = same.and_then(|earlier| earlier.preparation.clone());
-        // After this pause, a change of a file gets a later time than the recorded one, unless the file system has a coarse
-        // clock.
+        // After this pause, a changed file has a later time than the recorded one, unless the file system's clock is coarse.
         std::thread::sleep(CLOCK_TICK);
         let tree = PublishedTree {
             prepared: &observed.prepared,

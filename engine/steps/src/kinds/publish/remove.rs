@@ -59,7 +59,6 @@ fn delete(path: &PathBuf) -> Result<(), ManifestError> {
 }
 
 impl RemovedFiles {
-    /// Adds a file or the files of a directory, if it exists.
     fn add(&mut self, path: &Path) -> Result<(), ManifestError> {
         let failed = ManifestError::io("examine", path);
         let found = match path.symlink_metadata() {

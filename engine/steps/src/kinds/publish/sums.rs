@@ -1,5 +1,4 @@
-//! Computes the SHA-256 of published files, and from them the digest of the tree. Anyone can reproduce the digest with
-//! common tools.
+//! Computes the SHA-256 of published files and of the tree, which anyone can reproduce with common tools.
 //!
 //! Files from archives are hashed while they are written, and most outputs by their step. This module reads the other files,
 //! which are links to cached objects, after all files are in place.
@@ -52,8 +51,7 @@ pub(super) fn complete(
 
 /// Computes the digests of the new `public` and `private` before anything is written.
 ///
-/// `write` are the indices of the files to write, whose content is read from the cache or the bundle. `kept` is the metadata
-/// of the other files.
+/// Reads the files `write` from the cache or the bundle. `kept` is the metadata of the other files.
 pub(super) fn desired_trees(
     context: &Context,
     prepared: &Path,
@@ -107,8 +105,8 @@ pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Op
     section_trees(desired, files.iter().map(|file| file.as_ref()?.sha256()))
 }
 
-/// Returns the digests of `public` and `private`. `sums` contains the SHA-256 of each file in the order of the tree, and
-/// `None` for directories.
+/// Returns the digests of `public` and `private`. `sums` are the SHA-256 of the files in the tree's order (`None`:
+/// directory).
 fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
     let has_line_ends = |path: &str| path.contains(['\n', '\r']);
     let hasher = match desired.files().any(|file| has_line_ends(file.path())) {

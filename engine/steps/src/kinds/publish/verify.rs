@@ -18,7 +18,6 @@ use super::home::{ManifestError, lock_file};
 use super::listing::PublishedListing;
 use super::manifest::Manifest;
 
-/// Memory in bytes of a thread that reads a file.
 const READER_BYTES: u64 = 1 << 20;
 
 /// The result of a verification.
@@ -35,8 +34,7 @@ pub enum VerifiedTree {
     },
 }
 
-/// Reads all files of a tree that was complete before a restart. An unreadable file is treated as damaged. `boot` is the id
-/// of the current boot.
+/// Reads all files of a tree that was complete before a restart. `boot` is the id of the current boot.
 pub fn verify_after_restart(
     context: &Context,
     data_dir: &Path,
@@ -74,8 +72,7 @@ pub fn verify_after_restart(
     })
 }
 
-/// Marks the file `path` (for example `private/test.csv`) as changed, so that the next publication reads it even if its
-/// metadata are unchanged.
+/// Marks a file, for example `private/test.csv`, as changed, so that the next publication reads it.
 pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let (home, now) = (data_dir.join(competition), SystemTime::now());
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
@@ -99,7 +96,6 @@ pub(super) fn hash_files(
     context.map_in_order(paths, READER_BYTES, |path| hash_file(context, path))
 }
 
-/// Returns the SHA-256 of a file, or `None` if it is unreadable.
 pub(super) fn hash_file(context: &Context, path: &Path) -> Result<Option<Sha256>, StepError> {
     let Ok(file) = File::open(path) else {
         return Ok(None);

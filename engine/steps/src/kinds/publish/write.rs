@@ -45,8 +45,7 @@ pub(super) fn folds_case(home: &Path) -> bool {
     })
 }
 
-/// The metadata of the published files, by index in the new tree. All threads write to one list, because there may be
-/// millions of files.
+/// The metadata of the published files, by index in the new tree. Threads share one list, because there may be millions.
 pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 
 /// A publication whose changes are known but not written.
@@ -164,12 +163,10 @@ impl Publication<'_> {
             Ok(written)
         })?;
         order.touch_files(prepared, self.observed.began)?;
-        // If the temporary file and the target are hard links to one file, a rename has no effect. Some temporary files may
-        // therefore be left.
+        // A rename has no effect if the temporary file and the target are hard links to one file. So some may be left.
         remove_all(context, &staging)
     }
 
-    /// Writes files on all available threads, up to the first error.
     fn write_files(
         &self,
         order: &SourceOrder<'_>,
@@ -210,7 +207,6 @@ impl Publication<'_> {
     }
 }
 
-/// Removes the temporary files of interrupted publications.
 pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), StepError> {
     let failed = PublishError::io("clean up", home);
     for entry in fs::read_dir(home).map_err(&failed)? {
@@ -291,8 +287,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes a file and returns its metadata. The metadata of a cached object lack the SHA-256, because its bytes are not
-    /// read.
+    /// Writes a file and returns its metadata. The SHA-256 of a cached object is missing, because its bytes are not read.
     fn write_new(
         &mut self,
         publication: &Publication<'_>,

@@ -1,7 +1,6 @@
 //! `files`: the files of a tree that match a pattern, as a table.
 //!
-//! `*` and `?` match within a path segment, `**` across segments. Hidden files are included. Rows are sorted by path in
-//! code-point order.
+//! `*` and `?` match within a path segment, `**` across segments. Hidden files are included. Rows are sorted by path.
 //!
 //! The table contains only paths and sizes. Steps that read the files also have the tree as an input.
 
@@ -152,9 +151,8 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
     error_at_with_help(Failure::Pipeline, subject, error, Some(help))
 }
 
-/// Returns a pattern with the wildcards of `pattern` that matches `path`. Its other segments and its extension come from
-/// `path`, which may have one more directory at its start. `None` if there is no such pattern, or if `pattern` contains
-/// `**`.
+/// Returns a pattern with the wildcards of `pattern` that matches `path`. Other segments and the extension come from `path`,
+/// which may have one more directory at its start. `None` if there is no such pattern, or for a pattern with `**`.
 fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
     let (ours, theirs): (Vec<&str>, Vec<&str>) =

@@ -1,4 +1,4 @@
-//! `tfrecords`: a table with a row per record (`tf.train.Example`) of TFRecord files, and the first value of each declared
+//! `tfrecords`: a table of the records (`tf.train.Example`) of TFRecord files, with the first value of each declared
 //! feature.
 
 use prep_core::StepError;

@@ -86,7 +86,6 @@ fn layers(
     Ok(Some(writer.finish(&layers)?))
 }
 
-/// Reads the central directory of a zip archive inside a file.
 fn directory(
     context: &Context,
     file: &impl ReadAt,
@@ -180,7 +179,6 @@ fn list_bundled_tar(
     }))
 }
 
-/// The members of a tar archive that is being read.
 struct TarMembers {
     listed: MemberList,
     budget: ArchiveBudget,
@@ -203,8 +201,7 @@ impl TarMembers {
         })
     }
 
-    /// Reads a gzipped archive at offset `begin` of the data. Returns the positions where decompression can start, `None` if
-    /// there is only the beginning.
+    /// Reads a gzipped archive at offset `begin` of the data. `None` if decompression can start only at the beginning.
     fn read_gzipped(
         &mut self,
         begin: u64,

@@ -6,11 +6,9 @@
 //!   [`layered`](crate::value::layered)).
 //! - An archive that cannot be read in place, for example with another compression method, is copied into one object.
 //!
-//! Paths begin with the path of the archive: `train.zip/train/1.jpg`. A gzipped file is an archive with one file:
-//! `x.csv.gz/x.csv`.
+//! Paths begin with the archive: `train.zip/train/1.jpg`. A gzipped file is an archive with one file: `x.csv.gz/x.csv`.
 //!
-//! Some bundles contain unpacked archives: a directory `x` for `x.zip`, or `x.csv` for `x.csv.zip`. The tree is the same as
-//! for the archive.
+//! A bundle may contain the files of an archive instead: in a directory `x` for `x.zip`. The tree is the same.
 //!
 //! If a path has wildcards (`shards/*.zip`), the tree contains the members of all matching archives.
 
@@ -186,8 +184,7 @@ fn matching_archives(
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// Returns the files of an unpacked archive: of the directory `x` for `x.zip`, or `x.csv` for `x.csv.zip` and `x.csv.gz`.
-/// `None` if neither exists.
+/// Returns the files of an unpacked archive: the directory `x` for `x.zip`, or the file `x.csv` for `x.csv.zip`.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let mut inside = TreeBuilder::default();
     let plain = gzipped_file(path).unwrap_or_else(|| without_suffix(path));
@@ -241,7 +238,6 @@ impl<'a> BundledArchive<'a> {
         }))
     }
 
-    /// Returns a reader of the entire archive.
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ZipError> {
         Ok(match self.entry {
             Some(entry) => Box::new(entry.open(self)?),
@@ -249,8 +245,7 @@ impl<'a> BundledArchive<'a> {
         })
     }
 
-    /// Returns a reader that also records where decompression can start. `None` if the archive is not deflated in the
-    /// bundle.
+    /// Returns a reader that also records where decompression can start. `None` if the archive is not deflated.
     pub fn indexer<'w>(
         &'w self,
         windows: &'w dyn WindowStore,
@@ -259,7 +254,6 @@ impl<'a> BundledArchive<'a> {
         Ok(indexer.transpose()?.flatten())
     }
 
-    /// Returns the layer of an archive that is deflated in the bundle.
     pub fn layer(&self, index: InflateIndex) -> Layer {
         Layer {
             offset: self.range.start,
@@ -297,7 +291,6 @@ pub(crate) fn extract(
     })
 }
 
-/// Copies with progress, and checks for cancellation.
 fn copy(
     context: &Context,
     reader: &mut dyn io::Read,

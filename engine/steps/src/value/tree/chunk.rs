@@ -1,5 +1,4 @@
-//! A *chunk*: the unit that [`listing`](super::listing) reads and writes. It contains consecutive files of a tree, column by
-//! column.
+//! A *chunk*: the unit that [`listing`](super::listing) reads and writes. It contains files of a tree, column by column.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +9,6 @@ pub(super) struct ListingEntry<'a> {
     pub path: &'a str,
     /// Location of the content. The base is an index into the bases of the listing.
     pub location: FileLocation,
-    /// Name of a member in its archive.
     pub name: &'a str,
 }
 use crate::value::compact::{MAX_TEXT_BYTES, difference, value_from, write_number};
@@ -40,7 +38,6 @@ pub(super) struct Chunk {
     crcs_taken: usize,
     ends: NumberColumn,
     fronts: TextColumn,
-    /// Bytes of paths and names.
     text: usize,
     /// Base of the previous file. The next one is encoded relative to it.
     base: u32,
@@ -149,7 +146,6 @@ impl Chunk {
         self.text += name.len();
     }
 
-    /// Writes all columns to `out` and clears them.
     pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         write_number(out, self.kinds.len() as u64)?;
         packer.bytes(out, &self.kinds)?;
@@ -264,8 +260,7 @@ fn min_record_end(location: &FileLocation, name: usize) -> u64 {
         .wrapping_add(location.compressed)
 }
 
-/// Splits `name` before the longest suffix that it shares with `path`. Returns the front, and the offset of the suffix in
-/// `path`.
+/// Splits `name` before the longest suffix that it shares with `path`. Returns the front, and the suffix's offset in `path`.
 fn split_shared_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
     let shared = shared_end(path.as_bytes(), name.as_bytes());
     let mut front = name.len() - shared;

@@ -437,7 +437,6 @@ impl Tree {
 
 pub(crate) const BETWEEN_CHECKS: usize = 1024;
 
-/// Stores the listing of `count` files. Returns its digest, and the digests of the objects that it refers to.
 fn save_entries<'a>(
     context: &Context,
     bases: &[Digest],
@@ -461,7 +460,6 @@ fn save_entries<'a>(
     Ok((stored.digest, objects))
 }
 
-/// Returns the value of a tree with a stored listing, and this number of files and bytes.
 fn value((files, bytes): (u64, u64), stored: (Digest, Vec<Digest>)) -> Value {
     let (listing, mut objects) = stored;
     objects.push(listing);
@@ -506,7 +504,6 @@ fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     path.ends_with(name).then_some(MemberName::EndOfPath(from))
 }
 
-/// Builds a tree of files that are added in any order.
 #[derive(Debug, Default)]
 pub(crate) struct TreeBuilder {
     tree: Tree,
@@ -587,7 +584,6 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a file to a table of files.
     pub(crate) fn push_row(&mut self, path: &str, bytes: u64) {
         let location = FileLocation {
             kind: FileKind::Row,

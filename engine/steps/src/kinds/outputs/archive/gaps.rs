@@ -39,7 +39,6 @@ pub(super) struct Gaps {
     files: RefCell<Vec<usize>>,
 }
 
-/// The bytes that fill gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GapBytes {
     Plain,

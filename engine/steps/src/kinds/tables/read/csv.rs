@@ -91,7 +91,6 @@ fn read(
     Ok(table)
 }
 
-/// Writes the text of a table with `print`. `bytes` is the size of the file.
 fn printed(
     context: &Context,
     bytes: u64,
@@ -149,7 +148,6 @@ struct ScanResult {
     text: TextWriter,
 }
 
-/// Scans the file and writes its text to the cache.
 fn scan(
     context: &Context,
     opener: &Opener,
@@ -262,8 +260,7 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-/// Reads all files of the input `files` into one table. The first pass finds the common type of each column, and the second
-/// one writes the rows.
+/// Reads all files of the input `files` into one table. The first pass finds the types of columns, the second writes rows.
 fn read_files(
     context: &Context,
     inputs: &Inputs,

@@ -182,8 +182,7 @@ fn documents<'r>(
     )
 }
 
-/// Converts the special forms of MongoDB Extended JSON for 64-bit integers and doubles such as NaN to plain numbers. Returns
-/// `None` for other values.
+/// Converts 64-bit integers, and doubles such as NaN, from MongoDB Extended JSON. Returns `None` for other values.
 fn plain(member: &JsonValue) -> Option<JsonValue> {
     if let Some(digits) = member.get("$numberLong") {
         return digits.as_str()?.parse().ok().map(JsonValue::Int);
@@ -239,7 +238,6 @@ impl ReadDialect {
         }
     }
 
-    /// Returns the grammar of the library that parses the JSON.
     pub fn grammar(self) -> JsonGrammar {
         match self {
             ReadDialect::Python | ReadDialect::Dataframe => JsonGrammar::Python,

@@ -1,11 +1,9 @@
 //! `read`: one file of the bundle as a table.
 //!
-//! CSV is stored as *canonical text*: the text that pandas would write. The first pass copies the cells into the cache, and
-//! usually the copy is canonical. If not, for example because pandas writes `1.50` as `1.5`, a second pass writes the
-//! canonical text.
+//! CSV is stored as *canonical text*: the text that pandas would write. Usually, the first pass writes canonical text. If
+//! not, for example because pandas writes `1.50` as `1.5`, a second pass does.
 //!
-//! JSON becomes a table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are stored
-//! unchanged.
+//! JSON becomes a table of declared columns and the hidden column `record`. Parquet files and arrays are stored unchanged.
 
 mod csv;
 mod in_place;
@@ -117,10 +115,8 @@ const AT: SectionKey = SectionKey::optional(
 /// Maximum number of characters of a cell or member in a message.
 const MAX_SHOWN_CHARACTERS: usize = 40;
 
-/// A format of files that can be read as a table.
 struct ReadFormat {
     pub word: Word,
-    /// Extensions of file names.
     pub endings: &'static [&'static str],
     /// Content of the hidden column `record`, if any.
     pub record: Option<CellContent>,
@@ -361,8 +357,7 @@ impl ReadError {
     }
 }
 
-/// Extracts the file into the cache, because queries read formats such as Parquet directly. Returns the extracted content
-/// and its open file.
+/// Extracts the file into the cache, because queries read it in place. Returns the extracted content and its open file.
 fn extracted(
     context: &Context,
     opener: &Opener,

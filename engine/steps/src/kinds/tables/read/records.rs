@@ -91,8 +91,7 @@ impl From<JsonValue> for Record {
 
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// Parses a file of records. The value in the `Cell`, which may change between records, determines whether nested values are
-/// parsed.
+/// Parses a file of records. The `Cell` determines whether nested values are parsed, and may change between records.
 type Parse = for<'r> fn(
     &Context,
     &'r ReadSpec,
@@ -152,8 +151,7 @@ pub(super) fn records(
             let none = MemberTypes::Members(Vec::new());
             let mut rows = RecordTable::new(context, read, &declared)?;
             let mut keep = |number, record| match rows.push(number, record, &none) {
-                // The record lacks a member or has a different type. The conversion to a row of pandas' table may still
-                // correct this.
+                // The record lacks a member or has another type. The conversion to a row of pandas' table may correct this.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
@@ -279,8 +277,7 @@ fn is_missing(member: &JsonValue) -> bool {
     }
 }
 
-/// Writes a member as a cell of its declared type. Returns `None` if the member does not fit. Null and NaN are missing
-/// cells.
+/// Writes a member as a cell of its declared type. Returns `None` if it does not fit. Null and NaN are missing.
 fn write_member(
     writer: &mut CsvWriter<impl std::io::Write>,
     column: &Column,
@@ -318,7 +315,6 @@ fn value_start(value: &JsonValue) -> String {
     shortened(&compact(value).unwrap_or_default(), MAX_SHOWN_CHARACTERS)
 }
 
-/// The types that pandas infers.
 enum MemberTypes {
     /// Dialect `python`: the type of each declared column, `None` unless it is `inferred`. Records stay unchanged.
     Members(Vec<Option<JsonColumnType>>),

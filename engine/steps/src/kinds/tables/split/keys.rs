@@ -40,8 +40,7 @@ enum KeyError {
     },
 }
 
-/// Returns the number of each row's value in `column`. `inferred` is the type that pandas infers for a column that queries
-/// read as text.
+/// Returns the number of each row's value in `column`. `inferred` is the type that pandas infers for a text column.
 pub(super) fn codes(
     table: Arc<dyn Relation>,
     column: &str,
@@ -160,8 +159,7 @@ impl KeyNumbers {
         next
     }
 
-    /// Returns the sorted position of each distinct value. The error is the number of a value that cannot be a class, such
-    /// as NaN.
+    /// Returns the sorted position of each distinct value. The error is the number of a value that cannot be a class (NaN).
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
         let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
         let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
