@@ -44,7 +44,7 @@ pub(super) const GENERATORS: &[Word] = &[
 
 #[derive(Debug, Error)]
 enum GeneratorError {
-    #[error("`after` names a table that was drawn by `{found}`, not by `{expected}`")]
+    #[error("`after` names a table drawn with `{found}`, but this table needs `{expected}`")]
     Other {
         expected: &'static str,
         found: &'static str,

@@ -37,7 +37,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "members",
                     KeyType::Queries,
-                    "Members that become lists. An element is an object with the cells of a row. If the only column is `record`, the element is the record itself.",
+                    "Members that become lists. An element is an object with the cells of a row. If the query's only column is `record`, the element is the record itself.",
                     "{ images: SELECT record FROM images }",
                 ),
                 SectionKey::optional(

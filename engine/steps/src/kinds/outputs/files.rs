@@ -50,7 +50,7 @@ enum FilesError {
     },
     #[error("`{path}` cannot be below `{file}`, which is a file of the same query")]
     Below { path: String, file: String },
-    #[error("row {row} of the query has no `{column}`")]
+    #[error("row {row} of the query has NULL in `{column}`")]
     Missing { row: u64, column: &'static str },
 }
 

@@ -119,7 +119,7 @@ pub(crate) const JSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON file",
-            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the only column is `record`, the element is the record itself.",
+            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the query's only column is `record`, the element is the record itself.",
             keys: &[
                 SectionKey::required(
                     "json",
@@ -151,7 +151,7 @@ pub(crate) const JSON_LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a file of JSON lines",
-            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the only column is `record`, the line is the record itself.",
+            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the query's only column is `record`, the line is the record itself.",
             keys: &[
                 SectionKey::required(
                     "json_lines",
@@ -368,7 +368,7 @@ pub(crate) const BSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a BSON file",
-            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the only column is `record`, the document is the record itself.",
+            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the query's only column is `record`, the document is the record itself.",
             keys: &[SectionKey::required(
                 "bson",
                 KeyType::Documents,

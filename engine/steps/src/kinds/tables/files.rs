@@ -28,7 +28,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "files",
                     KeyType::Sources,
-                    "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` is the shortest possible text and becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
+                    "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` matches the shortest possible text, which becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
                     "train.zip/train/{species}/*.jpg",
                 ),
                 SectionKey::optional(
@@ -140,7 +140,7 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
         Some(found) => format!("did you mean `{found}`?"),
         None => match tree.files().find(|file| !file.is_directory()) {
             Some(file) => format!(
-                "a path looks like `{}`; if there may be no files, add `may_be_empty: true`",
+                "an existing path is `{}`; if there may be no files, add `may_be_empty: true`",
                 file.path()
             ),
             None => "if there may be no files, add `may_be_empty: true`".to_owned(),

@@ -175,7 +175,7 @@ enum SplitTableError {
         #[source]
         cause: Box<SplitError>,
     },
-    #[error("`{method}` cannot continue the generator `{found}`; it draws from `python`")]
+    #[error("`{method}` cannot continue the generator `{found}`, only the generator `python`")]
     OtherGenerator {
         method: &'static str,
         found: &'static str,
