@@ -118,7 +118,7 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Opens a file for reading from front to back. The buffer is not larger than the file, because that fragments the heap.
+/// Opens a file for sequential reading. The buffer is not larger than the file: many large buffers fragment the heap.
 pub(crate) fn open_buffered(path: &Path) -> Result<BufReader<File>> {
     let file = open(path)?;
     let metadata = file.metadata().map_err(ContentsError::system_error(path))?;

@@ -67,7 +67,7 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// Returns the kind of failure that the outermost cause determines, or else the kind that the step reported.
+    /// Returns the kind of the outermost cause that determines one, or else the kind that the step reported.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,

@@ -327,7 +327,7 @@ impl Builder<'_> {
         Ok(self.graph.add(competition, name, step, inputs)?)
     }
 
-    /// Returns the tree of an archive, or of the bundle if `archive` is empty. Adds the step that unpacks it, once.
+    /// Returns the tree of an archive, or of the bundle if `archive` is empty. Adds the step that unpacks it, if it is new.
     fn tree(&mut self, archive: &str) -> Result<Port, BuildError> {
         if let Some(node) = self.trees.get(archive) {
             return Ok(value_of(*node));

@@ -58,8 +58,8 @@ impl StepClaim {
         self.0.lock().as_ref().map(|claim| claim.bytes)
     }
 
-    /// Waits until no other step has a claim, and claims all memory. Returns `false` without a claim, or if it is all
-    /// memory.
+    /// Waits until no other step has a claim, and claims all memory. Returns `false` if this step has no claim, or has
+    /// claimed all memory already.
     pub fn extend_to_all(&self, memory: &Memory) -> bool {
         let mut claim = self.0.lock();
         let is_extendable = claim

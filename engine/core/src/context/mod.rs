@@ -54,7 +54,7 @@ pub struct Context {
     pub(crate) claim: StepClaim,
     /// Locks that the running step needs, for example the lock of a sink's target.
     locks: Vec<Arc<LockGuard>>,
-    /// If true, a result that can come from another machine is never computed. If it is missing, the run fails.
+    /// If true, results that can come from another machine are never computed. If one is missing, the run fails.
     pub no_execute: bool,
     /// Locations of content that is not in the cache.
     pub outside: OutsideContent,

@@ -2,8 +2,10 @@
 //!
 //! An open object has one of three lifetimes:
 //! - *Shared*: open while at least one step uses it. Concurrent users share it.
-//! - *Held*: only in memory, because reading the object from disk would take as long as computing it. The scheduler drops
-//!   the object when all steps that use it have ended. If a later run needs the object, its step runs again.
+//! - *Kept*: also open after its use, until other objects need the memory. For small objects that must be read entirely.
+//! - *Held*: only in memory, because reading the object from disk would take as long as computing it. The ledger entry lists
+//!   the object as unstored. The scheduler drops the object when all steps that use it have ended. If a later run needs the
+//!   object, its step runs again.
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet, VecDeque};

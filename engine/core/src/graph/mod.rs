@@ -286,7 +286,8 @@ pub trait Sink: Send + Sync {
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// Returns an upper bound of the memory of one thread of the sink, in bytes. [`Context::map_parallel`] claims more.
+    /// Returns an upper bound of the memory of one thread of the sink, in bytes. [`Context::map_parallel`] claims the
+    /// memory of additional threads.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }

@@ -2,7 +2,7 @@
 //!
 //! The first pass visits inputs first. A node whose input digests are known has a key. If the ledger has no entry for the
 //! key, the node is *stale*, and the nodes that use its outputs are *pending*: the stale node may produce the same outputs
-//! as before.
+//! as before, and then they do not run.
 //!
 //! The second pass visits inputs last. If an object of a known output is missing from the cache, it is produced again only
 //! if a node that runs needs it. Nodes that only pass on a reference to the object wait for the node that produces it.

@@ -121,7 +121,7 @@ impl JsonRow<'_> {
 }
 
 /// Calls `act` for each row of a query. If `record` is the only column, the row is a record, otherwise an object. Returns
-/// the number of rows, and the members of the objects.
+/// the number of rows, and the names of the objects' members.
 fn for_each_row(
     run: QueryRun<'_>,
     mut act: impl FnMut(JsonRow<'_>) -> Result<(), StepError>,

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::located::{Subject, error_at};
 use crate::value::TableValue;
 
-/// Name of the output with the generator's state after the step, and of the input that continues it. Invalid for tables.
+/// Name of the output with the generator's state after the step, and of the input that continues it. No table can have it.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: SectionKey = SectionKey::optional(

@@ -4,7 +4,7 @@
 //! Therefore the manifest contains the boot in which files were last written.
 //!
 //! In the same boot, the system guarantees their content. After a restart, every file is read and compared with the listing,
-//! and damaged files are marked. All others are then known to be on disk, so the boot is removed from the manifest.
+//! and damaged files are marked. All other files are then known to be on disk, so the boot is removed from the manifest.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

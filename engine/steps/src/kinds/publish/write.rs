@@ -45,7 +45,7 @@ pub(super) fn folds_case(home: &Path) -> bool {
     })
 }
 
-/// The metadata of the published files, by index in the new tree. Threads share one list, because there may be millions.
+/// The metadata of the published files, by index in the new tree. Threads share one list to save memory.
 pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 
 /// A publication whose changes are known but not written.
@@ -163,7 +163,7 @@ impl Publication<'_> {
             Ok(written)
         })?;
         order.touch_files(prepared, self.observed.began)?;
-        // A rename has no effect if the temporary file and the target are hard links to one file. So some may be left.
+        // If the temporary file and the target are hard links to one file, the rename had no effect, and the former is left.
         remove_all(context, &staging)
     }
 

@@ -453,8 +453,8 @@ fn infer_chunks(
         if nested.get() == NestedValues::Skip {
             return Ok(());
         }
-        // Check after 1, 2, 4, 8 ... records whether the types so far leave records unchanged. If not, neither will the
-        // types of the entire chunk, almost certainly. Each check is slow.
+        // Check after 1, 2, 4, 8 ... records whether the types so far leave records unchanged. If not, the types of the
+        // entire chunk almost certainly do not, either, so keeping more records is useless. Each check is slow.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(number, record)? {
             change();
