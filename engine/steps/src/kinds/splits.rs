@@ -1,4 +1,4 @@
-//! The methods that divide a table into two: their keys, and the conversion to a method of `prep-splits`.
+//! The methods that divide a table into two, and their keys.
 
 use prep_spec::model::Declaration;
 use prep_spec::words::{KeyType, Section, SectionKey, Word};
@@ -6,18 +6,15 @@ use prep_splits::{CutTies, SplitAlgorithm, SplitOrder, SplitSize};
 
 use crate::kinds::generator::{self, AFTER};
 
-/// A method and its keys.
 pub(super) struct SplitMethod {
     pub section: Section,
-    /// Converts a declaration to an algorithm of the crate `prep-splits`. The second parameter is the size of the second
-    /// table.
+    /// Converts a declaration. The second parameter is the size of the second table.
     pub method: fn(&Declaration, Option<SplitSize>) -> Option<SplitAlgorithm>,
 }
 
 /// All methods, in the order of the reference documentation.
 pub(super) const ALL: &[&SplitMethod] = &[&SHUFFLE, &SAMPLE, &PYTHON_SAMPLE, &FIRST_FIT, &CUT];
 
-/// Keys of all methods.
 pub(super) const SECTIONS: &[&Section] = &[
     &SHUFFLE.section,
     &SAMPLE.section,
@@ -72,7 +69,6 @@ const ORDERS: &[Word] = &[
     },
 ];
 
-/// Returns the declared order.
 fn order(declaration: &Declaration) -> Option<SplitOrder> {
     match declaration.text("order")? {
         "file" => Some(SplitOrder::File),
@@ -130,7 +126,7 @@ const PYTHON_SAMPLE: SplitMethod = SplitMethod {
     method: |declaration, test_size| {
         Some(SplitAlgorithm::PythonSample {
             test_size: test_size?,
-            // The seed is ignored if the declaration has `after`, which continues another generator.
+            // Unused with `after`, which continues another generator.
             seed: declaration.seed("seed").unwrap_or(0),
             order: order(declaration),
         })
@@ -209,8 +205,7 @@ const CUT: SplitMethod = SplitMethod {
     },
 };
 
-/// The value of `ties` that orders rows with equal values as pandas' `sort_values` does by default: with NumPy's quicksort,
-/// which is not stable.
+/// Value of `ties`: equal values are ordered as by pandas' `sort_values`, with NumPy's quicksort, which is not stable.
 pub(crate) const QUICKSORT: &str = "quicksort";
 
 const TIES: &[Word] = &[

@@ -1,5 +1,5 @@
-//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. A table does not contain the
-//! long binary values of BSON documents, so they are copied from the BSON file in the bundle.
+//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. Tables lack the long binary
+//! values of BSON documents, so `bson` copies these from the bundle.
 
 use std::io::Write;
 
@@ -106,7 +106,7 @@ const LINE_ENDINGS: &[Word] = &[
     },
 ];
 
-/// Returns the declared delimiter, or else the delimiter that the file name implies.
+/// Returns the declared delimiter, or the usual one for the file name.
 fn delimiter(declaration: &Declaration) -> u8 {
     let by_name = match Declaration::extension(&declaration.name.value).as_str() {
         "tsv" => b'\t',
@@ -119,7 +119,7 @@ pub(crate) const JSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON file",
-            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the only column is `record`, the element is the record itself.",
+            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the query's only column is `record`, the element is the record itself.",
             keys: &[
                 SectionKey::required(
                     "json",
@@ -151,7 +151,7 @@ pub(crate) const JSON_LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a file of JSON lines",
-            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the only column is `record`, the line is the record itself.",
+            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the query's only column is `record`, the line is the record itself.",
             keys: &[
                 SectionKey::required(
                     "json_lines",
@@ -208,7 +208,6 @@ const DIALECTS: &[Word] = &[
     },
 ];
 
-/// Returns the declared dialect. Considers only keys that the kind of output has.
 pub(super) fn dialect(declaration: &Declaration) -> JsonFormat {
     let has = |key: &str| declaration.has(key);
     let indent = has("indent")
@@ -227,7 +226,6 @@ pub(super) fn dialect(declaration: &Declaration) -> JsonFormat {
     }
 }
 
-/// Reports keys that only Python's writer supports.
 pub(super) fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     if dialect(declaration).writer == JsonLibrary::Python {
         return Vec::new();
@@ -332,7 +330,6 @@ pub(crate) const PARQUET: StepKind = StepKind {
     },
 };
 
-/// Returns the declared versions of the libraries whose output is reproduced.
 fn versions(declaration: &Declaration) -> Option<WriterVersions> {
     let (fastparquet, pandas) = (
         declaration.text("fastparquet")?,
@@ -371,7 +368,7 @@ pub(crate) const BSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a BSON file",
-            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the only column is `record`, the document is the record itself.",
+            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the query's only column is `record`, the document is the record itself.",
             keys: &[SectionKey::required(
                 "bson",
                 KeyType::Documents,
