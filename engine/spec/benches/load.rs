@@ -1,5 +1,6 @@
-//! Measures how long it takes to load 82 pipelines, as many as the benchmark has. For comparison, also measures how
-//! long the YAML parser alone needs for them. Run it with `cargo bench -p prep-spec --bench load`.
+//! Measures how long loading 82 pipelines takes, which is the number in the benchmark. Also measures the YAML parser alone.
+//!
+//! Run it with `cargo bench -p prep-spec --bench load`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 

@@ -1,10 +1,9 @@
-//! The outermost sections of a pipeline file.
+//! Describes the outermost sections of a pipeline file.
 
 use super::{KeyType, Section, SectionKey, Word};
 use crate::text::diagnostic::Spanned;
 
-/// Maximum number of corrections of a pipeline. Each combination of corrections is checked, so each further correction
-/// doubles the number of checks.
+/// Maximum number of corrections of a pipeline, because each combination of corrections is checked.
 pub const MAX_CORRECTIONS: usize = 5;
 
 /// The whole file.
@@ -217,7 +216,7 @@ pub static CHECKS: &[Word] = &[
     },
 ];
 
-/// A declared column. Queries may rely on its type: a file that does not conform to it is an error.
+/// A declared column. A file that does not conform to the column's type is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// The column's name.
@@ -229,7 +228,7 @@ pub struct Column {
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
-    /// Text as it is in the file.
+    /// The text in the file.
     Text,
     /// A 64-bit integer.
     Integer,
