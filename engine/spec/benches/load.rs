@@ -1,6 +1,4 @@
-//! Measures how long loading 82 pipelines takes, which is the number in the benchmark. Also measures the YAML parser alone.
-//!
-//! Run it with `cargo bench -p prep-spec --bench load`.
+//! Measures how long the 82 pipelines take to load: `cargo bench -p prep-spec --bench load`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 

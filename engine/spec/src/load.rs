@@ -11,12 +11,10 @@ use crate::text::yaml::{Kind, MappingEntry, Scalar, Style, YamlNode};
 use crate::variant::{Corrections, FIXED_VARIANT, is_correction_name, variant_name};
 use crate::words::{MAX_CORRECTIONS, Vocabulary};
 
-/// Loads one variant of a pipeline. `vocabulary` defines the kinds of tables and outputs that it may use.
-///
-/// `id` is the id of the competition. Messages name the file `file_name`.
+/// Loads one variant of the pipeline of the competition `id`. Messages name the file `file_name`.
 ///
 /// # Errors
-/// Same as for [`ParsedFile::finish`]. If the text is not YAML, only the first syntax error.
+/// If any variant has an error, or the variant is unknown.
 pub fn load(
     vocabulary: &Vocabulary,
     id: &str,
@@ -44,7 +42,7 @@ pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> P
 /// Returns the names of a file's corrections in file order.
 ///
 /// # Errors
-/// If the text is not YAML, the first syntax error.
+/// If the text is not YAML.
 pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     let source = Arc::new(SourceFile::new("pipeline.yaml", text));
     let root = yaml::parse(&source).map_err(|fault| Diagnostics::single(source, fault))?;
@@ -52,10 +50,10 @@ pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(corrections.into_iter().map(|one| one.key).collect())
 }
 
-/// Returns the names of a file's variants: `v1`, `fixed` if there are corrections, and all other combinations.
+/// Returns the names of a file's variants: `v1`, `fixed`, and all other combinations of corrections.
 ///
 /// # Errors
-/// If the text is not YAML, the first syntax error.
+/// If the text is not YAML.
 pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
     let names = corrections(text)?;
     let sets = combinations(names.len());
@@ -96,7 +94,7 @@ fn all_variants(
     let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
     let mut seen: BTreeSet<Diagnostic> = BTreeSet::new();
     for set in combinations(corrections.len()) {
-        // Only the base variant contains the section `variants`, so that errors in its keys are reported once.
+        // Only the base variant contains the section `variants`, so errors in its keys are reported once.
         let mut node = match (set, &base) {
             (0, _) | (_, None) => root.clone(),
             (_, Some(base)) => base.clone(),
@@ -115,7 +113,7 @@ fn all_variants(
             if !seen.insert(one.clone()) {
                 continue;
             }
-            // The position of an error outside of the corrections does not show the variant, so the message names it.
+            // Outside of the corrections, the position does not show the variant.
             let mut patches = corrections.iter().map(|patch| patch.value.span);
             if set > 0 && !patches.any(|patch| is_inside(one.span, patch)) {
                 one.message += &format!(", in the variant `{}`", name_of(&names, set));
@@ -124,7 +122,7 @@ fn all_variants(
         }
         unused.push((set, resolved.unused));
     }
-    // A part that could not be parsed may use a declaration. Therefore unused declarations are not reported with errors.
+    // A part that could not be parsed may use a declaration that seems unused.
     if findings.is_empty() {
         findings = always_unused(&corrections, unused);
     }
@@ -156,9 +154,7 @@ fn always_unused(
     counts.into_keys().collect()
 }
 
-/// Splits the YAML tree of a file into a tree without the key `variants`, and the valid corrections.
-///
-/// Returns `None` and no corrections if the key does not exist.
+/// Splits the YAML tree of a file into the tree without the key `variants`, and the corrections.
 fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     let Kind::Mapping(entries) = &root.kind else {
         return (None, Vec::new());
@@ -213,8 +209,7 @@ impl ParsedFile {
 
     /// Returns the pipeline in a variant, with the warnings about all variants.
     ///
-    /// Corrections in `variant` that the pipeline does not have are ignored, because all competitions of a run use the same
-    /// variant. If no correction remains, [`Variant::differs`](crate::model::Variant::differs) is false.
+    /// Ignores corrections that the pipeline does not have, because all competitions of a run use the same variant.
     ///
     /// # Errors
     /// If any variant has an error, or the variant is unknown.
@@ -251,7 +246,7 @@ impl ParsedFile {
     }
 }
 
-/// Applies `patch` to `base`: merges mappings key by key, replaces other values, and removes keys whose value is null.
+/// Applies `patch` to `base`: merges mappings, replaces other values, and removes keys whose value is null.
 pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     let (Kind::Mapping(entries), Kind::Mapping(changes)) = (&mut base.kind, &patch.kind) else {
         *base = patch.clone();
@@ -273,9 +268,7 @@ pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     }
 }
 
-/// Returns a copy of `pipeline` whose only output or check is the check `query`, named `name`.
-///
-/// Positions refer to the text `query`, which becomes the pipeline's `source`.
+/// Returns a copy of `pipeline` whose only check is `query`, and which has no outputs.
 ///
 /// # Errors
 /// If the query is invalid, or reads a table that does not exist.

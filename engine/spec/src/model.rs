@@ -1,6 +1,4 @@
-//! The content of a pipeline after parsing.
-//!
-//! Each part that a diagnostic may refer to contains its [`Span`] in the YAML text.
+//! The content of a pipeline after parsing. A [`Span`] is a position in the YAML text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -149,7 +147,7 @@ pub struct Check {
     pub query: Query,
 }
 
-/// The section `grade`: the paths of answers and sample submission, and a JSON tree with the metric and the rules.
+/// The section `grade`: two paths, and a JSON tree with the metric and the rules.
 #[derive(Debug, Clone)]
 pub struct Grade {
     /// Path of the answers, `private/...`.
@@ -160,14 +158,12 @@ pub struct Grade {
     pub invalid_sample: Option<String>,
     /// The section without `answers`, `sample` and `invalid_sample`.
     pub rules: serde_json::Value,
-    /// The position of each value of `rules` by its JSON pointer, for example `/metric/name`, or `""` for the section.
+    /// The position of each value of `rules` by its JSON pointer, such as `/metric/name`.
     pub places: BTreeMap<String, Span>,
 }
 
 impl Grade {
-    /// Returns the position of a string in the section, for example of a query. `None` if no value equals `text`.
-    ///
-    /// `place` is a line and column of `text`, both from 1.
+    /// Returns the position of the line and column `place` (from 1) of a string in the section.
     pub fn locate(
         &self,
         source: &SourceFile,

@@ -1,8 +1,7 @@
 //! The file `pack.yaml` of a pack, and the ids of competitions.
 //!
-//! A pack is a directory with a `pack.yaml` and, for each competition, a directory `ID` with a `pipeline.yaml`. The id of
-//! a competition is `PACK/ID`, which is also its path below the data directory. Therefore both names must be safe as
-//! names of directories, which [`CompetitionId`] and [`check_pack_name`] verify.
+//! A pack is a directory with a `pack.yaml` and a directory `ID` for each competition. The id of a competition is
+//! `PACK/ID`, which is also its path below the data directory. Therefore both names must be safe as directory names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -81,7 +80,7 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the name of a pack, which must be in lower case. On some file systems, `a` and `A` are one directory.
+/// Checks the name of a pack. Upper case is an error, because some file systems ignore case.
 ///
 /// # Errors
 /// The reason why a pack cannot have this name.
@@ -372,7 +371,7 @@ fn sets_of(
 }
 
 impl ParseState {
-    /// Returns the string of a key, if the key exists. Reports the string if `check` rejects it, but still returns it.
+    /// Returns the string of a key, and reports the string if `check` rejects it.
     fn checked(
         &mut self,
         fields: Option<&Fields<'_>>,

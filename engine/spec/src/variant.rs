@@ -1,6 +1,4 @@
 //! Names of variants: `v1`, `fixed`, and for example `fixed:63,patients` for a selection of corrections.
-//!
-//! A run uses one variant for all competitions. A competition without a selected correction is prepared without it.
 
 use crate::text::suggest::nearest;
 
@@ -36,7 +34,7 @@ pub enum Corrections {
 }
 
 impl Corrections {
-    /// Parses the name of a variant. The order of corrections does not matter.
+    /// Parses the name of a variant.
     ///
     /// # Errors
     /// A message if no variant can have this name.
@@ -91,9 +89,7 @@ impl std::fmt::Display for Corrections {
     }
 }
 
-/// Returns the name of the directory with the data of a variant: `fixed-30-63` for `fixed:30,63`.
-///
-/// Colons and commas have special meanings in mounts and paths.
+/// Returns the directory of a variant's data: `fixed-30-63` for `fixed:30,63`, without special characters.
 pub fn variant_directory(variant: &str) -> String {
     variant.replace([':', ','], "-")
 }
@@ -123,7 +119,7 @@ fn sort_key(name: &str) -> (bool, usize, String) {
     (is_word, length, name.to_owned())
 }
 
-/// Returns the name of the variant with the corrections that `is_chosen` accepts. `names` are all corrections.
+/// Returns the name of the variant with the corrections that `is_chosen` accepts.
 pub(crate) fn variant_name(names: &[String], is_chosen: impl Fn(&str) -> bool) -> String {
     let chosen = names.iter().filter(|name| is_chosen(name));
     let chosen: Vec<String> = chosen.cloned().collect();

@@ -25,7 +25,7 @@ pub(crate) const UNDECLARED: &str = "*";
 /// The end of the help for an unknown column, after the names of the known columns.
 const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `columns`";
 
-/// The type of cells that are entries of an array. A query can only copy these cells to an output that is an array.
+/// The type of entries of an array, which a query can only copy.
 const ENTRIES: DataType = DataType::Binary;
 
 pub(crate) type Columns = Arc<[RelationColumn]>;
@@ -46,8 +46,7 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 
 /// A pipeline whose queries were planned with the declared columns.
 ///
-/// If a query has an error, its table is still used to check later queries for unknown columns and an undetermined row
-/// order. If the names of the table's columns are unknown, later queries that read the table are not checked.
+/// A query over a table with an error is only checked for unknown columns and an undetermined row order.
 pub struct CheckedQueries<'a>(PipelineChecker<'a>);
 
 impl<'a> CheckedQueries<'a> {
@@ -66,10 +65,9 @@ impl<'a> CheckedQueries<'a> {
     }
 }
 
-/// Checks the queries like [`check`], but allows undeclared columns in queries that read a file.
+/// Checks the queries like [`check`], but allows undeclared columns of files.
 ///
-/// The file may contain such a column. Otherwise, the query fails when it runs with
-/// [`RowForm::Checked`](crate::RowForm::Checked).
+/// If the file lacks such a column, the query fails when it runs with [`RowForm::Checked`](crate::RowForm::Checked).
 pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let mut checker = PipelineChecker::new(session, &reading.pipeline);
     checker.allows_undeclared = true;
@@ -77,9 +75,9 @@ pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnosti
     checker.diagnostics
 }
 
-/// Returns the columns of a query, each with the name of its type in the pipeline language.
+/// Returns the known columns of a query, each with the name of its type in the pipeline language.
 ///
-/// Leaves out undeclared columns of files, because they are unknown before the files are read.
+/// Undeclared columns of files are not known before the files are read.
 pub fn known_columns(
     session: &Session,
     reading: &Reading,
@@ -111,7 +109,7 @@ pub fn type_name(data_type: &DataType) -> &'static str {
 struct PipelineChecker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,
-    /// Columns of the tables that were checked so far. `None` for a table whose columns are unknown because of an error.
+    /// Columns of the checked tables. `None` if an error makes the columns of a table unknown.
     known: BTreeMap<String, Option<Columns>>,
     /// Tables with an error, whose columns have known names but unknown types.
     doubtful: BTreeSet<String>,
@@ -213,8 +211,6 @@ impl<'a> PipelineChecker<'a> {
     }
 
     /// Returns the columns of a table whose query has an error, so that later queries can be checked.
-    ///
-    /// If the error is an undetermined row order, names and types are known. Otherwise the select list may show the names.
     fn columns_despite_error(&mut self, table: &Table, query: &Query) -> Option<Columns> {
         let before = self.diagnostics.len();
         let columns = self.query(query, RowDemand::AnyOrder);
@@ -274,7 +270,7 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Checks the tables, columns and queries that a declaration names. Returns whether all of them are correct.
+    /// Checks the tables, columns and queries that a declaration names. Returns false after an error.
     fn declared(&mut self, declaration: &Declaration) -> bool {
         let mut is_valid = true;
         // A key that names columns refers to the first table of the declaration.
@@ -331,9 +327,7 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Reports an error and returns false if the table has no column `column`.
-    ///
-    /// Returns true if `table` is `None`, or has an error that was reported already.
+    /// Returns whether a table has a column, and otherwise reports an error. Unknown tables have all columns.
     fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
         let columns = table.and_then(|table| self.table(table));
         let (Some(columns), Some(table)) = (columns, table) else {
@@ -591,8 +585,7 @@ impl DeclaredTable {
     fn new(columns: &Columns) -> DeclaredTable {
         let columns = columns.iter().map(|column| RelationColumn {
             data_type: match &column.data_type {
-                // Array entries are declared as text, which passes the type checks. `plan_query` reports queries that
-                // compute with them.
+                // Entries pass type checks as text. `plan_query` reports queries that compute with them.
                 &ENTRIES => DataType::Utf8,
                 other => other.clone(),
             },

@@ -1,7 +1,4 @@
-//! Errors of planning and running queries.
-//!
-//! [`Failure`] classifies errors of running queries. For example, a value that cannot be cast is a failure of the input,
-//! and a lack of memory or disk space is a failure of the system.
+//! Errors of planning and running queries. [`Failure`] classifies errors of running queries.
 
 use std::error::Error;
 use std::fmt;
@@ -56,10 +53,10 @@ pub enum QueryError {
     },
 }
 
-/// A lack of memory in an operator below another one.
+/// A lack of memory in an operator below the current one.
 ///
-/// A guard converts [`DataFusionError::ResourcesExhausted`] to this error. Otherwise a join above would treat the error
-/// as a lack of its own memory, and read its input again.
+/// A guard converts [`DataFusionError::ResourcesExhausted`] to this error. Otherwise a join would treat the error as its
+/// own lack of memory, and read its input again.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct MemoryError(pub String);
@@ -190,10 +187,9 @@ impl QueryError {
         }
     }
 
-    /// Returns an action that corrects the query.
+    /// Returns an action that corrects the query. For a missing column, lists the columns of `tables`.
     ///
-    /// For a missing column, this help lists the columns of `tables`, and suggests the column with the most similar name.
-    /// If no name is similar, `undeclared` ends the help.
+    /// If no column has a similar name, `undeclared` ends the list.
     pub fn help_with(&self, tables: &[(String, Vec<String>)], undeclared: &str) -> Option<String> {
         let Some(missing) = self.missing_column() else {
             return self.help().map(str::to_owned);
@@ -252,9 +248,7 @@ pub(crate) fn place(at: Position) -> Option<(u64, u64)> {
     (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
-/// Returns an error and its causes, outermost first.
-///
-/// Operators that wait for the same future share its error in an `Arc`, which this function unwraps.
+/// Returns an error and its causes, outermost first. Unwraps errors in an `Arc`, which several operators share.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
         Some(shared) => shared.as_ref(),
@@ -262,7 +256,7 @@ fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static
     })
 }
 
-/// Returns whether the error is a value that could not be computed, and not an unreadable table or a system failure.
+/// Returns whether a value could not be computed, as opposed to an unreadable table or a system failure.
 pub(crate) fn is_of_value(error: &DataFusionError) -> bool {
     let (failure, _) = classify(error, None);
     matches!(failure, Failure::Input | Failure::Pipeline)

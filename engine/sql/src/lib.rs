@@ -115,7 +115,7 @@ pub use run::{ColumnSource, QueryRows, ResultColumn, RowForm};
 pub use session::Session;
 pub use unpivot::Unpivot;
 
-/// Name of the hidden column that contains an entire row: the record of a JSON table, or the entry of an array.
+/// Name of the hidden column with an entire row: a record of a JSON table, or an entry of an array.
 pub const RECORD_COLUMN: &str = "record";
 /// Name of the column that contains the values of a one-dimensional array.
 pub const VALUE_COLUMN: &str = "value";

@@ -153,8 +153,7 @@ const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataTyp
 
 /// Checks a query that returns one number, before the rows of its tables are known.
 ///
-/// Each table has a name and, if known, the names of its columns. In a query over a table with unknown columns, an
-/// unknown name is treated as one of these columns.
+/// If the columns of a table are unknown, any unknown name is accepted as one of them.
 ///
 /// # Errors
 /// If the query is invalid for all types that the columns may have.
@@ -172,7 +171,7 @@ pub fn check_number(
 
 /// Plans a query over tables whose columns have the type `kind`.
 ///
-/// If a column is missing, it is added to a table whose columns are unknown, and the query is planned again.
+/// Adds each missing column to a table with unknown columns, and plans the query again.
 fn plan_with_unknown(
     query: &Query,
     tables: &[(&str, Option<&[String]>)],
@@ -200,8 +199,7 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // The column is added to one table only, because a name in several tables would be ambiguous. If the column
-        // is still missing in the next attempt, it is added to the next table.
+        // A name in several tables would be ambiguous. If the column is still missing, the next table gets it.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };
@@ -244,12 +242,10 @@ fn check_type(data_type: &DataType) -> Result<(), NumberError> {
     }
 }
 
-/// Runs a query in a thread of its own, and returns its number.
-///
-/// The caller may be inside a `tokio` runtime. The query uses no temporary files, so it fails if it exceeds `limits`.
+/// Runs a query in a thread of its own, inside or outside of a `tokio` runtime, and returns its number.
 ///
 /// # Errors
-/// If the query fails, or if it does not return one finite number.
+/// If the query fails, exceeds `limits`, or does not return one finite number.
 pub fn number(
     query: &Query,
     tables: BTreeMap<String, Arc<dyn Relation>>,

@@ -1,9 +1,7 @@
 //! Proves that the rows of a plan arrive in a determined order, which does not depend on memory, batches or timing.
 //!
-//! The proof does not depend on how the plan was built. For each operator, from the sources upward, it derives whether
-//! the order is determined, and which sets of columns differ between any two rows.
-//!
-//! An operator without a rule in this module is an error, so that a new operator cannot reorder rows unnoticed.
+//! The proof does not depend on how the plan was built. For each operator, it derives whether the order is determined,
+//! and which sets of columns differ between any two rows. An operator without a rule is an error.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,7 +32,7 @@ use crate::physical::{
 struct Facts {
     /// Whether the rows arrive in a determined order.
     is_ordered: bool,
-    /// Sets of columns, in each of which any two rows differ. An empty set means that there is at most one row.
+    /// Sets of columns, in each of which any two rows differ. The set of a single row is empty.
     unique: Vec<BTreeSet<usize>>,
 }
 
@@ -50,8 +48,9 @@ impl Facts {
     }
 }
 
-/// Verifies that no operator depends on an undetermined order and, with `in_order`, that the rows arrive in a determined
-/// order. An error is a defect of this crate.
+/// Verifies that no operator and, with `in_order`, no caller depends on an undetermined order.
+///
+/// An error is a defect of this crate.
 pub(crate) fn prove(plan: &Plan, in_order: bool) -> Result<()> {
     let facts = facts(plan.as_ref())?;
     match in_order && !facts.is_ordered {

@@ -36,9 +36,7 @@ pub struct RelationBatch {
     pub columns: Vec<ArrayRef>,
 }
 
-/// An ordered table that queries scan.
-///
-/// Implementations must read batch by batch, and only the requested columns, so that memory does not grow with the table.
+/// An ordered table that queries scan. Implementations must read batch by batch, to limit memory.
 pub trait Relation: Debug + Send + Sync {
     /// Returns the columns without `_row`.
     fn columns(&self) -> &[RelationColumn];
@@ -46,21 +44,19 @@ pub trait Relation: Debug + Send + Sync {
     /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// Returns whether a writer can copy the cells of `column` by their [`origins`](Relation::origins).
-    ///
-    /// Queries read other columns as values.
+    /// Returns whether a writer can copy the cells of `column`. Queries read other columns as values.
     fn has_cells(&self, column: usize) -> bool;
 
-    /// Returns the values of `columns` (positions in [`Relation::columns`]) in row order, in batches of about `batch` rows.
+    /// Returns the values of `columns` in row order, in batches of about `batch` rows.
     ///
-    /// The arrays have the types in [`RelationColumn::data_type`]. Missing values are null.
+    /// `columns` are indices of [`Relation::columns`]. The arrays have the stated types, and NULL for missing values.
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send>;
 
-    /// Returns the rows of [`Relation::scan`] in the fastest order, for queries to which the row order does not matter.
+    /// Returns the rows of [`Relation::scan`] in the fastest order.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,
@@ -69,8 +65,6 @@ pub trait Relation: Debug + Send + Sync {
         self.scan(columns, batch)
     }
 
-    /// Returns the origins of `len` rows from row `first` on.
-    ///
-    /// The origin of a row is the number of the stored row from which a writer copies cells.
+    /// Returns the origins of `len` rows from row `first` on: the numbers of the stored rows from which cells are copied.
     fn origins(&self, first: u64, len: usize) -> Vec<u64>;
 }

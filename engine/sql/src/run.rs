@@ -1,8 +1,7 @@
 //! Runs queries and returns their rows in batches.
 //!
-//! A join keeps its smaller side in memory if the estimated size of this side is small enough. Otherwise it sorts both
-//! sides. If the estimate was too low and memory runs out before the first batch, the query starts again, and all joins
-//! sort both sides.
+//! A join keeps its smaller side in memory if the side's estimated size is small enough. If the estimate was too low, and
+//! memory runs out before the first batch, the query starts again, and all joins sort both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,8 +32,6 @@ const MERGE_BYTES: usize = 10 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSource {
     /// Unchanged cells of a table. Batches contain their origins (`UInt64`), the numbers of the stored rows.
-    ///
-    /// The origin is null for a row of an outer join without a match in the table.
     Cells {
         /// Name of the table.
         table: String,
@@ -87,14 +84,12 @@ pub enum RowForm {
     Values,
     /// As values, in any order.
     Unordered,
-    /// As values, in the query's order if the query determines an order, otherwise in any order.
-    ///
-    /// This form is for queries outside of pipelines.
+    /// As values, for queries outside of pipelines: in any order if the query does not determine an order.
     Checked,
 }
 
 impl Session {
-    /// Starts a query. The caller must be inside a `tokio` runtime.
+    /// Starts a query inside a `tokio` runtime.
     ///
     /// # Errors
     /// If the query is invalid for these tables, or fails when it starts.
@@ -285,8 +280,7 @@ impl PreparedQuery {
                 continue;
             };
             let located = QueryError::run(failure, Some(&traced.pool));
-            // The traced run may fail for another reason, for example because row numbers need memory. In this case,
-            // the row stays unknown.
+            // The traced run may fail for another reason, for example because row numbers need memory.
             return match located.failure() == error.failure() {
                 true => located,
                 false => error,
@@ -320,9 +314,7 @@ impl QueryRows {
         &self.columns
     }
 
-    /// Returns whether each row comes from one row of the only table that the query scans.
-    ///
-    /// If so, no origin is null, and all cells of a row have the same origin.
+    /// Returns whether all cells of a row have one origin, because the query scans only one table.
     pub fn has_single_origin(&self) -> bool {
         self.query.bound.has_single_origin()
     }
@@ -330,8 +322,7 @@ impl QueryRows {
     /// Returns the next batch, or `None` at the end.
     ///
     /// # Errors
-    /// If a value cannot be computed, a table cannot be read, memory or disk space is insufficient, or the query is
-    /// cancelled.
+    /// If a value cannot be computed, a table cannot be read, memory or disk is insufficient, or the query is cancelled.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, QueryError> {
         loop {
             let next = self.execution.stream.next().await.transpose();

@@ -48,7 +48,7 @@ impl Session {
         }
     }
 
-    /// Sets the maximum number of rows in a batch. Tests verify that queries return the same rows with small batches.
+    /// Sets the maximum number of rows in a batch, for tests.
     #[must_use]
     pub fn with_batch_rows(self, rows: usize) -> Session {
         Session {

@@ -3,9 +3,8 @@
 //! All rows with the value of the first unpivoted column come first, followed by all rows with the value of the second
 //! column, and so on.
 //!
-//! A text file can only be read row by row, and one pass over the file per column would take quadratic time. Therefore
-//! a pass keeps the values of as many columns as fit into memory. If not even one column fits, its rows are returned
-//! while they are read.
+//! One pass over the table per column would take quadratic time. Therefore a pass keeps the values of as many columns as
+//! fit into memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -33,7 +32,7 @@ pub struct Unpivot {
 }
 
 impl Unpivot {
-    /// Unpivots the columns `values` of a table into the columns `name` and `value`, which follow all other columns.
+    /// Unpivots the columns `values` of a table into the columns `name` and `value`.
     ///
     /// # Errors
     /// If the table lacks a column, or if the values have no common type.
@@ -96,9 +95,7 @@ impl Unpivot {
         &self.columns
     }
 
-    /// Reads `table`, and returns the unpivoted rows.
-    ///
-    /// A pass over the table keeps at most about `max_bytes` in memory. Batches have `batch` rows.
+    /// Reads `table` in batches of `batch` rows, keeping about `max_bytes`, and returns the unpivoted rows.
     pub fn rows(
         self,
         table: Arc<dyn Relation>,
@@ -130,7 +127,7 @@ impl Unpivot {
         passes.flatten()
     }
 
-    /// Returns the rows for one unpivoted column, which has the index `index` in `self.values` and `at` in `batch`.
+    /// Returns the rows for the unpivoted column `index`, which is the column `at` of `batch`.
     fn batch(
         &self,
         batch: &RelationBatch,
@@ -158,9 +155,9 @@ struct Pass {
 }
 
 impl Pass {
-    /// Reads rows with `others` kept columns and `width` unpivoted columns.
+    /// Reads rows with `others` kept columns and `width` unpivoted columns. Halves `width` if they exceed `max_bytes`.
     ///
-    /// Halves `width` whenever the rows read so far exceed `max_bytes`. If `width` is 1, the other rows are read later.
+    /// If `width` is 1, stops reading, and the other rows are read later.
     fn read(
         mut rest: Batches<RelationBatch>,
         others: usize,

@@ -75,7 +75,7 @@ impl ParseState {
         complete.then_some(declaration)
     }
 
-    /// Parses `node`, the value of a key, into `settings`. Returns false if it is invalid or a required value is missing.
+    /// Parses `node`, the value of a key, into `settings`. Returns false after an error.
     pub fn add_setting(
         &mut self,
         key: &'static SectionKey,
@@ -120,9 +120,7 @@ impl ParseState {
         self.run_check(&declaration, true).then_some(declaration)
     }
 
-    /// Runs the check of the kind, and reports its findings. Returns false if there are findings.
-    ///
-    /// `complete` must be false if the declaration has other errors.
+    /// Reports the findings of the kind's check. `complete` means that the declaration has no other errors.
     fn run_check(&mut self, declaration: &Declaration, complete: bool) -> bool {
         let Some(check) = declaration.form.check else {
             return true;

@@ -68,7 +68,7 @@ impl ParseState {
         })
     }
 
-    /// Reports a path that no output creates. Accepts all paths below an output directory, whose files are not known yet.
+    /// Reports a path that no output creates. Any path below an output directory is accepted.
     fn check_made(&mut self, path: &Spanned<String>, public: &[Output], private: &[Output]) {
         let mut all: Vec<String> = Vec::new();
         for (section, outputs) in [("public", public), ("private", private)] {

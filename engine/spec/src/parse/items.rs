@@ -12,10 +12,9 @@ use crate::words::Section;
 use crate::words::declaration::{Comparison, Item, Operand, Operator};
 
 impl ParseState {
-    /// Parses a list of mappings such as `{ u: uniform }` or `{ place: integers, low: 1 }`.
+    /// Parses a list of mappings such as `{ place: integers, low: 1 }`.
     ///
-    /// The author chooses the first key (`u`, `place`). Its value (`uniform`, `integers`) selects the section that defines
-    /// the other keys.
+    /// The author chooses the first key (`place`). Its value (`integers`) selects the section of the other keys.
     pub fn items(
         &mut self,
         node: &YamlNode,

@@ -111,7 +111,7 @@ pub fn unused_defaults(context: &ParseState, unused: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports unused sources. Unlike other unused declarations, they are errors, because a run would download them.
+/// Reports unused sources as errors, because a run would download them.
 pub fn unused_sources(context: &ParseState, sources: &[SourceSpec], unused: &mut Vec<Diagnostic>) {
     for source in sources {
         let name = &source.name;
@@ -185,7 +185,7 @@ fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTre
 
 const MAX_CHAIN: usize = 20;
 
-/// Reports cycles of tables by a depth-first search. A reference to a table on the current path closes a cycle.
+/// Reports cycles of tables. A reference to a table on the current path closes a cycle.
 fn report_cycles(
     context: &mut ParseState,
     edges: &BTreeMap<usize, Vec<(usize, Span)>>,

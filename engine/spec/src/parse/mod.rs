@@ -1,6 +1,4 @@
-//! Converts the YAML nodes of a pipeline into the [`model`](crate::model), once for each variant.
-//!
-//! Parsing continues after an error, so that all errors are reported at once.
+//! Converts the YAML nodes of a pipeline into the [`model`](crate::model), once for each of its variants.
 
 mod checks;
 mod declared;
@@ -31,7 +29,7 @@ pub struct ResolvedVariant {
     /// The variant, as far as it could be parsed. `None` if the file is not a mapping.
     pub reading: Option<Reading>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Diagnostics about declarations that this variant does not use. They are reported if no variant uses the declaration.
+    /// Declarations that this variant does not use. They are reported if no variant uses them.
     pub unused: Vec<Diagnostic>,
 }
 
@@ -170,7 +168,7 @@ impl ParseState {
         lists
     }
 
-    /// Checks the names of corrections, and that their values are mappings. Their content is parsed after merging.
+    /// Checks the names of corrections. Their content is parsed after merging.
     fn variants(&mut self, node: &YamlNode) {
         let Some(fields) = self.fields(node, &words::VARIANTS) else {
             return;

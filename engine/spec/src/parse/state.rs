@@ -1,6 +1,4 @@
-//! The state of the parser, and functions that parse single values.
-//!
-//! Each function takes a YAML node, reports its errors, and returns the valid part.
+//! The state of the parser, and functions that parse single values and report their errors.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,9 +31,7 @@ pub struct ParseState {
     pub defaults: BTreeMap<&'static str, KindDefaults>,
     /// Tables with errors. Errors that follow from these errors are not reported.
     pub unread: BTreeSet<String>,
-    /// Suggested keys, each with the position of its mapping and the position of the unknown key.
-    ///
-    /// The value of the unknown key is parsed as the value of the suggested key.
+    /// For a mapping and a suggested key, the position of the unknown key whose value is used.
     suggested: BTreeMap<(usize, &'static str), usize>,
     /// Paths of outputs with errors, which are not also reported as missing.
     pub unread_outputs: BTreeSet<String>,
@@ -45,9 +41,7 @@ pub struct ParseState {
     comparisons_left: Cell<usize>,
 }
 
-/// Maximum number of names that are compared with unknown names to find suggestions.
-///
-/// Without a limit, the time would be quadratic in the number of names in the file.
+/// Maximum number of names that are compared to find suggestions, because the number of pairs is quadratic.
 const MAX_COMPARISONS: usize = 50_000;
 
 #[derive(Default)]
@@ -153,7 +147,7 @@ impl ParseState {
 
     /// Returns the entries of a mapping. Reports duplicate keys with the error code `code`.
     ///
-    /// In messages, `expected` describes the mapping (`corrections by name`), and `what` a key (`the correction`).
+    /// `expected` is the mapping in messages (`corrections by name`), and `what` is a key (`the correction`).
     pub fn entries<'n>(
         &mut self,
         node: &'n YamlNode,
@@ -207,7 +201,7 @@ impl ParseState {
         self.entries(node, &expected, "duplicate-key", "key")
     }
 
-    /// Returns the entries whose key is in `sections`, or is similar to a key that is missing. Reports all unknown keys.
+    /// Returns the entries with known keys or with suggested keys. Reports all unknown keys.
     pub fn known_entries<'n>(
         &mut self,
         entries: &[&'n MappingEntry],
@@ -239,7 +233,7 @@ impl ParseState {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // A key with a space and without a value is usually the rest of a query after its first comma.
+                // Usually the rest of a query after its first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),

@@ -1,4 +1,4 @@
-//! Parses `tables`: queries, and mappings of the vocabulary's kinds. Records which tables and lists the queries read.
+//! Parses `tables`, and records which tables and lists their queries read.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};

@@ -1,6 +1,4 @@
-//! Paths and file patterns in a pipeline.
-//!
-//! A path is relative, uses `/` as separator, and does not leave its directory.
+//! Paths and file patterns. A path is relative, uses `/`, and does not leave its directory.
 
 mod pattern;
 
@@ -47,9 +45,9 @@ pub fn fault(path: &str) -> Option<PathFault> {
     None
 }
 
-/// Splits `NAME:path` into the name of a source and a path. The name is `None` for a path in the bundle.
+/// Splits `NAME:path` into a source and a path. The source is `None` for a path in the bundle.
 ///
-/// A name must have at least two characters and be valid as the name of a table.
+/// The name of a source has at least two characters.
 pub fn split_source(path: &str) -> (Option<&str>, &str) {
     let Some((name, inner)) = path.split_once(':') else {
         return (None, path);

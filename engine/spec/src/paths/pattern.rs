@@ -1,4 +1,4 @@
-//! File patterns: globs with names. `train/{case}/{day}/*.png` is the glob `train/*/*/*.png` with two columns.
+//! File patterns: `train/{case}/*.png` is the glob `train/*/*.png` with the column `case`.
 
 use globset::{Glob, GlobBuilder};
 
@@ -18,12 +18,11 @@ pub struct FilePattern {
     pub names: Vec<String>,
     /// The globs before, between and after the names: one more than there are names.
     pieces: Vec<String>,
-    /// Length in bytes of the constant start: the name of the source with its colon, and the leading directories without
-    /// wildcards.
+    /// Length in bytes of the source's name and of the leading directories without wildcards.
     fixed: usize,
 }
 
-/// Parses a glob, in which `*` and `?` do not match `/`, and a backslash has no special meaning.
+/// Parses a glob, in which `*` and `?` do not match `/`.
 ///
 /// # Errors
 /// If the glob is invalid.
@@ -34,10 +33,7 @@ pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
         .build()
 }
 
-/// Maximum length of a pattern in bytes, and maximum depth of its braces.
-///
-/// For longer or deeper patterns, the crate `globset` panics, because its regular expressions exceed the limits of the
-/// crate `regex`.
+/// Maximum length of a pattern in bytes, and maximum depth of its braces. The crate `globset` panics above them.
 const MAX_BYTES: usize = 4096;
 const MAX_BRACES: usize = 16;
 
@@ -46,12 +42,10 @@ pub type PatternFault = (String, &'static str);
 const NAME_HELP: &str = "use lower-case letters, digits and `_`, as in `train/{case}/{day}/*.png`";
 
 impl FilePattern {
-    /// Parses a pattern, which may begin with the name of a source, as in `labels:train/{case}/*.png`.
+    /// Parses a pattern, such as `train/{case}/*.png` or `SOURCE:train/{case}/*.png`.
     ///
     /// # Errors
-    /// - If the name of a column is invalid, occurs twice, or is in [`FILE_COLUMNS`].
-    /// - If it is ambiguous where a column ends, as in `{case}*`.
-    /// - If the pattern is too long, or its braces are nested too deeply.
+    /// If the pattern is too long or too deep, or if a name is invalid, ambiguous (`{case}*`), or in [`FILE_COLUMNS`].
     pub fn parse(text: &str) -> Result<FilePattern, PatternFault> {
         let (_, inner) = split_source(text);
         if inner.len() > MAX_BYTES {

@@ -1,7 +1,4 @@
-//! SQL in a pipeline: parses a SELECT into a [`QueryTree`].
-//!
-//! Step keys depend only on the tree, so layout and comments do not change them. Errors are reported with line and column
-//! in the pipeline file.
+//! SQL in a pipeline: parses a SELECT into a [`QueryTree`]. Layout and comments are not part of the tree.
 //!
 //! ```text
 //! text ─► token ─► parse ─► tree ─► walk: the tables that the query reads, ...
@@ -56,7 +53,7 @@ impl Query {
     /// Parses a query that is not part of a file.
     ///
     /// # Errors
-    /// The first error, with its line and column in `text`.
+    /// The first error, with its line and column.
     pub fn parse(text: &str) -> Result<Self, String> {
         let parsed = read(text, &BTreeMap::new(), QueryUse::Rows).map_err(|fault| {
             let Position { line, column } = fault.at;
@@ -76,9 +73,7 @@ impl Query {
         })
     }
 
-    /// Returns the syntax tree, which is parsed on first use.
-    ///
-    /// Most runs have no pending steps. The trees of all pipelines would use most of their memory.
+    /// Returns the syntax tree, which is parsed on first use to save memory.
     pub fn tree(&self) -> &QueryTree {
         self.tree.get_or_init(|| {
             let parsed = read(&self.text, &self.lists, self.purpose);
@@ -101,16 +96,12 @@ impl Query {
             .collect()
     }
 
-    /// Returns the column names if the select list determines all of them.
-    ///
-    /// Returns `None` if the select list contains a wildcard or a computed column without a name.
+    /// Returns the column names, unless the select list contains a wildcard or an unnamed column.
     pub fn selected_names(&self) -> Option<Vec<String>> {
         self.tree().selected_names()
     }
 
-    /// Returns whether the query reads a single table and computes each row independently, in constant memory.
-    ///
-    /// Returns `false` if this is not certain.
+    /// Returns whether the query certainly computes each row of a single table independently.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.tree().is_stream()
@@ -124,8 +115,6 @@ impl Query {
     }
 
     /// Converts a line and column of the query's text, both from 1, to a position in the pipeline file.
-    ///
-    /// Returns the position of the query if its text is not in the file.
     pub fn locate(&self, source: &SourceFile, line: u64, column: u64) -> Span {
         match self.style {
             Some(style) => align::located(source, self.span, style, &self.text, (line, column)),
@@ -134,10 +123,7 @@ impl Query {
     }
 }
 
-/// Returns the byte offset of a line and column in `text`.
-///
-/// Returns the end of the line if the line is too short, and the end of the text if the line does not exist, both
-/// without trailing whitespace.
+/// Returns the byte offset of a line and column in `text`, or of the nearest end of a line or of the text.
 pub(crate) fn offset(text: &str, at: Position) -> usize {
     let mut start = 0;
     for (row, line) in text.split_inclusive('\n').zip(1..) {
@@ -151,9 +137,7 @@ pub(crate) fn offset(text: &str, at: Position) -> usize {
     text.trim_end().len()
 }
 
-/// Parses a query and expands its macros.
-///
-/// With [`QueryUse::Files`], a query that selects only `file` also gets the column `path`.
+/// Parses a query. With [`QueryUse::Files`], adds the column `path` to a query that selects only `file`.
 pub(crate) fn read(
     text: &str,
     lists: &BTreeMap<String, Vec<String>>,
@@ -178,13 +162,13 @@ pub(crate) fn read(
 }
 
 impl QueryTree {
-    /// Returns the part of a step key that identifies the query: readable SQL, and the hash of the serialized tree.
+    /// Returns readable SQL and the hash of the serialized tree, for step keys.
     pub fn key(&self) -> String {
         let tree = blake3::hash(self.serialized().as_bytes());
         format!("{self} -- {}", tree.to_hex())
     }
 
-    /// Returns the serialization of the tree. Two queries are equal if and only if their serializations are equal.
+    /// Returns a string that is equal for two queries if and only if their trees are equal.
     pub fn serialized(&self) -> String {
         #[allow(
             clippy::expect_used,

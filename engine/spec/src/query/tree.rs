@@ -16,9 +16,7 @@
 
 use serde::Serialize;
 
-/// A position in a query's text. Line 0 means that the position is unknown.
-///
-/// All positions are equal, because trees that differ only in positions are the same query.
+/// A position in a query's text. Line 0 means unknown. All positions are equal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Position {
     /// Line, from 1.
@@ -204,9 +202,7 @@ pub enum Source {
         #[serde(skip)]
         at: Position,
     },
-    /// `unnest(list, ...)`: a row for each element of the lists.
-    ///
-    /// As the right side of a CROSS JOIN, the lists may use columns of the left side.
+    /// `unnest(list, ...)`: a row for each element of the lists, which may use the left side of a CROSS JOIN.
     Unnest {
         /// The lists.
         lists: Vec<Expr>,

@@ -1,4 +1,4 @@
-//! Visits the nodes of a syntax tree, and computes properties of a tree, for example the tables that a query reads.
+//! Visits the nodes of a syntax tree, and computes properties of the tree.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -143,9 +143,7 @@ impl Body {
         }
     }
 
-    /// Adds the column `path` to each SELECT that selects only `file`.
-    ///
-    /// `SELECT p.file` becomes `SELECT p.file, p.name AS path`.
+    /// Adds the column `path`: `SELECT p.file` becomes `SELECT p.file, p.name AS path`.
     pub(super) fn add_path(&mut self) {
         match self {
             Body::Select(select) => {
@@ -187,7 +185,7 @@ impl Source {
 }
 
 impl QueryTree {
-    /// Returns the computed columns without a name. In a set operation, these are columns of the first SELECT.
+    /// Returns the computed columns without a name, in the first SELECT of a set operation.
     pub fn unnamed(&self) -> Vec<&Expr> {
         let select = self.body.first_select();
         let items = select.iter().flat_map(|select| &select.items);
@@ -232,7 +230,7 @@ impl QueryTree {
         names.collect()
     }
 
-    /// Returns the names of the columns with which the query computes, without columns that the query only selects.
+    /// Returns the names of the columns with which the query computes, as opposed to selected columns.
     ///
     /// Returns `None` if the query compares or combines entire rows, as DISTINCT and UNION do.
     pub fn computed_columns<'t>(&'t self) -> Option<BTreeSet<&'t str>> {
@@ -275,7 +273,7 @@ impl QueryTree {
         reads
     }
 
-    /// Returns the SELECT if its clauses process each row of a single table independently. Does not check expressions.
+    /// Returns the SELECT, if its clauses process each row of a single table independently.
     fn row_by_row(&self) -> Option<&Select> {
         let Body::Select(select) = &self.body else {
             return None;

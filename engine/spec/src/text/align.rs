@@ -1,8 +1,7 @@
 //! Maps positions in a scalar's text to positions in the file.
 //!
-//! YAML removes indentation, folds lines and resolves escapes, but characters other than whitespace keep their order.
-//! Therefore a single pass through both texts finds these characters. The position of whitespace is exact within a line,
-//! and approximate elsewhere.
+//! YAML folds lines and resolves escapes, but characters other than whitespace keep their order. Therefore a single pass
+//! through both texts finds these characters. The position of whitespace is approximate between lines.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -108,7 +107,7 @@ impl Walk<'_> {
         at
     }
 
-    /// Moves past an escape sequence after its backslash. Returns `None` for an escaped line break, which is not text.
+    /// Moves past an escape sequence. Returns `None` for an escaped line break, which is not text.
     fn escape(&mut self) -> Option<()> {
         let (_, kind) = self.characters.next()?;
         let digits = match kind {

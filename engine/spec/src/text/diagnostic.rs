@@ -1,9 +1,6 @@
-//! Errors and warnings about a pipeline file, with their positions.
+//! Errors and warnings about a pipeline file. Positions are byte ranges.
 //!
-//! Positions are byte ranges. Displayed lines and columns start at 1, and columns are counted in characters.
-//!
-//! [`Display`](fmt::Display) of [`Diagnostics`] prints one line per diagnostic, followed by indented details. A terminal
-//! can show the diagnostics next to the source instead.
+//! Displayed lines and columns start at 1. Columns are counted in characters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +31,7 @@ impl SourceFile {
         }
     }
 
-    /// Returns the line and column of a byte offset, both from 1. Offsets beyond the end are treated as the end.
+    /// Returns the line and column of a byte offset, both from 1.
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
@@ -192,9 +189,7 @@ impl Diagnostic {
     }
 }
 
-/// Maximum number of diagnostics of a file that are kept.
-///
-/// Without a limit, printing could take time quadratic in the length of the file, because each byte can be an error.
+/// Maximum number of diagnostics of a file. With more, printing could take quadratic time.
 const MAX_DIAGNOSTICS: usize = 20;
 
 /// At least one diagnostic of a file, ordered by position. All are errors, or all are warnings.
@@ -233,7 +228,7 @@ impl Diagnostics {
         self.list.len() + self.more
     }
 
-    /// Returns the number of diagnostics that are not kept as a phrase, such as `3 more errors`. `None` if all are kept.
+    /// Returns a phrase such as `3 more errors` for the diagnostics that are not kept, if any.
     pub fn rest(&self) -> Option<String> {
         let noun = self.list.first()?.severity.name();
         let end = if self.more == 1 { "" } else { "s" };

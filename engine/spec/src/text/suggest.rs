@@ -16,7 +16,7 @@ static SYNONYMS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
 static CONSTRUCTS: LazyLock<HashMap<&str, &str>> =
     LazyLock::new(|| entries(include_str!("constructs.txt")).collect());
 
-/// Parses lines of the form `foreign, foreign = replacement` into pairs of a foreign word and its replacement.
+/// Parses lines of the form `foreign, foreign = replacement` into pairs.
 fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -38,7 +38,7 @@ fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     found.next().copied()
 }
 
-/// Returns help for a function of pandas or of another SQL dialect: the SQL or the table that replaces the function.
+/// Returns help for a function of pandas or of another SQL dialect.
 pub fn construct(function: &str) -> Option<String> {
     let ours = CONSTRUCTS.get(function.to_lowercase().as_str())?;
     Some(match ours.starts_with('{') {
@@ -50,10 +50,9 @@ pub fn construct(function: &str) -> Option<String> {
 /// Maximum length in bytes of words that are compared. Longer words are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
-/// Returns the candidate that `word` probably means.
+/// Returns the candidate that `word` probably means: by another tool's name for it, or by the fewest edits.
 ///
-/// Prefers a candidate that pandas, scikit-learn or a SQL dialect calls `word`. Otherwise returns the first candidate
-/// with the fewest edits: at most a third of the longer word's characters, and fewer than the shorter word has.
+/// The edits are at most a third of the longer word's characters, and fewer than the shorter word has.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;
@@ -84,9 +83,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// Maximum number of names in a message. Other names are only counted.
 const MAX_LISTED_NAMES: usize = 20;
 
-/// Returns the help for an unknown name, for example "did you mean `tons`? it has id, tons".
-///
-/// `owner` is the subject before the list of known names, here `it`.
+/// Returns the help for an unknown name: "did you mean `tons`? it has id, tons", with the owner `it`.
 pub fn alternatives<'a>(
     word: &str,
     owner: &str,

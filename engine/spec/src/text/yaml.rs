@@ -1,7 +1,7 @@
 //! Parses YAML into a tree of nodes with positions. Only this module uses the YAML parser.
 //!
-//! The pipeline language uses a small part of YAML. Scalars are kept as text, because their meaning depends on their key.
-//! Anchors, aliases, tags, multiple documents and keys that are not scalars are errors.
+//! Scalars are kept as text, because their meaning depends on their key. Anchors, aliases, tags, multiple documents and
+//! keys that are not scalars are errors.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
@@ -78,9 +78,7 @@ enum OpenCollection {
     Mapping(Span, Vec<MappingEntry>, Option<(String, Span)>),
 }
 
-/// Parses the single document of a file. An empty file is an empty mapping.
-///
-/// Returns the first error if the text is not YAML, or if it uses a part of YAML that the language does not support.
+/// Parses the single document of a file. An empty file is an empty mapping. Returns the first error.
 pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     let text = source.text.as_str();
     let offsets = Offsets::new(text);
@@ -188,7 +186,7 @@ fn tab_of_indentation(text: &str) -> Option<usize> {
     None
 }
 
-/// Words in messages of the YAML parser, in lower case, each with the help for messages that contain the word.
+/// Words in messages of the YAML parser, each with the help for these messages.
 const YAML_HELP: [(&str, &str); 7] = [
     (
         "mapping values",

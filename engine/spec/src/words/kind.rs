@@ -5,9 +5,7 @@ use super::pipeline::ColumnKind;
 use super::{Section, SectionKey};
 use crate::text::diagnostic::Diagnostic;
 
-/// A kind of table or output, with all properties that are known before a run.
-///
-/// The parser, the schema, the reference, the checks of queries and the step graph are derived from these properties.
+/// A kind of table or output. Its properties determine the parser, the schema, the reference and the steps.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name, documentation and keys. The first key identifies the kind.
@@ -61,9 +59,7 @@ impl KindSpec {
 pub enum Produces {
     /// A table with these columns.
     Table(fn(&Declaration) -> Vec<ProducedColumn>),
-    /// A table of unpivoted columns, like pandas' `melt`, of the table that this key names.
-    ///
-    /// The key `columns` names the columns that become rows. The last columns are `name` and `value`.
+    /// A table of unpivoted columns, like pandas' `melt`. The key names the original table.
     Unpivoted(&'static str),
     /// A table with the columns of the table that this key names.
     Same(&'static str),
@@ -96,8 +92,6 @@ pub enum CellContent {
     /// Values of this type.
     Values(ColumnKind),
     /// JSON documents, which may refer to long binary values in the input file.
-    ///
-    /// A step that writes these documents also reads the input file.
     Documents,
     /// Entries of an array, which can only be copied to an output that is an array.
     Entries,

@@ -1,9 +1,7 @@
 //! The vocabulary: describes the sections, keys and values of the pipeline language.
 //!
 //! The parser, the JSON Schema and the reference use the same descriptions. Callers pass in the kinds of tables and
-//! outputs as a [`Vocabulary`] of [`KindSpec`]s.
-//!
-//! `prep-grade` describes the parameters of rules and metrics with the same types.
+//! outputs as a [`Vocabulary`].
 
 pub(crate) mod declaration;
 mod kind;
@@ -169,7 +167,7 @@ pub enum KeyType {
     Defaults,
     /// Tables by name.
     Tables,
-    /// A list of mappings whose first key is a name. The value of the first key selects one of these sections.
+    /// A list of mappings. The value of the first key of a mapping selects one of these sections.
     Items(&'static [&'static Section]),
     /// A number, or the name of a column.
     Operand,

@@ -29,8 +29,7 @@ pub struct Query {
     pub key: String,
     /// Tables that the query reads, without parts of WITH.
     pub tables: BTreeSet<String>,
-    /// The YAML style, with which positions in the text are converted to positions in the file. `None` if the text is not
-    /// in the file.
+    /// The YAML style, which maps positions in the text to the file. `None` if the text is not in the file.
     pub(crate) style: Option<Style>,
     /// The part of the pipeline that uses the query.
     pub(crate) purpose: QueryUse,

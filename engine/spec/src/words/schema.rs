@@ -1,6 +1,4 @@
-//! Generates a JSON Schema (draft 2020-12) of the pipeline language from the vocabulary, for editors.
-//!
-//! The schema describes only the structure. [`load`](crate::load) also checks names, for example whether a table exists.
+//! Generates a JSON Schema (draft 2020-12) of the pipeline language, for editors.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -9,9 +7,7 @@ use super::{
     SectionKey, VARIANTS, Vocabulary, Word,
 };
 
-/// Returns the schema. `grade` must be an object schema for the keys of `grade` other than `answers` and `sample`.
-///
-/// Its `properties`, `required` and `$defs` become part of the returned schema.
+/// Returns the schema. `grade` must be an object schema for keys of the section `grade`, and is merged in.
 pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     let mut definitions = Map::new();
     definitions.insert("query".to_owned(), json!({

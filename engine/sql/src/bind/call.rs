@@ -110,7 +110,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         }
     }
 
-    /// Resolves `coalesce`, `nvl` and `nullif` to CASE, which evaluates an argument only if its value is needed.
+    /// Resolves `coalesce`, `nvl` and `nullif` to CASE, which evaluates only the arguments that it needs.
     fn conditional(
         &mut self,
         call: &'q Call,
@@ -289,7 +289,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         let Some(window) = &call.over else {
             return Err(refused(at, format!("{name}() needs OVER (...)")));
         };
-        // All window functions of a SELECT are computed from the same rows. Therefore they cannot contain each other.
+        // Window functions are computed together, so they cannot contain each other.
         let Some(windows) = self.found.windows.take() else {
             let message = format!("{name}() OVER (...) cannot be used here");
             let help = "compute it in a subquery, or write the condition in QUALIFY";
@@ -434,8 +434,7 @@ fn field(arg: &Expr) -> FieldRef {
     Arc::new(Field::new("argument", arg.data_type.clone(), true))
 }
 
-/// Creates a call of a scalar function, with a cast to the type in which queries compute.
-/// For example, a 32-bit integer becomes a 64-bit integer.
+/// Creates a call of a scalar function. For example, a 32-bit return value is cast to 64 bits.
 pub(super) fn scalar_call(
     function: Arc<ScalarUDF>,
     args: Vec<Expr>,

@@ -16,9 +16,9 @@ use crate::functions::{compiled, is_operator_name};
 use crate::lower::physical_constant;
 use crate::relational::{Expr, ExprKind};
 
-/// Replaces an expression whose operands are literals by its value.
+/// Replaces an expression of literals by its value.
 ///
-/// A failing operator or cast is an error. A failing function stays a call, because the query may not need its value.
+/// A failing operator or cast is an error. A failing function stays a call, which fails only if a row needs its value.
 pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
     let children = expr.children();
     let is_constant = children.iter().all(|child| child.as_literal().is_some());

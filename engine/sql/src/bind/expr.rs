@@ -28,9 +28,9 @@ pub(super) struct Exprs<'b, 'q, 't> {
     pub found: Found,
 }
 
-/// The parts of expressions that become operators of the plan, for example subqueries and aggregates.
+/// Parts of expressions that become operators: subqueries, aggregates, window functions and `unnest`.
 ///
-/// Each operator writes its value into a column, and the expression refers to that column.
+/// The operator writes the value of the part into a column, to which the expression refers.
 #[derive(Default)]
 pub(super) struct Found {
     pub subqueries: Vec<Pending>,
@@ -131,7 +131,7 @@ impl<'q> Exprs<'_, 'q, '_> {
                 let help = "give each of them a name of its own, or write its position";
                 return Err(rejected(name.at, message, Some(help)));
             }
-            // Aliases are removed while an alias is resolved, because an alias could otherwise refer to itself.
+            // Without its aliases, an alias cannot refer to itself.
             let aliases = std::mem::take(&mut self.aliases);
             let resolved = self.expr(expr);
             self.aliases = aliases;
@@ -377,9 +377,7 @@ fn require_integers(symbol: &str, operands: [(&Expr, &tree::Expr); 2]) -> Result
     Ok(())
 }
 
-/// Returns the operator of the plan, and the type class of its operands.
-///
-/// The class is `None` for comparisons, whose operands only need a common type.
+/// Returns the operator of the plan, and the type class of its operands (`None` for comparisons).
 fn plan_operator(op: Operator) -> (Option<TypeClass>, PlanOperator) {
     match op {
         Operator::Or => (Some(TypeClass::Boolean), PlanOperator::Or),

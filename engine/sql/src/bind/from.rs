@@ -304,9 +304,7 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
-    /// Merges the two columns of each name in USING. The first `width` tables are the left side of the join.
-    ///
-    /// `is_exchanged` is true for RIGHT JOIN, which is planned as a left join.
+    /// Merges the columns of USING. The first `width` tables are the left side. `is_exchanged` means RIGHT JOIN.
     fn merge(
         &mut self,
         mut plan: Relational,
@@ -324,8 +322,7 @@ impl Binder<'_> {
                 let named = columns.find(|column| column.name == name.text && !column.is_merged);
                 if let (Some(column), Some(slot)) = (named, found.get_mut(side)) {
                     *slot = Some(column.id);
-                    // A name without a table refers to the side that keeps all its rows.
-                    // In a full join, this name refers to neither column.
+                    // A merged column is named only with its table: `t.a`. A full join merges both columns.
                     column.is_merged = usize::from(!is_exchanged) == side || kind == JoinKind::Full;
                 }
             }

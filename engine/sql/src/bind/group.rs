@@ -1,6 +1,4 @@
 //! Resolves GROUP BY and aggregates.
-//!
-//! Above GROUP BY, expressions can use only the keys of GROUP BY and the values of aggregates.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,10 +19,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Replaces each expression of GROUP BY in `expr` by its column.
-    ///
-    /// # Errors
-    /// If `expr` still uses a column below GROUP BY.
+    /// Replaces keys of GROUP BY in `expr` by their columns. Any other column of the rows below GROUP BY is an error.
     pub(super) fn rewrite(&self, expr: Expr, binder: &Binder<'_>) -> Result<Expr, QueryError> {
         expr.replace(&mut |part: &Expr| {
             if let Some((_, id)) = self.keys.iter().find(|(key, _)| key == part) {
@@ -101,8 +96,7 @@ impl Binder<'_> {
                 filter: one.filter,
                 order_by,
             };
-            // `ordered_call` checks whether the ORDER BY columns determine the argument. Therefore the argument must
-            // be a column.
+            // `ordered_call` compares the argument with the columns of ORDER BY.
             if !call.order_by.is_empty() {
                 for arg in &mut call.args {
                     if arg.as_literal().is_none() {
@@ -122,10 +116,9 @@ impl Binder<'_> {
         Ok((plan, calls))
     }
 
-    /// Groups by the keys and the argument of DISTINCT aggregates, and then aggregates these groups without DISTINCT.
+    /// Replaces DISTINCT aggregates of one argument by a grouping with this argument and plain aggregates above.
     ///
-    /// Grouping can use temporary files, whereas a DISTINCT aggregate keeps its values in memory.
-    /// Returns `None` if the aggregates have different arguments, a FILTER or an ORDER BY.
+    /// A grouping can use temporary files, whereas a DISTINCT aggregate keeps its values in memory.
     fn distinct_calls(
         &mut self,
         plan: &Relational,

@@ -9,7 +9,7 @@
 //! constant   expressions without columns
 //! ```
 //!
-//! All errors of a query are found here, with their positions. Exceptions are values that cannot be computed.
+//! Finds all errors of a query except values that cannot be computed.
 
 mod call;
 mod constant;
@@ -62,9 +62,7 @@ pub(crate) struct Catalog(Vec<ColumnInfo>);
 pub(crate) struct ColumnInfo {
     pub name: String,
     pub data_type: DataType,
-    /// The table from which the column is read, and the column's position in this table.
-    ///
-    /// The hidden column `_row` has the position after the last column of the table.
+    /// The table of the column, and its position in the table. `_row` has the position after the last column.
     pub source: Option<(String, usize)>,
     /// Whether equal doubles of the column have equal bits, so that bits can be compared.
     pub is_canonical: bool,
@@ -87,7 +85,7 @@ impl Catalog {
 }
 
 impl BoundQuery {
-    /// Returns the columns with which the query computes. Columns that the query only passes on are left out.
+    /// Returns the columns with which the query computes, as opposed to columns that it only copies.
     pub(crate) fn used_columns(&self) -> BTreeSet<ColumnId> {
         let mut used = BTreeSet::new();
         add_used(&self.plan, &mut used);

@@ -1,10 +1,9 @@
 //! Decorrelates subqueries: moves conditions that use columns of the outer query out of a subquery.
 //!
 //! A decorrelated subquery is computed once for all rows of the outer query, and then joined. Without the moved
-//! conditions, the subquery computes additional rows, which match no row of the outer query.
+//! conditions, it computes additional rows, which match no row of the outer query.
 //!
-//! An expression of the subquery could fail for an additional row. [`Binder::restricted`] removes such rows before the
-//! expression is evaluated.
+//! An expression could fail for an additional row. Therefore [`Binder::restricted`] removes these rows first.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +25,7 @@ pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer 
 /// The outer query of a subquery.
 pub(super) struct Around<'r> {
     pub plan: Relational,
-    /// All rows of `plan` and perhaps more, but without the joins of subqueries. [`Binder::restricted`] joins with them.
+    /// A superset of the rows of `plan`, without joined subqueries, for [`Binder::restricted`].
     pub base: Relational,
     /// Converts expressions of the outer query to expressions over the columns of `plan`.
     pub rewrite: &'r mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
@@ -71,9 +70,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Decorrelates `plan`, which is a part of a subquery.
-    ///
-    /// `can_fail` states whether an operator of the subquery above `plan` can fail because of a value.
+    /// Decorrelates `plan`. `can_fail` states whether an operator above can fail because of a value.
     fn pull(
         &mut self,
         plan: Relational,
@@ -193,9 +190,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Filters by the conditions that use only columns of the subquery, and moves the other conditions out of it.
-    ///
-    /// `fails_above` states whether an operator of the subquery above `pulled` can fail because of a value.
+    /// Filters by the conditions on the subquery alone, and moves out the other conditions.
     fn pull_conditions(
         &mut self,
         mut pulled: Pulled,
@@ -230,10 +225,8 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
-    /// Removes the rows of a subquery that fulfil the conditions for no row of the outer query.
-    ///
-    /// The joined subquery does not contain these rows, so their values must not make an expression fail. Conditions that
-    /// cannot be evaluated here are ignored.
+    /// Removes the rows of a subquery that match no row of the outer query, because the following expressions must not fail
+    /// for them. Ignores conditions that cannot be evaluated here.
     fn restricted(
         &mut self,
         subquery: Relational,
@@ -258,7 +251,7 @@ impl Binder<'_> {
     }
 }
 
-/// Maximum number of operators of an outer query that [`Binder::restricted`] may execute a second time.
+/// Maximum number of operators of an outer query that [`Binder::restricted`] may copy into the plan.
 ///
 /// Without a limit, each level of nested queries could double the plan.
 const MAX_BASE_NODES: usize = 100;
@@ -273,9 +266,7 @@ fn is_small(plan: &Relational, nodes: &mut usize) -> bool {
     inputs.all(|input| is_small(input, nodes))
 }
 
-/// Splits an equality into a side that uses only columns of the subquery (`own`) and a side that uses none of them.
-///
-/// Returns the side of the subquery first.
+/// Returns the two sides of an equality: with only columns of the subquery (`own`), and without any.
 fn sides(condition: &Expr, own: &BTreeSet<ColumnId>) -> Option<(Expr, Expr)> {
     let ExprKind::Binary(Operator::Eq, left, right) = &condition.kind else {
         return None;

@@ -121,8 +121,6 @@ impl Binder<'_> {
     }
 
     /// Returns a common type for each column of two branches of a set operation.
-    ///
-    /// `types` are the types of the columns `first`. `tables` are the names of the branches' tables, for messages.
     fn common_types(
         &self,
         types: &[DataType],
@@ -142,7 +140,7 @@ impl Binder<'_> {
         pairs
             .zip(first.iter().zip(columns))
             .map(|((a, b), (column, other))| {
-                // Equal types need no cast. Therefore columns that are only passed on keep their storage type.
+                // Columns with equal types keep their storage type.
                 if *a == b {
                     return Ok(b);
                 }
@@ -165,7 +163,7 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Casts `columns` of a plan to `types`, and applies `convert` to the casts. Returns the plan and the new columns.
+    /// Casts `columns` of a plan to `types`, applies `convert`, and returns the new columns.
     fn with_types(
         &mut self,
         mut plan: Relational,
@@ -220,7 +218,7 @@ impl Binder<'_> {
         (plan.aggregated(keys, Vec::new()), outputs)
     }
 
-    /// Returns the distinct rows of the left side that also occur on the right side (INTERSECT), or do not (EXCEPT).
+    /// Resolves INTERSECT and EXCEPT to a semi join or an anti join, and removes duplicates.
     fn matched(
         &mut self,
         ((left, left_columns), (right, right_columns)): (Bound, Bound),

@@ -10,7 +10,7 @@ use crate::QueryError;
 use crate::error::place;
 use crate::relational::ColumnId;
 
-/// The parts of WITH that a query can use. If several parts have the same name, a lookup finds the latest one.
+/// The parts of WITH that a query can use, with the latest part first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts<'q>(Option<Rc<DefinedPart<'q>>>);
 

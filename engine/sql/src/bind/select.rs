@@ -209,7 +209,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Rewrites an expression for the columns above GROUP BY. Without `groups`, the expression stays unchanged.
+    /// Replaces keys of GROUP BY by their columns, if the query has groups.
     fn above(&self, groups: Option<&Groups>, expr: Expr) -> Result<Expr, QueryError> {
         match groups {
             Some(groups) => groups.rewrite(expr, self),
@@ -308,7 +308,7 @@ impl Binder<'_> {
         Ok((plan, resolved))
     }
 
-    /// Computes window functions. Functions with the same partitions and order share an operator and its sort.
+    /// Computes window functions. Functions with equal partitions and order share a sort.
     fn windows(
         &mut self,
         mut plan: Relational,
@@ -362,8 +362,7 @@ impl Binder<'_> {
             };
             prepared.push((spec, (window.id, call)));
         }
-        // The order of rows does not matter to an aggregate over an entire partition, so such an aggregate can
-        // use the sort of another window function.
+        // An aggregate over an entire partition needs no order, so it can use the sort of another function.
         let is_of_partition = |spec: &WindowSpec, call: &WindowCall| {
             let (start, end) = (&call.frame.start_bound, &call.frame.end_bound);
             !spec.depends_on_ties && start.is_unbounded() && end.is_unbounded()

@@ -190,9 +190,7 @@ impl<'q> Exprs<'_, 'q, '_> {
 }
 
 impl Binder<'_> {
-    /// Joins subqueries to `plan`, which adds a column for each value.
-    ///
-    /// `rewrite` converts expressions of the outer query to expressions over the columns of `plan`.
+    /// Joins subqueries to `plan`. `rewrite` makes expressions of the outer query valid above `plan`.
     pub(super) fn attach(
         &mut self,
         plan: Relational,
@@ -203,9 +201,7 @@ impl Binder<'_> {
         self.attach_to(plan, &base, pending, rewrite)
     }
 
-    /// Joins subqueries like [`Binder::attach`].
-    ///
-    /// `base` must contain all rows of `plan`, and no joined subqueries. It may contain more rows.
+    /// Joins subqueries like [`Binder::attach`]. `base` contains at least the rows of `plan`, without joined subqueries.
     pub(super) fn attach_to(
         &mut self,
         mut plan: Relational,
@@ -295,8 +291,7 @@ impl Binder<'_> {
         if let (Some(single), Some(empty), false) =
             (result.single, &result.empty, pulled.equal.is_empty())
         {
-            // Grouped by the keys, the subquery has no row for a key outside of its input. For such a key, the
-            // original subquery would have returned `empty`.
+            // A key that does not occur in the subquery has no group, so its value is `empty`.
             let present = self.column("present", DataType::Boolean);
             let yes = Expr::literal(true.into(), Position::default());
             let right = pulled.plan.computed(vec![(present, yes)]);
@@ -332,10 +327,9 @@ impl Binder<'_> {
         Expr::call(single_row(), args, data_type, at)
     }
 
-    /// Counts the rows of a subquery for each key, and joins this number as a column.
+    /// Joins the number of rows of a subquery for each key, and the number of rows in which `value` is not NULL.
     ///
-    /// With a `value`, also joins the number of rows in which this column is not NULL. `more` contains additional keys.
-    /// Returns both columns.
+    /// `more` contains additional keys.
     fn attach_counts(
         &mut self,
         plan: Relational,
@@ -416,7 +410,7 @@ impl Binder<'_> {
         self.filter_matches(plan, pulled, None, negated)
     }
 
-    /// Keeps the rows whose value is in a column of a subquery. If `negated`, keeps the rows for which NOT IN is true.
+    /// Applies `value IN (SELECT ...)` or, if `negated`, NOT IN as a condition of WHERE.
     pub(super) fn filter_in(
         &mut self,
         plan: Relational,
@@ -447,8 +441,7 @@ impl Binder<'_> {
             let plan = self.attach_in(plan, &pulled, (value, column), id)?;
             return Ok(plan.filtered(vec![self.reference(id, at).not()]));
         }
-        // NOT IN is true if the value was not found, and neither the value nor any value of the column is NULL. It is
-        // also true if the subquery has no rows.
+        // NOT IN is true if no row matches and neither side contains NULL, or if the subquery has no rows.
         let (plan, [rows, values]) = self.attach_counts(plan, &pulled, Some(column), &[])?;
         let plan = self.filter_matches(plan, pulled, Some((column, value.clone())), true)?;
         let is_empty = has_rows(self.reference(rows, at)).not();
@@ -464,9 +457,7 @@ impl Binder<'_> {
         Ok(plan.filtered(vec![certain]))
     }
 
-    /// Keeps the rows of `plan` that have a match in the subquery. If `negated`, keeps the rows without a match.
-    ///
-    /// `value` contains a column of the subquery and an expression over `plan`, which must be equal, too.
+    /// Applies a semi join or, if `negated`, an anti join. `value` is an additional pair of columns to compare.
     fn filter_matches(
         &mut self,
         plan: Relational,
@@ -581,17 +572,14 @@ fn only_rows(plan: Relational) -> Relational {
 }
 
 /// Returns the value of a column for an empty input, for example 0 for a count.
-///
-/// Returns `None` unless the plan aggregates all its rows to one.
 fn value_of_no_rows(plan: &Relational, column: ColumnId) -> Option<Expr> {
     let expr = Expr::column(column, DataType::Null, Position::default());
     substituted(plan, expr, Vec::new())
 }
 
-/// Returns the value of an expression over `plan` for an empty input.
+/// Returns the value of an expression for an empty input, or NULL if a condition is not true.
 ///
-/// `conditions` filter the aggregated row, so the value is NULL if a condition is not true. Returns `None` unless the
-/// plan aggregates all its rows to one.
+/// Returns `None` unless the plan aggregates all its rows to one.
 fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<Expr> {
     match plan.node.as_ref() {
         Node::Aggregate { keys, calls, .. } if keys.is_empty() => {

@@ -1,7 +1,6 @@
 //! Type rules: which values can be compared or combined, and which casts are inserted.
 //!
-//! Text and numbers are never converted into each other implicitly. Queries compute with 64-bit integers and doubles,
-//! whatever the storage types of the columns are.
+//! Text and numbers are never cast into each other implicitly. Queries compute with 64-bit integers and doubles.
 
 use std::sync::Arc;
 
@@ -105,7 +104,7 @@ pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataT
     both.ok_or_else(|| mismatch(a, b, "one column", Position::default()))
 }
 
-/// Returns the error for two values, given by text and type. `what` ends the message, for example `compared`.
+/// Returns a type error for two values. `what` ends the message, for example `compared`.
 pub(super) fn mismatch(
     (one, one_type): (&str, &DataType),
     (other, other_type): (&str, &DataType),
@@ -140,9 +139,7 @@ pub(super) fn widened(expr: Expr) -> Expr {
     cast(expr, &to)
 }
 
-/// Normalizes doubles so that equal doubles have equal bits: one NaN, and 0.0 for -0.0.
-///
-/// Expressions of other types stay unchanged.
+/// Gives equal doubles equal bits: one NaN, and 0.0 for -0.0.
 pub(super) fn canonical(expr: Expr) -> Expr {
     if !expr.data_type.is_floating() {
         return expr;
@@ -207,9 +204,7 @@ pub(super) fn comparison(op: Operator, left: Expr, right: Expr) -> Expr {
     Expr::binary(op, canonical(left), canonical(right), DataType::Boolean)
 }
 
-/// Returns an error if the type of an expression is not in `class`. `what` is the subject of the message.
-///
-/// NULL is cast to a type of the class.
+/// Checks that the type of an expression is in `class`. Casts NULL to a type of the class.
 pub(super) fn of_class(
     expr: Expr,
     source: &tree::Expr,

@@ -1,7 +1,7 @@
-//! Checks outputs before any file is read: which columns they have, and whether public outputs contain the answers.
+//! Finds out before a run which columns an output has, and whether a public output contains the answers.
 //!
 //! An answer is often computed from one column, for example by `one_hot` or `json_get`. A public output with this column
-//! reveals the answer. Therefore each column of the answers is traced back through all tables and functions.
+//! reveals the answer. Therefore the columns of the answers are traced back through tables and functions.
 
 use std::mem::replace;
 
@@ -35,9 +35,7 @@ impl Origin {
 }
 
 impl CheckedQueries<'_> {
-    /// Returns the column names of the output at `path`, for example `public/train.csv`.
-    ///
-    /// Returns `None` unless the output is a CSV file whose columns are all known.
+    /// Returns the column names of the CSV output at `path`, such as `public/train.csv`, if all of them are known.
     pub fn output_columns(&mut self, path: &str) -> Option<Vec<String>> {
         let checker = &mut self.0;
         let query = output(checker, path)?.declaration.query("csv")?;
@@ -52,8 +50,7 @@ impl CheckedQueries<'_> {
 
     /// Returns a warning for each public output that reveals one of the columns `names` of the output at `answers`.
     ///
-    /// An output reveals a column if it keeps all rows of a table and contains the only value from which the answers are
-    /// computed.
+    /// An output reveals an answer if it contains the only value from which the answer is computed, for all rows of a table.
     pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
         let checker = &mut self.0;
         let Some(answers) = output(checker, answers).and_then(|output| rows(output)) else {
@@ -211,10 +208,8 @@ impl PipelineChecker<'_> {
         Some((tables, bound))
     }
 
-    /// Returns all values that determine the column `name` of a query.
-    ///
-    /// The first value is in the table that the query reads. Each further value is in the table from which the previous
-    /// table is made.
+    /// Returns all values that determine the column `name` of a query: in a table of the query, in the table from which this
+    /// table is made, and so on.
     fn origins(&mut self, query: &Query, name: &str) -> Vec<Origin> {
         let mut origins = Vec::new();
         let mut next = self.traced(query, name, true);
@@ -225,7 +220,7 @@ impl PipelineChecker<'_> {
         origins
     }
 
-    /// Traces a value back through tables that keep all rows of another table, to the first table that contains it.
+    /// Traces a value back through tables that keep all rows of another table.
     fn followed(&mut self, mut origin: Origin) -> Origin {
         while let Some(before) = self.before(&origin, false) {
             origin = before;
@@ -243,7 +238,7 @@ impl PipelineChecker<'_> {
         trace.column(column.id)
     }
 
-    /// Returns the value from which `origin` is made, if its table keeps all rows of another table or is a part of one.
+    /// Returns the value from which `origin` is copied or computed, if its table contains rows of one other table.
     ///
     /// A column of a JSON file is a member of the column `record`.
     fn before(&mut self, origin: &Origin, follows_functions: bool) -> Option<Origin> {

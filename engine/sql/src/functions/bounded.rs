@@ -1,12 +1,10 @@
 //! Limits the size of the strings and lists that functions return.
 //!
-//! A call such as `repeat(x, 1000000000)` would allocate all memory before its size could be checked. Therefore an upper
-//! bound of the size is computed before each call. A bound above the limit, which depends on the query's memory, is an
-//! error.
+//! A call such as `repeat(x, 1000000000)` would use all memory before its size could be checked. Therefore an upper bound
+//! of the size is computed before each call. The limit depends on the query's memory.
 //!
-//! [`growth`] lists functions with their own bounds. All other functions return at most a small multiple of their
-//! arguments. If this multiple exceeds the limit, the function is called for parts of the batch, and the actual sizes are
-//! added.
+//! Functions in [`growth`] have their own bounds. All others return at most a small multiple of their arguments. If the
+//! multiple exceeds the limit, the function is called for parts of the batch, and the actual sizes are added.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::cast;
@@ -55,23 +53,18 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
     Ok(())
 }
 
-/// Computes an upper bound of the size before a call, from its arguments, the number of rows, and the limit.
-///
-/// The bound may be rough if it does not exceed the limit.
+/// Bounds the size of a call, from its arguments, the number of rows, and the limit.
 type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 
 /// How the size of a function's values is bounded.
 #[derive(Clone, Copy)]
 enum Growth {
     Known(SizeOf),
-    /// The size is known before the call, but depends on the value of an argument.
-    ///
-    /// Batches have few rows if the planner does not know this value.
+    /// The size depends on an argument. If the planner does not know its value, batches have few rows.
     Counted(SizeOf),
-    /// Each row has an upper bound, which may be much larger than the actual size.
+    /// The bound of a row may be much larger than its size.
     ///
-    /// If the sum of all rows exceeds the limit, the function is called for a few rows at a time. If the bound of one row
-    /// exceeds the limit, the call is an error.
+    /// Above the limit, the function is called for a few rows at a time. A single row above the limit is an error.
     AtMost(SizeOf),
 }
 
@@ -94,13 +87,9 @@ fn growth(name: &str) -> Option<Growth> {
     })
 }
 
-/// Maximum ratio between the size of a value and the size of its arguments, for functions without an entry in [`growth`].
-///
-/// For example, a list of characters needs five bytes for each character.
+/// Maximum ratio between the size of a value and of its arguments. A list of characters needs five bytes per character.
 const LINEAR_GROWTH: u64 = 8;
-/// Maximum size in bytes of a value whose arguments are empty, for functions without an entry in [`growth`].
-///
-/// For example, the SHA-256 of an empty string has 64 digits.
+/// Maximum size in bytes of a value whose arguments are empty. The SHA-256 of an empty string has 64 digits.
 const ROW_BYTES: u64 = 128;
 
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -421,9 +410,7 @@ fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultS
     })))
 }
 
-/// Bounds the size of a printed list.
-///
-/// Each innermost element adds its bytes, a separator, the string for missing elements, and the digits of a number.
+/// Bounds the size of `array_to_string`.
 fn printed_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     const NUMBER_BYTES: u64 = 26;
     let list = args.first().map(|list| list.to_array(rows)).transpose()?;
@@ -468,7 +455,7 @@ fn groups_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize
     ))
 }
 
-/// Bounds the size of formatted values. Each conversion adds the digits of the largest double and the largest width.
+/// Bounds the size of `printf`: each conversion may have all digits of a double and the largest width.
 fn formatted_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     const DIGITS: u64 = 350;
     let Some(format) = args.first() else {

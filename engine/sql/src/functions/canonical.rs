@@ -1,10 +1,10 @@
-//! Normalizes NaN and zero, so that doubles have the same bits on all processors.
+//! Normalizes NaN and zero, so that equal doubles have equal bits on all processors.
 //!
-//! IEEE 754 has many NaNs: `0.0 / 0.0` is a negative NaN on x86, and a positive NaN on ARM. It also has two zeros, which
-//! are equal but have different bits. DataFusion's operators compare sometimes values and sometimes bits. Therefore:
+//! IEEE 754 has many NaNs. For example, `0.0 / 0.0` is a negative NaN on x86 and a positive NaN on ARM. DataFusion's
+//! operators compare sometimes values and sometimes bits.
 //!
 //! * Every NaN that a function returns has the same bits (`with_one_nan`). It is the largest double.
-//! * Doubles that are compared also have only one zero (`canonical_key`). Then values are equal if their bits are equal.
+//! * In addition, doubles that are compared have only one zero (`canonical_key`).
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) fn key(value: f64) -> f64 {
     one_nan(value + 0.0)
 }
 
-/// Applies `canonical` to each double in a column of doubles or of lists of doubles. Returns `None` if nothing changes.
+/// Applies `canonical` to each double of a column, including doubles in lists. `None` if nothing changes.
 fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<ArrayRef> {
     match array.data_type() {
         DataType::Float64 => {
@@ -87,7 +87,7 @@ fn function(name: &'static str, canonical: fn(f64) -> f64) -> Arc<ScalarUDF> {
 
 /// Returns the function `canonical_key`, which gives equal doubles equal bits.
 ///
-/// Plans apply it to keys of joins, groups, partitions and sorts, and to operands of comparisons, IN and CASE.
+/// Plans apply it to all keys and to operands of comparisons, IN and CASE.
 pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
     function("canonical_key", key)
 }

@@ -1,6 +1,4 @@
-//! `first_seen(x) OVER (...)`: numbers the distinct values of `x` in order of first appearance, from 0.
-//!
-//! It corresponds to pandas' `factorize`, but treats NULLs as one value.
+//! `first_seen(x) OVER (...)`: numbers distinct values in order of first appearance, like pandas' `factorize`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! The wrapper [`Guarded`] of all scalar functions. It guarantees:
+//! The wrapper [`Guarded`] of all scalar functions.
 //!
-//! * The size of the strings and lists that a function returns is limited (see `bounded`).
-//! * All NaNs have the same bits. Functions that compare elements of lists treat -0.0 and 0.0 as equal.
+//! * It limits the size of the strings and lists that a function returns (see `bounded`).
+//! * It gives all NaNs the same bits. Functions that compare elements of lists treat -0.0 and 0.0 as equal.
 
 use std::sync::Arc;
 

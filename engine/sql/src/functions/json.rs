@@ -1,14 +1,12 @@
 //! Functions for JSON values in cells.
 //!
-//! * `json_get(record, 'path')`: the value at a path of object keys and list indices (from 0), separated by dots. A string
-//!   is returned as it is, and any other value as JSON. A missing path and null return NULL.
-//! * `json_list(list)`: the elements of a JSON list as a list of strings, each as `json_get` returns it. Null returns
-//!   NULL, and any other value is an error.
-//! * `json_project(record, template)`: the members of `record` whose keys also occur in `template`, in the order of
-//!   `template`. A key of `template` that `record` lacks is an error.
-//! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. A new member is added at the end.
-//!   Numbers, booleans and lists keep their type, NULL becomes null, and all other values become strings.
-//! * `json_without(record, 'key', ...)`: the object `record` without the members with these keys.
+//! * `json_get(record, 'path')`: the value at a path of keys and list indices (from 0), separated by dots. Strings are
+//!   returned without quotes. Null and a missing path return NULL.
+//! * `json_list(list)`: the elements of a JSON list, each as `json_get` returns it. Null returns NULL.
+//! * `json_project(record, template)`: the members of `record` that `template` also has, in the order of `template`. It
+//!   is an error if `record` lacks one of them.
+//! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. New members are added at the end.
+//! * `json_without(record, 'key', ...)`: the object `record` without these members.
 
 use std::sync::Arc;
 
@@ -194,9 +192,7 @@ fn object(function: &str, text: &str) -> Result<JsonObject> {
     }
 }
 
-/// A column whose cells can be converted to JSON values.
-///
-/// Numbers, booleans and lists keep their type, and all other values become strings.
+/// Cells that can be converted to JSON. Types without a variant become strings.
 pub(super) enum JsonCells {
     Lists(ListArray),
     Integers(arrow::array::Int64Array),

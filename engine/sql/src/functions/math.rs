@@ -1,7 +1,7 @@
-//! Transcendental functions of doubles, with the same bits on all systems.
+//! Transcendental functions of doubles.
 //!
-//! The last digits of the system's libm differ between systems and processors. The crate `libm` uses only operations
-//! that IEEE 754 defines exactly. Outside of its domain, a function returns NaN or an infinity, like NumPy.
+//! The system's libm returns different last digits on other systems and processors. The crate `libm` uses only operations
+//! that IEEE 754 defines exactly.
 
 use std::f64::consts::PI;
 use std::sync::Arc;

@@ -47,10 +47,7 @@ use guarded::guarded;
 pub(crate) use single_row::{cancellable, single_row};
 use table::{FunctionKind, functions, listed};
 
-/// Implements the methods that all replacements of an aggregate share.
-///
-/// Some methods call the original aggregate, which is the field `plain`. The others state that the row order does not
-/// matter.
+/// Implements the methods that all replacements of an aggregate share. The field `plain` is the original aggregate.
 macro_rules! describe_like_plain {
     () => {
         fn name(&self) -> &str {
@@ -80,7 +77,7 @@ macro_rules! describe_like_plain {
 }
 use describe_like_plain;
 
-/// Functions that depend on the clock, on randomness or on the system. DataFusion does not implement all of them.
+/// Functions that depend on the clock, on randomness or on the system, including functions of other dialects.
 pub(crate) const NON_DETERMINISTIC: &[&str] = &[
     "current_date",
     "current_time",

@@ -1,6 +1,4 @@
 //! `printf(format, value...)`: formats like C, with `%d`, `%f`, `%e`, `%g`, `%s`, flags, width and precision.
-//!
-//! Returns NULL if a value is NULL.
 
 use arrow::array::ArrayRef;
 use datafusion_common::Result;

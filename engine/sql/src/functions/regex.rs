@@ -1,10 +1,9 @@
-//! `regexp_match(text, pattern, flags)` returns the groups of the first match. Without groups, it returns the match.
-//! Without a match, it returns NULL. A group that does not take part in the match is NULL, whereas DataFusion's function
-//! drops this group.
+//! Replaces two functions of DataFusion:
 //!
-//! `regexp_replace(text, pattern, replacement, flags)` replaces the first match, or all matches with the flag `g`. In the
-//! replacement, a backslash and a digit stand for a group, `\0` and `\&` for the match, and `\\` for a backslash. Unlike
-//! in DataFusion, `$1` and `$name` have no meaning.
+//! - `regexp_match(text, pattern, flags)` returns NULL for groups that do not take part in the match. DataFusion's function
+//!   drops these groups.
+//! - `regexp_replace(text, pattern, replacement, flags)` replaces `\1`, `\0`, `\&` and `\\` in the replacement, but not
+//!   `$1` and `$name`.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -78,7 +77,7 @@ fn replace(columns: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(out.finish()))
 }
 
-/// Bounds the size of `regexp_replace`. Counts the matches only if the bound without counting exceeds `limit`.
+/// Bounds the size of `regexp_replace`. Counts the matches only if a rough bound exceeds `limit`.
 pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<ResultSize> {
     let columns = args.iter().map(|arg| arg.to_array(rows));
     let mut cells = Rows::new(&columns.collect::<Result<Vec<_>>>()?)?;
@@ -96,7 +95,7 @@ pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> 
     Ok(ResultSize::default())
 }
 
-/// The patterns of all rows. The pattern compiled last is kept, because almost all rows have the same pattern.
+/// The patterns of all rows, and the last compiled pattern, which most rows share.
 struct Patterns {
     texts: StringArray,
     flags: Option<StringArray>,
@@ -272,9 +271,7 @@ impl Replaced<'_> {
         out.write_str(&self.text[end..])
     }
 
-    /// Returns an upper bound of the size in bytes.
-    ///
-    /// If `is_counted`, the matches are counted. Otherwise each position of the text is assumed to match.
+    /// Returns an upper bound of the size in bytes. Unless `is_counted`, each position of the text is assumed to match.
     fn max_bytes(&self, is_counted: bool) -> u64 {
         let length = self.text.len() as u64;
         let (count, matched) = match (self.pattern.all, is_counted) {

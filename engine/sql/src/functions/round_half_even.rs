@@ -1,7 +1,6 @@
-//! `round_half_even(x, digits)`: rounds a number to a number of decimals like NumPy's `round`.
+//! `round_half_even(x, digits)`: rounds like NumPy's `round`.
 //!
-//! The number is scaled by a power of ten, rounded to the nearest integer (ties to even), and scaled back. Negative
-//! `digits` round to tens, hundreds and so on.
+//! Scales the number by a power of ten, rounds it to the nearest integer (ties to even), and scales it back.
 
 use std::sync::Arc;
 

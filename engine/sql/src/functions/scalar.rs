@@ -99,9 +99,7 @@ pub(super) fn arguments<const COUNT: usize>(columns: &[ArrayRef]) -> Result<&[Ar
     columns.try_into().map_err(|_| message())
 }
 
-/// The string parsed last, and its parsed form.
-///
-/// Columns of patterns often contain the same string in almost every row.
+/// The string parsed last, and its parsed form. Most rows of a column of patterns contain the same string.
 pub(super) struct LastParsed<T>(Option<(String, T)>);
 
 impl<T> Default for LastParsed<T> {

@@ -13,8 +13,7 @@ use crate::error::FunctionError;
 
 /// Returns a function that returns its argument, and fails if the query was cancelled.
 ///
-/// The planner adds it to conditions of joins. A join may compare many pairs before it returns a row that reaches a
-/// guard, which could check for cancellation.
+/// Joins need it in their conditions, because they may compare many pairs before a row reaches a guard.
 pub(crate) fn cancellable() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     let function = SimpleFunction::new(

@@ -1,6 +1,4 @@
 //! `split_words(text)`: the words of a text as a list, like Python's `str.split()`.
-//!
-//! Any amount of whitespace separates words.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `strptime(text, format)`: parses a string as a timestamp, like Python's `datetime.strptime`.
 //!
 //! A directive reads as many digits as it allows, and does not backtrack. So `111` does not match `%d%m`, which Python
-//! reads as the 11th of January. Parts that the format does not contain are those of `1900-01-01 00:00:00`.
+//! reads as the 11th of January. The default date is 1900-01-01.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub struct TimeError {
 /// Parses strings as `strptime` does. NULL stays NULL.
 ///
 /// # Errors
-/// If a string does not match the format, or if the format has an unknown directive. Reports the first failing string.
+/// If a string does not match the format, or if a directive is unknown.
 pub fn times(texts: &StringArray, format: &str) -> Result<TimestampMicrosecondArray, TimeError> {
     let mut out = TimestampMicrosecondBuilder::with_capacity(texts.len());
     for (row, text) in texts.iter().enumerate() {
@@ -109,7 +109,7 @@ struct Time {
 }
 
 impl Time {
-    /// Parses a string. Returns `None` if the string does not match the format, and an error for an unknown directive.
+    /// Parses a string. Returns `None` if it does not match the format. An unknown directive is an error.
     fn parse(text: &str, format: &str) -> Result<Option<Time>, String> {
         let mut time = Time {
             year: 1900,

@@ -46,16 +46,12 @@ impl QueryLimits {
         Ok(())
     }
 
-    /// Returns the number of bytes that operators may reserve: half of the memory.
-    ///
-    /// Operators need the other half for copies, which they make without a reservation when they merge or emit data.
+    /// Returns the bytes that operators may reserve. The other half is for copies that they make without a reservation.
     pub(crate) fn accounted_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
     /// Returns the maximum estimated size in bytes of a join side that is kept in memory.
-    ///
-    /// If both sides are larger, the join sorts both sides.
     pub(crate) fn max_build_side_bytes(&self) -> usize {
         self.accounted_bytes() / 2
     }
@@ -102,10 +98,8 @@ impl ExtensionOptions for QueryLimits {
 
 /// A memory pool that estimates how much memory a query needs.
 ///
-/// The last failed request ended the query. Its operator grows with the rows that are read, so its size is extrapolated
-/// to all rows. The error names the extrapolated size, because the current size would not suffice for the next attempt.
-///
-/// Earlier failed requests are not extrapolated, because their operators used temporary files instead.
+/// The last failed request ended the query. Its memory is extrapolated from the rows read so far to all rows. Earlier
+/// failed requests are not extrapolated, because their operators used temporary files instead.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
@@ -127,7 +121,7 @@ impl QueryPool {
         }
     }
 
-    /// Registers an operator that will return `rows` rows, and returns the counter of the rows returned so far.
+    /// Registers an operator with `rows` rows. Returns the counter of the rows returned so far.
     pub(crate) fn start_scan(&self, rows: u64) -> Arc<AtomicU64> {
         let read = Arc::new(AtomicU64::new(0));
         self.scans.lock().push((Arc::clone(&read), rows));
@@ -147,9 +141,9 @@ impl QueryPool {
         grown.max().unwrap_or(bytes)
     }
 
-    /// Returns a memory limit in bytes with which the query probably succeeds, or 0 if no request failed.
+    /// Returns the memory limit in bytes that the query probably needs, or 0 if no request failed.
     ///
-    /// Operators may reserve half of a limit. The estimate is doubled, because further requests follow the failed one.
+    /// Operators may reserve half of a limit. The estimate is doubled, because further requests follow.
     pub(crate) fn required_bytes(&self) -> u64 {
         let totals = [&self.failed_total, &self.last_extrapolated];
         let totals = totals.map(|total| total.load(Ordering::Relaxed) as u64);

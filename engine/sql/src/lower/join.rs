@@ -1,7 +1,7 @@
 //! Lowers joins: which side is kept in memory, and whether the rows keep their order.
 //!
 //! A hash join keeps one side in memory, and reads the other side in its order. If neither side fits into memory, both
-//! sides are sorted by the keys, because sorts can use temporary files.
+//! sides are sorted by the keys.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,9 +25,7 @@ use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 /// Size in bytes of an entry of a hash table, without the row itself.
 const HASH_ENTRY_BYTES: u64 = 24;
 
-/// Maximum ratio between the sizes of the right and the left side at which the right side is still kept in memory.
-///
-/// The right side is preferred, because the joined rows then keep the order of the left side.
+/// Maximum ratio of the right to the left side at which the right side is kept in memory, to keep the left order.
 const MAX_RATIO_FOR_ORDER: u64 = 4;
 
 impl Lowering<'_> {
@@ -80,9 +78,7 @@ impl Lowering<'_> {
         self.narrowed(joined, needed)
     }
 
-    /// Joins a right side with a single row, whose values become constants of the left rows.
-    ///
-    /// `in_order` states whether the order in which rows arrive matters to the caller.
+    /// Joins a right side with a single row, whose values become constants.
     fn with_constants(
         &self,
         left: &Relational,
@@ -256,9 +252,7 @@ impl Lowering<'_> {
         ))
     }
 
-    /// Converts a condition over pairs of rows, and adds a check for cancellation.
-    ///
-    /// A join may compare many pairs before it returns a row that reaches a guard.
+    /// Converts a condition, and adds a check for cancellation. A join may compare many pairs before it returns a row.
     fn join_filter(&self, filter: &Expr, build: &Lowered, probe: &Lowered) -> Result<JoinFilter> {
         let mut used: BTreeSet<ColumnId> = filter.columns();
         if self.is_traced && filter.can_fail() {
@@ -272,7 +266,7 @@ impl Lowering<'_> {
         let mut indices = Vec::new();
         let mut fields: Vec<Field> = Vec::new();
         let mut columns = Vec::new();
-        // DataFusion's merge join needs the columns of its first input before the columns of its second input.
+        // DataFusion's merge join needs the columns of its first input first.
         for (side, which) in [(build, JoinSide::Left), (probe, JoinSide::Right)] {
             let schema = side.plan.schema();
             for (index, id) in side.columns.iter().enumerate() {
@@ -350,7 +344,7 @@ fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     }
 }
 
-/// States some order for `probe`, the second input of a hash join, which otherwise would not keep the order of its rows.
+/// States an order for `probe`. Without a stated order, a hash join would not keep the order of its second input.
 ///
 /// The stated order need not be true, because the guard above the join hides it.
 fn in_stated_order(probe: Plan) -> Plan {

@@ -1,10 +1,9 @@
 //! Finds the row for which an expression fails.
 //!
-//! Operators evaluate a batch at a time, so their errors name no row. A query that failed because of a value is
-//! therefore lowered again, with row numbers and with [`Located`] around each expression that can fail. Bisection then
-//! finds the row and the smallest failing part of the expression.
+//! Errors of operators name no row. If a query fails because of a value, it is lowered again, with row numbers and with
+//! [`Located`] around each expression that can fail. Bisection then finds the row.
 //!
-//! Rows above GROUP BY, UNION ALL and unnest are not rows of a table, so messages about them show only values.
+//! Rows above GROUP BY, UNION ALL and unnest are not rows of a table, so their messages show only values.
 
 use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};

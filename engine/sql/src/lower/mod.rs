@@ -5,8 +5,7 @@
 //! located   the row for which an expression fails
 //! ```
 //!
-//! No optimizer runs afterwards. Each operator gets only the columns that a later operator reads. A sort is omitted if
-//! the rows provably arrive in its order ([`Arrival`]), and `proof` checks the finished plan.
+//! No optimizer runs afterwards. A sort is omitted if the rows provably arrive in its order ([`Arrival`]).
 
 mod expr;
 mod join;
@@ -106,9 +105,9 @@ impl Lowered {
 type Needed = BTreeSet<ColumnId>;
 
 impl Lowering<'_> {
-    /// Returns the operators of a query. The topmost operator has the columns of the query.
+    /// Returns the operators of a query. An error is a defect of this crate.
     ///
-    /// `in_order` states whether the order in which rows arrive matters to the caller. An error is a defect of this crate.
+    /// `in_order` states whether the order in which rows arrive matters to the caller.
     pub(crate) fn query(&self, query: &BoundQuery, in_order: bool) -> Result<Plan> {
         let needed = query.columns.iter().map(|column| column.id).collect();
         let lowered = self.lower(&query.plan, &needed, in_order)?;
@@ -297,8 +296,7 @@ impl Lowering<'_> {
         }
         let mut constants = input.constants;
         for (id, expr) in computed {
-            // A reference to a constant stays a constant. As a column of the rows, it would report an error of the
-            // constant even if no row needed its value.
+            // As a column of the rows, a constant would fail even if no row needed its value.
             let constant = expr.as_column().and_then(|column| constants.get(&column));
             if let Some(constant) = constant.cloned() {
                 constants.insert(*id, constant);
@@ -602,7 +600,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Sorts by keys, unless the rows arrive in this order. `fetch` is the maximum number of rows that the caller reads.
+    /// Sorts by keys, unless the rows arrive in this order. The caller reads at most `fetch` rows.
     fn sort(
         &self,
         input: &Relational,

@@ -1,4 +1,4 @@
-//! Guards: operators between all other operators that check for cancellation, account for memory, and drop empty batches.
+//! Guards between operators check for cancellation, account for memory, and drop empty batches.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ const EMPTY_BATCH_BYTES: usize = 1 << 10;
 /// An operator that passes on rows, checks for cancellation, and accounts for memory.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
-    /// Number of copies of each row that the operator above stores without a reservation. The guard reserves them instead.
+    /// Number of copies of each row that the operator above stores without reserving their memory.
     copies: usize,
     /// The expected number of rows, to which an error extrapolates the needed memory.
     rows: Option<u64>,
@@ -48,25 +48,22 @@ impl Guard {
         Node::plan(Guard::default(), vec![input], properties)
     }
 
-    /// Guards rows that the operator above stores, and accounts for their memory.
-    ///
-    /// `copied` means that the operator stores each row twice. `rows` is the expected number of rows.
+    /// Guards rows that the operator above stores, once or (`copied`) twice, and accounts for their memory.
     pub(crate) fn count(input: Plan, copied: bool, rows: u64) -> Plan {
         let (copies, rows) = (1 + usize::from(copied), Some(rows));
         Guard { copies, rows }.above(input)
     }
 
-    /// Creates the plan of a guard, which hides the order, the equal columns and the constant columns of its input.
+    /// Creates a guard, which hides what DataFusion infers about the order and the constants of its input.
     ///
-    /// DataFusion infers some of these wrongly. For example, it treats a constant of the outer side of a join as a constant
-    /// of the joined rows, and then neither sorts by this column nor compares all groups.
+    /// Some inferences are wrong. For example, a constant of the outer side of a join is treated as a constant of all rows.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)
     }
 }
 
-/// Converts a lack of memory in the input. Otherwise the operator above would treat it as its own lack of memory.
+/// Converts a lack of memory. Otherwise the operator above would treat the error as its own.
 fn of_input(error: DataFusionError) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(text) => {
@@ -109,7 +106,7 @@ impl Operator for Guard {
                     return Poll::Ready(Some(Err(stopped)));
                 }
                 return match ready!(input.poll_next_unpin(context)) {
-                    // For an empty batch, the operator above would evaluate constants that no row needs, and could fail.
+                    // The operator above would evaluate constants for an empty batch, and could fail.
                     Some(Ok(batch)) if batch.num_rows() == 0 => continue,
                     next => Poll::Ready(next.map(|batch| batch.map_err(of_input).and_then(&count))),
                 };

@@ -1,6 +1,4 @@
-//! Implements DataFusion's [`ExecutionPlan`] for the operators of this crate.
-//!
-//! [`Operator`] contains the differences between them, and [`Node`] adds inputs and properties.
+//! Implements DataFusion's [`ExecutionPlan`] once for all operators of this crate.
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,9 +1,7 @@
 //! Reads a single row, whose values become constants of the operators above.
 //!
-//! The value of an uncorrelated subquery is the same for all rows. As a column, it would be copied for each row, and
-//! functions could not prepare it once, for example compile a pattern.
-//!
-//! [`Prepared`] reads the value before the first row, and the expression [`ConstantColumn`] returns it.
+//! As a column, the value of an uncorrelated subquery would be copied for each row. Functions could not prepare it once,
+//! for example compile a pattern.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

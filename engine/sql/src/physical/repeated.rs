@@ -1,8 +1,7 @@
 //! Drops repeated rows from the looked-up side of a semi or anti join.
 //!
-//! For each row, DataFusion's hash join visits all rows with the same key on the other side, although one would suffice.
-//! If both sides repeat a value n times, the join takes n * n visits. Even a small bundle can have a large n, because
-//! files with equal rows compress well.
+//! DataFusion's hash join visits all looked-up rows with the same key, although one suffices. If both sides repeat a value
+//! n times, the join takes n * n visits. Even a small bundle can have a large n, because equal rows compress well.
 
 use std::sync::Arc;
 

@@ -32,8 +32,7 @@ impl Concat {
 
 impl Operator for Concat {
     const NAME: &'static str = "Concat";
-    // The rows are in order, but DataFusion's flags cannot express the order of several inputs. `proof` has a rule
-    // for this operator.
+    // DataFusion's flags cannot express an order across inputs. `proof` has a rule for this operator.
     const KEEPS_ORDER: &'static [bool] = &[];
 
     fn start(&self, node: &Node<Concat>, context: &Arc<TaskContext>) -> Result<Batches> {
@@ -121,9 +120,7 @@ impl Operator for Rows {
 pub(crate) struct FirstRows {
     skip: usize,
     fetch: usize,
-    /// Whether rows after the last passed row are also read, so that an error in one of them is always reported.
-    ///
-    /// Otherwise the batch size would determine whether the error occurs.
+    /// Whether errors in later rows are reported, too. Otherwise the batch size would determine whether they are.
     reads_all: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Skips the join of EXCEPT if both sides have the same rows in the same order.
 //!
-//! Most checks of pipelines verify that two files contain the same identifiers, which are usually in the same order.
-//! Therefore both sides are first compared row by row. At the first difference, the join runs and reads both sides again.
+//! Most checks of pipelines compare identifiers that are in the same order. Therefore both sides are first compared row by
+//! row. At the first difference, the join runs and reads both sides again.
 
 use std::sync::Arc;
 
@@ -21,9 +21,7 @@ fn reads_only(plan: &Plan) -> bool {
         || passes && plan.children().into_iter().all(reads_only)
 }
 
-/// Returns no rows if both sides have the same rows in the same order, otherwise the rows of the join.
-///
-/// The inputs are the two sides and the join, in this order.
+/// Returns no rows if both sides are equal, otherwise the rows of the join. The inputs are both sides and the join.
 #[derive(Debug)]
 pub(crate) struct SameRows {
     /// The compared columns of each side.
@@ -31,10 +29,10 @@ pub(crate) struct SameRows {
 }
 
 impl SameRows {
-    /// Compares two inputs before `join` runs. Each input is given with its compared columns.
+    /// Compares two inputs by some of their columns before `join` runs.
     ///
-    /// `join` must return the rows of one input without an equal row in the other. Both inputs should have the same number
-    /// of rows. Different inputs are read twice, so inputs that compute something are not compared.
+    /// `join` must return the rows of one input without an equal row in the other. Inputs that compute something are not
+    /// compared, because different inputs are read twice.
     pub(crate) fn around(join: Plan, inputs: [(Plan, Vec<usize>); 2]) -> Plan {
         if !inputs.iter().all(|(input, _)| reads_only(input)) {
             return join;

@@ -17,9 +17,7 @@ const MAX_ROWS: usize = 1 << 14;
 /// Maximum size in bytes of a batch. Each element gets a copy of the other columns of its row.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Replaces each row by one row for each element of its lists.
-///
-/// Shorter lists are padded with NULL. Rows without elements disappear.
+/// Replaces each row by one row per element of its lists. Shorter lists are padded with NULL.
 #[derive(Debug)]
 pub(crate) struct Unnested {
     /// The columns that are kept, in addition to the elements.

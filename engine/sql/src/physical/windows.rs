@@ -1,8 +1,7 @@
 //! Evaluates window functions on a few partitions at a time.
 //!
-//! DataFusion's operator keeps all rows in memory. With PARTITION BY, the input is sorted by the partition keys, and
-//! partitions do not depend on each other. Therefore this operator collects complete partitions until it has enough rows,
-//! and then evaluates them. The sort below can use temporary files.
+//! DataFusion's operator keeps all rows in memory. With PARTITION BY, the input is sorted by the partition keys, so this
+//! operator collects complete partitions until it has enough rows, and then evaluates them.
 
 use std::sync::Arc;
 
@@ -149,9 +148,7 @@ impl PartitionStream {
         Ok(())
     }
 
-    /// Returns the index of the first row of the last partition in `batch`.
-    ///
-    /// Returns `None` if this partition begins in `pending`, or if no row precedes it.
+    /// Returns the first row of the last partition in `batch`, unless this partition begins in `pending`.
     fn last_partition(&self, batch: &RecordBatch) -> Result<Option<usize>> {
         let keys = self.keys(batch)?;
         let last = partition(&keys)?.ranges().last().map_or(0, |one| one.start);

@@ -178,7 +178,7 @@ impl Expr {
         }
     }
 
-    /// Replaces each part for which `replace` returns an expression. Parts of a replaced part are not visited.
+    /// Replaces each part for which `replace` returns an expression, but not parts of replaced parts.
     pub(crate) fn replace<E>(
         mut self,
         replace: &mut impl FnMut(&Expr) -> Result<Option<Expr>, E>,
@@ -242,9 +242,7 @@ fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Functions that cannot fail for any argument and need little memory.
-///
-/// Plans may evaluate these functions for more rows than the query states.
+/// Functions that cannot fail. Plans may evaluate them for more rows than the query states.
 const INFALLIBLE: [&str; 14] = [
     "canonical_key",
     "character_length",
@@ -262,7 +260,7 @@ const INFALLIBLE: [&str; 14] = [
     "upper",
 ];
 
-/// Splits an equality into a side with only columns of `left`, and a side with only columns of `right`, in this order.
+/// Returns the sides of an equality: with only columns of `left`, and with only columns of `right`.
 pub(super) fn equated<'e>(
     condition: &'e Expr,
     left: &BTreeSet<ColumnId>,

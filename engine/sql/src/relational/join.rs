@@ -158,7 +158,7 @@ impl Relational {
         })
     }
 
-    /// Adds a column for an expression, unless the expression is a column of the plan. Returns the plan and the column.
+    /// Adds a column for an expression, unless the expression is a column of the plan.
     pub(crate) fn with_column(
         self,
         expr: Expr,
@@ -196,8 +196,7 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
         (RowOrder::Columns(left), RowOrder::Columns(right)) => {
             RowOrder::Columns([left.as_slice(), right].concat())
         }
-        // A left row is joined with each right row at most once. Therefore the keys of the right rows order the
-        // rows with the same left row.
+        // No two rows have the same left and right row, so the right keys complete the order.
         (RowOrder::Columns(left), RowOrder::Keys(right)) => {
             let right: Vec<SortKey> = ascending(right);
             RowOrder::Columns([left.as_slice(), &right].concat())

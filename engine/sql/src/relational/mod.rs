@@ -2,9 +2,6 @@
 //!
 //! A node passes on all columns of its input, and adds columns. Aggregates and unions create new columns instead. When
 //! the plan is lowered, columns that no later operator reads are removed.
-//!
-//! If an operator needs its rows in their order ([`RowOrder`]), [`Relational::arranged`] adds a sort. `lower` omits the
-//! sort if the rows provably arrive in this order.
 
 mod expr;
 mod join;
@@ -189,7 +186,7 @@ impl Relational {
         }
     }
 
-    /// Keeps the rows for which all conditions are true. Conditions that can fail are evaluated in the given order.
+    /// Keeps the rows for which all conditions are true. Conditions that can fail are not reordered.
     pub(crate) fn filtered(self, conditions: Vec<Expr>) -> Relational {
         let mut plan = self;
         for condition in conditions {
@@ -275,7 +272,7 @@ impl Relational {
         }
     }
 
-    /// Returns the unit, such as `group`, for each of which the plan has a row. `None` if the plan may have one row only.
+    /// Returns X if the plan has a row per X and therefore several rows, such as `group`.
     ///
     /// Assumes that each table has several rows and several groups.
     pub(crate) fn repeats(&self) -> Option<&'static str> {
@@ -322,7 +319,7 @@ impl Relational {
 }
 
 impl Node {
-    /// Returns the columns that the operator computes or compares with. Columns that it only passes on are left out.
+    /// Returns the columns with which the operator computes, as opposed to columns that it only passes on.
     pub(crate) fn used(&self) -> BTreeSet<ColumnId> {
         let mut used = BTreeSet::new();
         self.visit_exprs(&mut |expr| expr.add_columns(&mut used));

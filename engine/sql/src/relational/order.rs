@@ -1,7 +1,6 @@
 //! The order of rows, and the nodes that depend on it.
 //!
-//! SQL tables have no row order, but published files have one. Each node states the order of its rows. A node that
-//! depends on the order of its input adds a sort, or is an error if the input has no order.
+//! A node that depends on the order of its input adds a sort, or is an error if the input has no order.
 
 use std::sync::Arc;
 
@@ -14,11 +13,9 @@ use crate::QueryError;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RowOrder {
-    /// These columns determine the order, and any two rows differ in one of them.
-    ///
-    /// The rows may arrive in another order. They are sorted where the order is needed.
+    /// These columns determine the order, and any two rows differ in one of them. The rows may arrive unsorted.
     Columns(Vec<SortKey>),
-    /// The rows arrive in a determined order that no columns express. If columns are needed, row numbers are added.
+    /// The rows arrive in a determined order. If columns must express it, row numbers are added.
     Arrival,
     /// The rows have no order, but any two rows differ in one of these columns.
     Keys(Vec<ColumnId>),
@@ -64,9 +61,9 @@ impl Relational {
         }
     }
 
-    /// Returns sort keys in which any two rows differ. If the rows have an order, the keys express it.
+    /// Returns sort keys in which any two rows differ, and which express the order of the rows, if any.
     ///
-    /// Adds a column with row numbers if necessary. Returns an error if the rows have neither an order nor keys.
+    /// Adds row numbers if necessary. Returns an error if the rows have neither an order nor keys.
     pub(crate) fn with_order_columns(
         self,
         new_column: NewColumn<'_>,
@@ -106,8 +103,6 @@ impl Relational {
     }
 
     /// Sorts by `keys`. Rows with equal keys keep their order, or are sorted by the keys of GROUP BY.
-    ///
-    /// Returns an error if neither determines the order.
     pub(crate) fn sorted(
         self,
         keys: Vec<SortKey>,
@@ -180,8 +175,6 @@ impl Relational {
     }
 
     /// Adds columns with window functions. Rows with equal ORDER BY keys keep the order of the input.
-    ///
-    /// Returns an error if a function depends on this order, and the input has neither an order nor keys.
     pub(crate) fn windowed(
         self,
         window: WindowSpec,
@@ -206,8 +199,7 @@ impl Relational {
         Ok(Relational::above(&input, ids, node))
     }
 
-    /// Extends the ORDER BY of an aggregate by the order of the rows, unless ORDER BY already determines the aggregate's
-    /// value. May add a column with row numbers.
+    /// Extends the ORDER BY of an aggregate by the order of the rows, unless ORDER BY determines the aggregate's value.
     ///
     /// Returns an error if the rows have neither an order nor keys, or if DISTINCT prevents the extension.
     pub(crate) fn ordered_call(

@@ -1,5 +1,4 @@
-//! Predicate pushdown: moves conditions of WHERE to the operators where they remove rows earliest, and turns equalities
-//! into join keys.
+//! Predicate pushdown: moves conditions of WHERE down to the operators where they remove rows earliest.
 //!
 //! A condition that can fail because of a value is not moved. Further down, it could fail for rows that the query removes
 //! before the condition is evaluated.

@@ -50,7 +50,7 @@ impl Parser<'_> {
 
     /// Copies an operand that the tree needs twice: `a BETWEEN b AND c` becomes `a >= b AND a <= c`.
     ///
-    /// Each level of nested copies doubles the size of the tree, so the number of copied nodes is limited.
+    /// Nested copies grow exponentially, so the number of copied nodes is limited.
     fn copy(&mut self, expr: &Expr) -> Parsed<Expr> {
         let mut is_exceeded = |_: Node<'_>| {
             self.copied += 1;
@@ -248,8 +248,7 @@ impl Parser<'_> {
                 self.next += 1;
                 return Ok(ExprKind::Integer(i64::MIN));
             }
-            // A minus sign belongs to the number. Only `-0.0` becomes an operation: `0.0` and `-0.0` are equal numbers,
-            // but queries with them must not have equal trees.
+            // `0.0` and `-0.0` are equal numbers, but need different trees. Therefore `-0.0` is an operation.
             let operand = self.operand(power::PRODUCT)?;
             return Ok(match operand.kind {
                 ExprKind::Integer(number @ 0..) => ExprKind::Integer(-number),
@@ -314,9 +313,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// Returns whether an operand begins after the next `ahead` tokens.
-    ///
-    /// The word `case` is the keyword CASE if an operand follows, and otherwise the name of a column.
+    /// Returns whether an operand begins after `ahead` tokens. Without one, `case` is the name of a column.
     fn is_operand(&self, ahead: usize) -> bool {
         let is_any = |words: &str, ahead| words.split(' ').any(|word| self.is_ahead(ahead, word));
         match self.token(ahead).map(|token| token.kind) {

@@ -1,15 +1,11 @@
 //! Expands macros: calls in a select list that create one column for each string of a list.
 //!
-//! - `one_hot(column, list)`: 1 if `column` equals the string, otherwise 0, including for NULL.
-//! - `multi_hot(column, list)`: 1 if `column` contains the string in a comma-separated list, otherwise 0.
+//! - `one_hot(column, list)`: whether `column` equals the string, as 1 or 0.
+//! - `multi_hot(column, list)`: whether `column` contains the string in a comma-separated list, as 1 or 0.
 //! - `constants(value, list)`: `value` in every column.
-//! - `columns(list)`: repeats the expression around the call for each string, which is the name of a column.
-//!   `t.columns(list)` refers to columns of the table `t`.
+//! - `columns(list)`: the surrounding expression, repeated with each string as the name of a column.
 //!
-//! The first three macros name each new column after its string. Instead of a list, each macro also accepts strings:
-//! `one_hot(column, 'a', 'b')`.
-//!
-//! Lists can also be used without a macro: in `a IN list`, and in `* EXCLUDE columns(list)`.
+//! Each macro also accepts the strings themselves: `one_hot(column, 'a', 'b')`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -91,9 +87,7 @@ impl Parser<'_> {
         macros.find(|(name, _)| self.is_ahead(0, name) && self.is_ahead(1, "("))
     }
 
-    /// Parses a call of `columns`, and returns the column with the current name of the repetition.
-    ///
-    /// Returns `None` if no call of `columns` begins here, and an error if another macro is called.
+    /// Parses a call of `columns`, if one begins here. Other macros are errors, because they are not expanded here.
     pub(super) fn macro_call(&mut self) -> Parsed<Option<Expr>> {
         let at = self.at();
         if let Some((name, _)) = self.macro_ahead() {

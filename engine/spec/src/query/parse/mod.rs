@@ -27,23 +27,19 @@ const MAX_TOKENS: usize = 4000;
 /// Maximum nesting of parentheses, subqueries and prefixes, because the parser is recursive.
 const MAX_NESTING: usize = 40;
 
-/// Maximum depth of expressions, because trees are processed recursively. `a + b + c` has one level per operator.
+/// Maximum depth of expressions. `a + b + c` has one level per operator.
 const MAX_DEPTH: usize = 250;
 
 /// Maximum number of nodes that are copied, for example for BETWEEN.
 const MAX_COPIED: usize = 20_000;
 
-/// Maximum number of joins, parts of WITH, and set operations other than chains of UNION.
-///
-/// Each can add a level to the plan, and plans are processed recursively.
+/// Maximum number of joins, parts of WITH, and set operations, which can each add a level to the plan.
 const MAX_PARTS: usize = 100;
 
 /// Maximum number of tables in a SELECT. Planning time is cubic in the number of joined tables.
 const MAX_TABLES: usize = 50;
 
-/// Maximum number of tables that a query reads.
-///
-/// A part of WITH is planned again at each use, so a part that uses the previous part twice doubles the plan.
+/// Maximum number of tables that a query reads. A part of WITH counts at each use, because it is planned again.
 const MAX_READS: usize = 2000;
 
 /// Keywords that are names only in quotes, or after a dot or AS.
@@ -242,9 +238,9 @@ impl<'p> Parser<'p> {
         self.token(0).map_or(Position::START, |token| token.start)
     }
 
-    /// Returns whether the token after the next `ahead` tokens is `word`, a keyword or symbol.
+    /// Returns whether the token after the next `ahead` tokens is `word`.
     ///
-    /// The word `'` matches any string, and `0` any number. A token before a dot matches no keyword, because it is a table.
+    /// The word `'` matches any string, and `0` any number. A token before a dot is a table, and matches no keyword.
     fn is_ahead(&self, ahead: usize, word: &str) -> bool {
         let is_dot = |token: &Token| token.kind == TokenKind::Symbol && token.text == ".";
         self.token(ahead).is_some_and(|token| match token.kind {
@@ -310,7 +306,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Returns an error if the next tokens match an entry of `unsupported.txt` that has at least `min` words.
+    /// Rejects entries of `unsupported.txt` with at least `min` words.
     fn supported(&self, min: usize) -> Parsed<()> {
         let is_next = |words: &[&str]| {
             let mut words = words.iter().enumerate();

@@ -310,9 +310,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Rejects keys that consist only of literals, because they have no effect. With `positions`, integers are valid.
-    ///
-    /// `clause` and `effect` are words of the message.
+    /// Rejects literals as sort or group keys. With `positions`, integers are valid.
     pub(super) fn check_key(
         &self,
         key: &Expr,

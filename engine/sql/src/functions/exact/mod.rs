@@ -1,9 +1,7 @@
-//! Aggregates of numbers whose values do not depend on the order of the rows.
+//! Aggregates of numbers that do not depend on the order of the rows.
 //!
-//! A floating-point sum depends on the order of the additions, and in DataFusion this order depends on the memory limit.
-//! Here, doubles are added exactly (`sum`), and the exact value is rounded once (`round`, `statistic`).
-//!
-//! Integers are added in 128 bits. A sum that exceeds 64 bits is an error.
+//! A floating-point sum depends on the order of its terms, which in DataFusion depends on the memory limit. Here, doubles
+//! are added exactly (`sum`), and the exact value is rounded once (`round`, `statistic`).
 
 mod moments;
 mod round;
@@ -29,7 +27,7 @@ pub(super) fn exact(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     Some(Arc::new(AggregateUDF::from(Exact { plain, statistic })))
 }
 
-/// An aggregate with exact sums. For types other than integers and doubles, it calls the original aggregate `plain`.
+/// An aggregate with exact sums. Types other than integers and doubles use `plain`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Exact {
     plain: Arc<AggregateUDF>,

@@ -173,7 +173,7 @@ fn for_each<S: Sums>(values: &[ArrayRef], mut change: impl FnMut(usize, Native<S
     Ok(())
 }
 
-/// The accumulator of one group or one sliding window. With DISTINCT, `distinct` contains the values added so far.
+/// The accumulator of a group or sliding window. With DISTINCT, `distinct` contains the added values.
 #[derive(Debug)]
 pub(super) struct Group<S> {
     statistic: Statistic,

@@ -7,7 +7,7 @@ const MIN_EXPONENT: i64 = -1074;
 /// Bits of a quotient that suffice for rounding, if it is known whether the remainder is zero.
 const QUOTIENT_BITS: i64 = 66;
 
-/// Returns the double nearest to `numerator / denominator * 2^exponent`, ties to even. `denominator` must be positive.
+/// Returns the double nearest to `numerator / denominator * 2^exponent`. `denominator` must be positive.
 pub(super) fn fraction(numerator: &BigInt, denominator: &BigInt, exponent: i64) -> f64 {
     let (sign, numerator) = (numerator.sign(), numerator.magnitude());
     let denominator = denominator.magnitude();
@@ -36,7 +36,7 @@ fn signed(sign: Sign, magnitude: f64) -> f64 {
 
 /// Returns the double nearest to `integer * 2^exponent`, ties to even.
 ///
-/// If `is_exact` is false, the number to round is between this product and `(integer + 1) * 2^exponent`.
+/// Unless `is_exact`, rounds a number between `integer` and `integer + 1` times `2^exponent`.
 fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
     let bits = integer.bits() as i64;
     let dropped = (bits - DOUBLE_BITS).max(MIN_EXPONENT - exponent);
@@ -56,7 +56,7 @@ fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
                 .is_some_and(|zeros| (zeros as i64) < dropped - 1);
         is_half && (is_more || kept & 1 == 1)
     };
-    // Exponent and fraction are adjacent fields of a double, so a carry out of the fraction increments the exponent.
+    // A carry out of the fraction increments the exponent, which is the next field of a double.
     let field = exponent + dropped - MIN_EXPONENT;
     let infinity = f64::INFINITY.to_bits();
     if field >= (infinity >> (DOUBLE_BITS - 1)) as i64 {

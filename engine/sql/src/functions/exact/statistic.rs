@@ -1,6 +1,4 @@
-//! Statistics of doubles: fractions of exact integers, which are rounded once.
-//!
-//! The standard deviation is the square root of the rounded variance.
+//! Statistics of doubles: fractions of exact integers that are rounded once, and square roots of these.
 
 use datafusion_expr::AggregateUDF;
 use num_bigint::BigInt;
@@ -22,7 +20,7 @@ pub(super) enum Population {
 }
 
 impl Statistic {
-    /// Returns the statistic that a function of DataFusion computes. `None` if sums do not determine the statistic.
+    /// Returns the statistic that a function of DataFusion computes, if sums determine the statistic.
     pub(super) fn from_function(function: &AggregateUDF) -> Option<Statistic> {
         let variance = |of, root| Statistic::Variance { of, root };
         Some(match function.name() {

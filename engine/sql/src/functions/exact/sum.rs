@@ -1,9 +1,9 @@
 //! Exact sums of doubles and of their squares.
 //!
-//! Every double is an integer times 2^-1074, and its square is an integer times 2^-2148. Integers are added exactly, so
+//! Every double is an integer times 2^-1074, and its square is an integer times 2^-2148. Sums of integers are exact, so
 //! the order of the terms does not matter.
 //!
-//! A sum is stored in two's complement as 64-bit limbs, from the lowest nonzero limb to the highest. Numbers of similar
+//! A sum is stored in two's complement as 64-bit limbs, without its lowest limbs that are zero. Numbers of similar
 //! magnitude need two or three limbs, and the full range needs 66.
 
 use num_bigint::BigInt;
@@ -31,9 +31,7 @@ pub(super) enum Change {
     Remove,
 }
 
-/// Splits a finite double into mantissa, position and sign.
-///
-/// Its magnitude is `mantissa * 2^(position - 1074)`. The sign is true for negative numbers.
+/// Splits a finite double into mantissa, position and sign: its magnitude is `mantissa * 2^(position - 1074)`.
 fn parts(value: f64) -> (u64, usize, bool) {
     const FRACTION_BITS: u32 = 52;
     let bits = value.to_bits();
