@@ -134,7 +134,6 @@ fn all_variants(
     }
 }
 
-/// Returns the diagnostics about declarations that are unused in every variant that contains them.
 fn always_unused(
     corrections: &[MappingEntry],
     unused: Vec<(CorrectionSet, Vec<Diagnostic>)>,
@@ -189,7 +188,6 @@ fn is_inside(inner: Span, outer: Span) -> bool {
 #[derive(Debug, Clone)]
 pub struct ParsedFile {
     pub(crate) source: Arc<SourceFile>,
-    /// The names of the corrections in file order.
     pub(crate) corrections: Vec<String>,
     /// The variants. The first is the base variant, without corrections.
     pub(crate) readings: Vec<Reading>,

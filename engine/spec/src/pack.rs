@@ -363,7 +363,6 @@ fn sets_of(
             }
             Some(id.value)
         });
-        // A set contains each id once.
         let ids: BTreeSet<String> = ids.collect();
         sets.insert(entry.key.clone(), ids.into_iter().collect());
     }

@@ -8,13 +8,10 @@ pub const BASE_VARIANT: &str = "v1";
 /// The variant with all corrections.
 pub const FIXED_VARIANT: &str = "fixed";
 
-/// The variants that every pipeline has.
 const GENERAL: [&str; 2] = [BASE_VARIANT, FIXED_VARIANT];
 
-/// The prefix of variants that select corrections.
 const SELECTION_PREFIX: &str = "fixed:";
 
-/// The prefix of the directories of variants that select corrections.
 const DIRECTORY_PREFIX: &str = "fixed-";
 
 /// Returns the variants that every pipeline has: `v1` and `fixed`.

@@ -230,7 +230,6 @@ impl<'a> PipelineChecker<'a> {
         Some(names.collect())
     }
 
-    /// Returns whether a query reads a table whose column types are unknown.
     fn is_doubtful(&self, query: &Query) -> bool {
         !query.tables.is_disjoint(&self.doubtful)
     }
@@ -327,7 +326,7 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Returns whether a table has a column, and otherwise reports an error. Unknown tables have all columns.
+    /// Reports an error and returns false if a table has no such column. Returns true for an unknown table.
     fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
         let columns = table.and_then(|table| self.table(table));
         let (Some(columns), Some(table)) = (columns, table) else {
@@ -408,7 +407,6 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Plans a query. Reports errors, and returns the columns.
     fn plan_query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let mut declared = BTreeMap::new();
         for name in &query.tables {
@@ -461,7 +459,6 @@ impl<'a> PipelineChecker<'a> {
         Some(columns.collect())
     }
 
-    /// Reports an error of a query, and returns `None`.
     fn report<T>(
         &mut self,
         query: &Query,
@@ -577,7 +574,6 @@ pub(crate) fn relations<'c>(
     tables.collect()
 }
 
-/// An empty table with declared columns. Queries can be planned with it, but not run.
 #[derive(Debug)]
 struct DeclaredTable(Vec<RelationColumn>);
 

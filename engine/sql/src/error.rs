@@ -243,7 +243,6 @@ impl QueryError {
     }
 }
 
-/// Returns the line and column of a position. `None` if the position is unknown.
 pub(crate) fn place(at: Position) -> Option<(u64, u64)> {
     (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
@@ -314,7 +313,6 @@ pub(crate) fn message_of(error: &DataFusionError) -> String {
     classify(error, None).1
 }
 
-/// Returns the message of a [`FunctionError`] among the causes.
 pub(crate) fn function_message(error: &DataFusionError) -> Option<String> {
     let mut causes = causes(error);
     causes.find_map(|cause| Some(cause.downcast_ref::<FunctionError>()?.message.clone()))

@@ -27,12 +27,11 @@ use crate::physical::{
     Unnested, WindowsInParts,
 };
 
-/// Properties of the rows of an operator.
 #[derive(Debug, Clone, Default)]
 struct Facts {
     /// Whether the rows arrive in a determined order.
     is_ordered: bool,
-    /// Sets of columns, in each of which any two rows differ. The set of a single row is empty.
+    /// Sets of columns, in each of which any two rows differ. An empty set means at most one row.
     unique: Vec<BTreeSet<usize>>,
 }
 
@@ -242,7 +241,6 @@ fn depends_on_order(window: &dyn WindowExpr) -> bool {
             .downcast_ref::<SlidingAggregateWindowExpr>()
             .map(SlidingAggregateWindowExpr::get_aggregate_expr),
     };
-    // Functions such as `lag` process rows one by one, so the order of rows with equal keys matters.
     counts_rows || aggregate.is_none_or(|call| is_order_sensitive(call.fun().name()))
 }
 
@@ -271,8 +269,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
         .children()
         .first()
         .map_or(0, |input| input.schema().fields().len());
-    // A hash join returns the rows of its second input in their order, but the order of several matches of such a row is
-    // not known.
+    // A hash join keeps the order of its second input, but the order of several matches of a row is not known.
     let keeps_probe = keeps.get(1) == Some(&true);
     Ok(match join_type {
         JoinType::RightSemi | JoinType::RightAnti => Facts {
@@ -320,8 +317,8 @@ fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<us
 
 /// Returns sets of columns in which any two rows of a full join differ.
 ///
-/// A row without a match has NULL in all columns of the other input. Two such rows, one of each input, are equal if
-/// their own columns are NULL, too. Therefore each returned set contains a column that is never NULL in its input.
+/// A row without a match has NULL in the columns of the other input. If its own columns are NULL, too, it can equal such a
+/// row of the other input. Therefore each returned set contains a column that is never NULL in its input.
 fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
     let inputs = plan.children().into_iter();
     let fields =

@@ -223,7 +223,6 @@ impl PreparedQuery {
         options
     }
 
-    /// Plans the query, and proves its order.
     fn plan(
         &self,
         sides: Sides,

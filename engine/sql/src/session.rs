@@ -39,7 +39,7 @@ impl Session {
         }
     }
 
-    /// Makes joins sort both sides. Tests verify that queries return the same rows with this setting.
+    /// Makes joins sort both sides, for tests.
     #[must_use]
     pub fn with_sorted_joins(self) -> Session {
         Session {

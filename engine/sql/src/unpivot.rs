@@ -17,7 +17,6 @@ use crate::QueryError;
 use crate::bind::united;
 use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError};
 
-/// Batches that are read lazily.
 type Batches<T> = Box<dyn Iterator<Item = Result<T, ScanError>> + Send>;
 
 /// A table whose columns become rows.
@@ -203,7 +202,6 @@ impl Pass {
     }
 }
 
-/// Returns the size of a batch in bytes, without parts of its buffers that belong to other rows.
 fn bytes_of(batch: &RelationBatch) -> usize {
     let columns = batch.columns.iter();
     let sizes = columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0));

@@ -29,7 +29,6 @@ impl ParseState {
         checks
     }
 
-    /// Parses the value of a named check: an assertion, or a list of assertions.
     fn named_checks(&mut self, kind: &'static str, entry: &MappingEntry, checks: &mut Vec<Check>) {
         let one = std::slice::from_ref(&entry.value);
         let nodes = match &entry.value.kind {
@@ -101,7 +100,6 @@ fn help(kind: &str, text: &str) -> String {
     }
 }
 
-/// Returns the query of a named check, and the tables that it reads.
 fn sql<'t>(kind: &str, text: &'t str) -> Result<(String, Vec<&'t str>), String> {
     let (separator, operator) = match kind {
         "disjoint" => (" and ", "INTERSECT"),

@@ -24,7 +24,6 @@ fn percentage(node: &YamlNode) -> Option<f64> {
 }
 
 impl ParseState {
-    /// Parses a mapping that declares one of several kinds, which the first key identifies.
     pub fn declared(
         &mut self,
         node: &YamlNode,
@@ -134,7 +133,6 @@ impl ParseState {
         sound
     }
 
-    /// Returns the kind whose first key occurs in the mapping.
     fn form(
         &mut self,
         entries: &[&MappingEntry],

@@ -171,7 +171,6 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
     context.diagnostics.extend(found);
 }
 
-/// Adds all tables on which the used tables depend.
 fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize>) {
     let mut open: Vec<usize> = used.iter().copied().collect();
     while let Some(source) = open.pop() {
@@ -201,7 +200,6 @@ fn report_cycles(
     for start in edges.keys() {
         // The path from `start`: tables, each with the index of the next reference to follow.
         let mut path: Vec<(usize, usize)> = vec![(*start, 0)];
-        // The position of each table on the path.
         let mut indices: BTreeMap<usize, usize> = BTreeMap::from([(*start, 0)]);
         while let Some((source, next)) = path.last_mut() {
             let source = *source;

@@ -24,7 +24,6 @@ use state::TableUser;
 
 pub use state::{Fields, ParseState};
 
-/// The outcome of parsing one variant.
 pub struct ResolvedVariant {
     /// The variant, as far as it could be parsed. `None` if the file is not a mapping.
     pub reading: Option<Reading>,
@@ -135,7 +134,6 @@ impl ParseState {
         self.hex_digits(node, "an MD5", 32, "bad-md5")
     }
 
-    /// Parses a digest, and returns it in lower case.
     fn hex_digits(
         &mut self,
         node: &YamlNode,

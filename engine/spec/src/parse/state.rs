@@ -46,7 +46,6 @@ const MAX_COMPARISONS: usize = 50_000;
 
 #[derive(Default)]
 pub struct DeclaredLists {
-    /// The strings of each list.
     pub texts: Arc<BTreeMap<String, Vec<String>>>,
     pub places: BTreeMap<String, Span>,
     pub used: BTreeSet<String>,
@@ -400,7 +399,6 @@ fn example_of(section: &Section) -> String {
     format!("{{ {} }}", keys.join(", "))
 }
 
-/// Returns the span of a mapping's first key, or the span of another node.
 fn start_of(node: &YamlNode) -> Span {
     match &node.kind {
         Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
@@ -424,7 +422,6 @@ pub fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// The default values of one kind.
 pub struct KindDefaults {
     pub span: Span,
     pub values: BTreeMap<&'static str, YamlNode>,

@@ -39,7 +39,6 @@ pub fn is_row(name: &str) -> bool {
     name.eq_ignore_ascii_case(ROW)
 }
 
-/// A parsed query.
 pub(crate) struct ParsedQuery {
     pub tree: QueryTree,
     /// Every mention of a table that the query does not define itself, with its start and end.

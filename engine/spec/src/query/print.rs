@@ -195,7 +195,6 @@ fn quoted(f: &mut Formatter<'_>, text: &str, quote: char) -> fmt::Result {
 }
 
 impl Expr {
-    /// Returns the expression as an operand of an operator with this binding power.
     fn operand(&self, power: u8) -> Operand<'_> {
         Operand { expr: self, power }
     }

@@ -24,7 +24,6 @@ pub(super) enum TokenKind {
 #[derive(Debug)]
 pub(super) struct Token {
     pub kind: TokenKind,
-    /// The content without quotes.
     pub text: String,
     pub start: Position,
     pub end: Position,
@@ -208,7 +207,6 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads a string in which a backslash begins an escape sequence.
     fn escaped(&mut self) -> Result<String, Fault> {
         let start = self.at;
         self.next();

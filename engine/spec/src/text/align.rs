@@ -62,7 +62,6 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the position of the next character `expected`, and moves past it.
     fn find(&mut self, expected: char) -> usize {
         if expected.is_whitespace() {
             return self.white_space(expected);

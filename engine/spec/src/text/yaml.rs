@@ -72,7 +72,6 @@ impl YamlNode {
     }
 }
 
-/// A collection whose end was not parsed yet.
 enum OpenCollection {
     Sequence(Span, Vec<YamlNode>),
     Mapping(Span, Vec<MappingEntry>, Option<(String, Span)>),

@@ -58,7 +58,6 @@ pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     root
 }
 
-/// Returns the schema of a mapping that has only the keys of a section.
 fn section(section: &Section) -> Json {
     object(section.doc, section.keys.iter())
 }
@@ -239,7 +238,6 @@ fn query_or(forms: &[&'static KindSpec]) -> Json {
     json!({ "anyOf": all })
 }
 
-/// Returns the schemas of a kind: one schema, or one for each method.
 fn kinds(form: &KindSpec) -> Vec<Json> {
     if form.methods.is_empty() {
         return vec![section(&form.section)];

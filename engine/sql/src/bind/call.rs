@@ -32,7 +32,6 @@ pub(super) struct OrderKey {
     pub nulls_first: bool,
 }
 
-/// An aggregate whose value is written into the column `id`.
 #[derive(Debug)]
 pub(super) struct PendingAggregate {
     pub id: ColumnId,
@@ -44,7 +43,6 @@ pub(super) struct PendingAggregate {
     pub order_by: Vec<OrderKey>,
 }
 
-/// A window function whose value is written into the column `id`.
 #[derive(Debug)]
 pub(super) struct PendingWindow {
     pub id: ColumnId,
@@ -385,7 +383,6 @@ pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Resul
     Ok(())
 }
 
-/// Rejects a call that has a clause outside of `supported`.
 fn reject_clauses(call: &Call, supported: &[&str]) -> Result<(), QueryError> {
     let name = call.name.text.as_str();
     let ignores = call.ignores_nulls && !takes_ignore_nulls(name);
@@ -478,7 +475,6 @@ pub(super) fn scalar_call(
     Ok(cast(Expr::call(function, args, data_type, at), &wide))
 }
 
-/// Returns an expression for `greatest(value, 0)`.
 fn at_least_zero(value: Expr) -> Expr {
     let at = value.at;
     let zero = || Expr::literal(0_i64.into(), at);
@@ -553,7 +549,6 @@ fn check_constants(name: &str, args: &[Expr], sources: &[&tree::Expr]) -> Result
     Err(refused(source.at, message))
 }
 
-/// Returns the type of the elements of the innermost list.
 fn innermost(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {

@@ -336,7 +336,6 @@ impl<'q> Exprs<'_, 'q, '_> {
     }
 }
 
-/// Casts expressions to their common type, or returns an error if the types have no common type.
 pub(super) fn unified(
     exprs: Vec<Expr>,
     sources: &[&tree::Expr],

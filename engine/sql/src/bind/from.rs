@@ -192,7 +192,6 @@ impl Binder<'_> {
     ) -> Result<BoundFrom, QueryError> {
         check_table_names(&tables, &added, source)?;
         tables.extend(added);
-        // The plan of a list already contains the left side.
         if matches!(source, Source::Unnest { .. }) {
             return Ok((right, tables));
         }

@@ -12,7 +12,6 @@ use crate::QueryError;
 use crate::relational::{AggregateCall, ColumnId, Expr, ExprKind, Relational, SortKey};
 
 pub(super) struct Groups {
-    /// The expressions of GROUP BY, each with the column of its values.
     keys: Vec<(Expr, ColumnId)>,
     /// The columns below GROUP BY.
     input: Arc<BTreeSet<ColumnId>>,

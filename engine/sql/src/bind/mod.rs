@@ -34,14 +34,12 @@ use crate::relational::{ColumnId, Expr, Node, Relational};
 use scope::Parts;
 pub(crate) use types::united;
 
-/// Whether the caller needs the rows in the order of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowDemand {
     Ordered,
     AnyOrder,
 }
 
-/// A query with resolved names and types.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundQuery {
     pub plan: Relational,

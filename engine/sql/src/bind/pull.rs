@@ -22,7 +22,6 @@ pub(super) const ONLY_CONDITIONS: &str =
     "a subquery can refer to columns of the outer query only in its WHERE";
 pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer to columns of the outer query only in conditions such as `u.id = t.id`";
 
-/// The outer query of a subquery.
 pub(super) struct Around<'r> {
     pub plan: Relational,
     /// A superset of the rows of `plan`, without joined subqueries, for [`Binder::restricted`].

@@ -28,7 +28,6 @@ impl<'q> Parts<'q> {
         })))
     }
 
-    /// Finds a part by its name, with the parts that this part can use.
     pub(super) fn find(&self, name: &str) -> Option<(&'q Part, Parts<'q>)> {
         let mut next = self.0.as_ref();
         while let Some(defined) = next {
@@ -88,12 +87,10 @@ impl<'s> Scope<'s> {
         tables.find(|table| table.name.as_deref() == Some(name))
     }
 
-    /// Returns whether this FROM or the FROM of an outer query contains the table.
     pub(super) fn has_table(&self, name: &str) -> bool {
         self.table(name).is_some() || self.outer.is_some_and(|outer| outer.has_table(name))
     }
 
-    /// Finds a column in this FROM.
     pub(super) fn own(
         &self,
         table: Option<&Name>,
@@ -127,7 +124,6 @@ impl<'s> Scope<'s> {
         rejected(name.at, message, Some(help))
     }
 
-    /// Finds a column in this FROM or in the FROM of an outer query.
     pub(super) fn find(
         &self,
         table: Option<&Name>,

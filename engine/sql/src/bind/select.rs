@@ -455,7 +455,6 @@ impl<'b, 'q> Exprs<'b, 'q, '_> {
     }
 }
 
-/// Returns the items of a select list. Wildcards are replaced by columns.
 fn list<'q>(items: &'q [Item], scope: &Scope<'_>) -> Result<Vec<ListItem<'q>>, QueryError> {
     let mut list = Vec::with_capacity(items.len());
     for item in items {

@@ -50,10 +50,8 @@ enum PendingKind {
     },
 }
 
-/// The columns for the value of a scalar subquery.
 #[derive(Debug)]
 struct ScalarResult {
-    /// The column of the subquery that contains the value.
     column: ColumnId,
     /// The columns with a value of the subquery and with its number of rows.
     first: ColumnId,
@@ -265,7 +263,6 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
-    /// Joins a scalar subquery, which adds the columns of `result`.
     fn attach_value(
         &mut self,
         around: &mut Around<'_>,

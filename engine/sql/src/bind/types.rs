@@ -95,7 +95,6 @@ pub(super) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
 
 /// Returns the common type of two columns, given by name and type, or an error.
 pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataType, QueryError> {
-    // Equal types need no cast.
     let both = if a.1 == b.1 {
         Some(b.1.clone())
     } else {

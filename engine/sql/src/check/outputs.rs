@@ -130,7 +130,6 @@ fn keeps_rows(tree: &QueryTree) -> bool {
     is_table && has_all && tree.with.is_empty() && matches!(select.group_by, Grouping::None)
 }
 
-/// Traces columns of a query back to columns of its tables.
 struct Trace<'q> {
     tables: &'q [(String, Columns)],
     bound: &'q BoundQuery,
@@ -198,7 +197,6 @@ fn computed(plan: &Relational, id: ColumnId) -> Option<&Expr> {
 }
 
 impl PipelineChecker<'_> {
-    /// Resolves a query, and returns it with the columns of its tables.
     fn bound(&mut self, query: &Query) -> Option<(Vec<(String, Columns)>, BoundQuery)> {
         let tables = query.tables.iter();
         let tables = tables.map(|name| Some((name.clone(), self.table(name)?)));

@@ -202,7 +202,6 @@ fn datum(value: &ColumnarValue) -> Result<Box<dyn Datum>> {
     })
 }
 
-/// Returns a scalar if all operands are scalars, otherwise an array.
 fn result(array: ArrayRef, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
     let is_scalar = operands
         .iter()

@@ -225,7 +225,6 @@ fn piecewise(
     Ok(ColumnarValue::Array(arrow::compute::concat(&pieces)?))
 }
 
-/// Returns the size in bytes of a value in all rows together.
 fn bytes(value: &ColumnarValue, rows: usize) -> u64 {
     match value {
         ColumnarValue::Array(array) => array_bytes(array),
@@ -399,7 +398,6 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
     Ok(size)
 }
 
-/// Computes the size of `concat_ws`, whose first argument is the separator.
 fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let separators = (args.len() as u64).saturating_sub(3);
     let separator = args.first().map(|separator| lengths(separator, rows));
@@ -439,7 +437,6 @@ fn elements(array: &ArrayRef) -> (u64, u64) {
     }
 }
 
-/// Bounds the size of a list of groups. A group is at most the entire text.
 fn groups_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let [text, pattern, ..] = args else {
         return Ok(ResultSize::default());

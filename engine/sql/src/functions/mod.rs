@@ -149,7 +149,6 @@ static WINDOWS: LazyLock<HashMap<&'static str, Arc<WindowUDF>>> = LazyLock::new(
     chosen(plain, is_window, |function| function.name()).collect()
 });
 
-/// Returns the functions that `list.txt` lists with a kind that `is_wanted` accepts.
 fn chosen<F>(
     functions: Vec<Arc<F>>,
     is_wanted: fn(FunctionKind) -> bool,
@@ -166,17 +165,14 @@ pub(crate) fn find_scalar(name: &str) -> Option<Arc<ScalarUDF>> {
     SCALARS.get(listed(name)?.name).cloned()
 }
 
-/// Returns the aggregate `name`, in lower case.
 pub(crate) fn find_aggregate(name: &str) -> Option<Arc<AggregateUDF>> {
     AGGREGATES.get(listed(name)?.name).cloned()
 }
 
-/// Returns the window function `name`, in lower case.
 pub(crate) fn find_window(name: &str) -> Option<Arc<WindowUDF>> {
     WINDOWS.get(listed(name)?.name).cloned()
 }
 
-/// Returns the names and aliases of all functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let names = |function: &'static table::ListedFunction| {
         std::iter::once(function.name).chain(function.aliases.iter().copied())

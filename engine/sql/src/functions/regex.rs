@@ -111,7 +111,6 @@ impl Patterns {
         })
     }
 
-    /// Returns the pattern of a row. `None` if the pattern or its flags are NULL.
     fn at(&mut self, row: usize) -> Result<Option<&Pattern>> {
         let columns = std::iter::once(&self.texts).chain(&self.flags);
         if columns.into_iter().any(|column| column.is_null(row)) {
@@ -160,7 +159,6 @@ impl Rows {
         })
     }
 
-    /// Returns the text and replacement of a row. `None` if an argument is NULL.
     fn at(&mut self, row: usize) -> Result<Option<Replaced<'_>>> {
         if self.texts.is_null(row) || self.replacements.is_null(row) {
             return Ok(None);
@@ -196,7 +194,6 @@ impl Pattern {
     }
 }
 
-/// Splits a replacement into literal text and references to groups.
 fn parts(replacement: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut text = String::new();

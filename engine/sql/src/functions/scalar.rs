@@ -9,7 +9,6 @@ use arrow::datatypes::DataType;
 use datafusion_common::{Result, ScalarValue, internal_datafusion_err};
 use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
-/// Computes one cell per row of the arguments.
 type Call = Box<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
 
 pub(crate) struct SimpleFunction {
@@ -35,7 +34,6 @@ impl SimpleFunction {
         }
     }
 
-    /// Creates a function that returns text.
     pub fn text(
         name: &'static str,
         signature: fn(Volatility) -> Signature,
@@ -135,12 +133,10 @@ pub(super) fn map_texts(
     Ok(Arc::new(out.finish()))
 }
 
-/// An upper bound of the size of the values that a call returns.
+/// An upper bound of the size in bytes of the values that a call returns: of all rows, and of the largest row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ResultSize {
-    /// Size of all rows in bytes.
     pub total: u64,
-    /// Size of the largest row in bytes.
     pub largest: u64,
 }
 

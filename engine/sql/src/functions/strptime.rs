@@ -177,7 +177,6 @@ impl Time {
         Ok(found.is_some())
     }
 
-    /// Returns the microseconds since 1970. `None` if the date or time does not exist.
     fn microseconds(&self) -> Option<i64> {
         let is_leap = self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0);
         let days = match self.month {
@@ -211,7 +210,6 @@ fn skip(rest: &mut &str, prefix: &str) -> bool {
     after.is_some()
 }
 
-/// Reads at most `count` digits. Returns the number, and the number of its digits.
 fn number(count: usize, rest: &mut &str) -> Option<(i64, u32)> {
     let digits = rest.bytes().take(count).take_while(u8::is_ascii_digit);
     let (digits, after) = rest.split_at(digits.count());

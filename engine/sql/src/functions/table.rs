@@ -9,7 +9,6 @@ pub(crate) struct ListedFunction {
     pub aliases: Vec<&'static str>,
 }
 
-/// The kind of a function: the values from which it is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FunctionKind {
     Scalar,
@@ -48,7 +47,6 @@ pub(crate) fn functions() -> &'static [ListedFunction] {
     &FUNCTIONS
 }
 
-/// Returns the function with this name or alias, in lower case.
 pub(crate) fn listed(name: &str) -> Option<&'static ListedFunction> {
     let names =
         |function: &&ListedFunction| function.name == name || function.aliases.contains(&name);

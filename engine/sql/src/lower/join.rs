@@ -156,7 +156,6 @@ impl Lowering<'_> {
             true => MAX_RATIO_FOR_ORDER,
             false => 1,
         };
-        // The operator keeps its first input in memory. If that is the right side, the sides are exchanged.
         let keeps_right = sides.right.bytes <= sides.left.bytes.saturating_mul(ratio);
         let is_exchanged = match (sides.left.bytes < limit, sides.right.bytes < limit) {
             (false, false) => return self.sort_merge(left, right, spec),
@@ -370,7 +369,6 @@ fn pairs(on: &[(ColumnId, ColumnId)], left: &Lowered, right: &Lowered) -> Result
     pairs.collect()
 }
 
-/// Returns both sides of a join, each with the positions of its keys among its columns.
 fn compared(
     on: &[(ColumnId, ColumnId)],
     [left, right]: [&Lowered; 2],

@@ -122,7 +122,6 @@ impl Located {
         }
     }
 
-    /// Returns a message with the cause, the row, and the values of the row.
     fn message(&self, expr: &Expr, error: &DataFusionError, batch: &RecordBatch) -> String {
         let mut text = message_of(error);
         if batch.num_rows() != 1 {

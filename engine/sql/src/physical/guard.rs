@@ -18,7 +18,6 @@ use crate::limits::QueryPool;
 
 const EMPTY_BATCH_BYTES: usize = 1 << 10;
 
-/// An operator that passes on rows, checks for cancellation, and accounts for memory.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
     /// Number of copies of each row that the operator above stores without reserving their memory.

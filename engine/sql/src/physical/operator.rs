@@ -30,13 +30,11 @@ pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
 
     fn start(&self, node: &Node<Self>, context: &Arc<TaskContext>) -> Result<Batches>;
 
-    /// Returns the operator's parameters for a printed plan.
     fn details(&self) -> String {
         String::new()
     }
 }
 
-/// A plan node: an operator with its inputs.
 #[derive(Debug)]
 pub(crate) struct Node<T> {
     operator: Arc<T>,
@@ -45,7 +43,6 @@ pub(crate) struct Node<T> {
 }
 
 impl<T: Operator> Node<T> {
-    /// Returns the operator of a plan node if the operator has the type `T`.
     pub(crate) fn downcast(plan: &dyn ExecutionPlan) -> Option<&T> {
         let node = plan.downcast_ref::<Node<T>>();
         node.map(|node| node.operator.as_ref())

@@ -41,7 +41,6 @@ impl ConstantSlot {
 /// Reads the only row of its second input before the rows of its first input.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// One slot for each column of the second input.
     slots: Vec<Arc<ConstantSlot>>,
 }
 
@@ -91,7 +90,6 @@ impl Operator for Prepared {
     }
 }
 
-/// An expression that returns the value of a slot.
 #[derive(Debug)]
 pub(crate) struct ConstantColumn(pub Arc<ConstantSlot>);
 

@@ -73,14 +73,12 @@ struct PassedRows {
     converter: RowConverter,
     /// One place per hash modulo the number of places.
     remembered: Vec<Remembered>,
-    /// Total size in bytes of the contents in `remembered`.
     bytes: usize,
     /// The hashes of the rows of a batch. The field exists only to reuse its memory.
     hashes: Vec<u64>,
 }
 
 impl PassedRows {
-    /// Removes the rows that equal a remembered row from a batch.
     fn drop_repeated(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         self.hashes.clear();
         self.hashes.resize(batch.num_rows(), 0);

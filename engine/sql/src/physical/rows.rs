@@ -37,7 +37,6 @@ impl Operator for Concat {
 
     fn start(&self, node: &Node<Concat>, context: &Arc<TaskContext>) -> Result<Batches> {
         let (schema, context) = (node.schema(), Arc::clone(context));
-        // An input starts when the previous input has ended.
         let inputs = futures::stream::iter(node.inputs.clone());
         let batches = inputs.map(move |input| input.execute(0, Arc::clone(&context)));
         Ok(Box::pin(batches.try_flatten().map(move |batch| {

@@ -24,7 +24,6 @@ fn reads_only(plan: &Plan) -> bool {
 /// Returns no rows if both sides are equal, otherwise the rows of the join. The inputs are both sides and the join.
 #[derive(Debug)]
 pub(crate) struct SameRows {
-    /// The compared columns of each side.
     keys: [Vec<usize>; 2],
 }
 
@@ -43,7 +42,6 @@ impl SameRows {
         Node::plan(SameRows { keys }, vec![one, other, join], properties)
     }
 
-    /// Returns the index of the join among the inputs.
     pub(crate) fn join_index(&self) -> usize {
         2
     }
@@ -103,7 +101,6 @@ impl SideReader {
         Ok(self.batch.as_ref())
     }
 
-    /// Removes the first `count` rows from the batch, and returns their keys.
     fn take(&mut self, count: usize) -> Vec<ArrayRef> {
         let Some(batch) = self.batch.take() else {
             return Vec::new();

@@ -26,13 +26,11 @@ pub(crate) enum ScanColumn {
     Position,
 }
 
-/// Reads the columns `scanned` of a relation.
 #[derive(Clone)]
 pub(crate) struct Scan {
     relation: Arc<dyn Relation>,
     scanned: Arc<[ScanColumn]>,
     schema: SchemaRef,
-    /// Whether the rows may be returned in any order.
     any_order: bool,
 }
 
@@ -60,7 +58,6 @@ impl Scan {
         self.any_order
     }
 
-    /// Returns the index of the column with the row numbers.
     pub(crate) fn position(&self) -> Option<usize> {
         let mut kinds = self.scanned.iter();
         kinds.position(|kind| *kind == ScanColumn::Position)

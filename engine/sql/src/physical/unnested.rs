@@ -20,13 +20,11 @@ const MAX_BYTES: usize = 8 << 20;
 /// Replaces each row by one row per element of its lists. Shorter lists are padded with NULL.
 #[derive(Debug)]
 pub(crate) struct Unnested {
-    /// The columns that are kept, in addition to the elements.
     others: Vec<usize>,
     lists: Vec<usize>,
 }
 
 impl Unnested {
-    /// Keeps the columns `others`, followed by the elements of `lists` with their names.
     pub(crate) fn plan(
         input: Plan,
         others: Vec<usize>,

@@ -21,7 +21,6 @@ use super::rows::Rows;
 /// Number of rows that are collected before evaluation, if partitions are small.
 const MIN_PART_ROWS: usize = 1 << 16;
 
-/// Window functions over an input that is sorted by the partition keys.
 #[derive(Debug)]
 pub(crate) struct WindowsInParts {
     keys: Vec<Arc<dyn PhysicalExpr>>,
@@ -88,7 +87,6 @@ struct PartitionStream {
     /// The rows that are not evaluated yet. Their last partition may be incomplete.
     pending: Vec<RecordBatch>,
     rows: usize,
-    /// The evaluated rows of complete partitions.
     computing: Option<SendableRecordBatchStream>,
     is_at_end: bool,
     reservation: MemoryReservation,

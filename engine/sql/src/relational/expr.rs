@@ -116,7 +116,6 @@ impl Expr {
         Expr::boolean(ExprKind::Not(Box::new(self)), at)
     }
 
-    /// Returns the column if the expression is only a column.
     pub(crate) fn as_column(&self) -> Option<ColumnId> {
         match self.kind {
             ExprKind::Column(id) => Some(id),

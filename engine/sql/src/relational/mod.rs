@@ -103,7 +103,6 @@ pub(crate) enum Node {
     },
 }
 
-/// A column by which rows are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SortKey {
     pub column: ColumnId,
@@ -209,7 +208,6 @@ impl Relational {
         }
     }
 
-    /// Returns one row for each group.
     pub(crate) fn aggregated(
         self,
         keys: Vec<(ColumnId, ColumnId)>,
@@ -232,7 +230,6 @@ impl Relational {
         }
     }
 
-    /// Returns the rows of all inputs, one input after the other.
     pub(crate) fn union(
         inputs: Vec<Relational>,
         columns: Vec<(ColumnId, Vec<ColumnId>)>,

@@ -77,7 +77,6 @@ impl Relational {
                 let keys = keys.iter().copied().map(SortKey::ascending).collect();
                 Ok((self, keys))
             }
-            // A single row needs no columns.
             RowOrder::Arrival if self.is_single_row() => Ok((self, Vec::new())),
             RowOrder::Arrival => {
                 let number = new_column(DataType::Int64);

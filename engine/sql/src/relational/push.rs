@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::expr::{and, equated};
 use super::{Expr, JoinKind, JoinSpec, Node, Relational};
 
-/// Keeps the rows of `plan` for which `condition` is true.
 pub(super) fn filter(plan: Relational, condition: Expr) -> Relational {
     if condition.can_fail() {
         return filtered(plan, condition);

@@ -203,7 +203,6 @@ impl Parser<'_> {
         Ok(call.kind)
     }
 
-    /// Parses an operand, up to the operator that follows it.
     fn prefix(&mut self) -> Parsed<Expr> {
         let at = self.at();
         let Some(token) = self.token(0) else {
@@ -359,7 +358,6 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the elements of a list after `[`.
     fn list_of_values(&mut self, at: Position) -> Parsed<ExprKind> {
         let elements = match self.is("]") {
             true => Vec::new(),

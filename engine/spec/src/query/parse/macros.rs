@@ -37,7 +37,6 @@ pub(super) struct Repetition {
 }
 
 impl Parser<'_> {
-    /// Parses an item of a select list, which may contain macros.
     pub(super) fn columns(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         let (start, at) = (self.next, self.at());
         if let Some((name, first)) = self.macro_ahead() {
@@ -81,7 +80,6 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Returns the macro whose call begins here.
     fn macro_ahead(&self) -> Option<(&'static str, &'static str)> {
         let mut macros = MACROS.into_iter();
         macros.find(|(name, _)| self.is_ahead(0, name) && self.is_ahead(1, "("))

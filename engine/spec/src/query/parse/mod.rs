@@ -21,7 +21,6 @@ use super::tree::{Expr, ExprKind, Name, Position, QueryTree, SubqueryKind};
 use super::walk::Reads;
 use macros::Repetition;
 
-/// Maximum number of tokens in a query.
 const MAX_TOKENS: usize = 4000;
 
 /// Maximum nesting of parentheses, subqueries and prefixes, because the parser is recursive.
@@ -151,7 +150,6 @@ pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
     })
 }
 
-/// Rejects queries that are too large to be planned.
 fn check_size(tree: &QueryTree) -> Parsed<()> {
     let Reads {
         count,
@@ -336,7 +334,6 @@ impl<'p> Parser<'p> {
         parsed
     }
 
-    /// Parses elements separated by commas.
     fn list<T>(&mut self, mut parse: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut elements = vec![parse(self)?];
         while self.take(",") {

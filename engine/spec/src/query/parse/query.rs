@@ -128,7 +128,6 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the content of parentheses, and the closing parenthesis.
     pub(super) fn parenthesized(&mut self) -> Parsed<Parenthesized> {
         let content = self.content()?;
         self.expect(")")?;
@@ -326,7 +325,6 @@ impl Parser<'_> {
         Err(Fault::new("unsupported-sql", key.at, message).help(NAME_A_COLUMN))
     }
 
-    /// Parses an integer literal.
     pub(super) fn integer(&mut self) -> Parsed<u64> {
         let token = self
             .token(0)
@@ -365,7 +363,6 @@ impl Parser<'_> {
         Ok(from)
     }
 
-    /// Parses the keywords of a join. Returns `None` if no join follows.
     fn join_kind(&mut self) -> Parsed<Option<JoinKind>> {
         let kinds = [
             ("JOIN", JoinKind::Inner),
@@ -477,7 +474,6 @@ pub(super) fn check_names(tree: &QueryTree) -> Parsed<()> {
     })
 }
 
-/// Rejects the name of the hidden column.
 pub(super) fn check_name(name: &Name) -> Parsed<()> {
     match is_row(&name.text) {
         true => Err(Fault::new("reserved-column", name.at, RESERVED_ROW)),
@@ -490,7 +486,6 @@ fn not_a_select(at: Position) -> Fault {
     fault.help("begin the query with SELECT or WITH")
 }
 
-/// Returns whether an expression consists only of literals.
 fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Null
@@ -505,7 +500,6 @@ fn is_constant(expr: &Expr) -> bool {
 }
 
 impl QueryTree {
-    /// Returns whether the query consists only of its body.
     fn is_plain(&self) -> bool {
         self.with.is_empty() && self.order_by.is_empty() && self.limit.is_none() && self.offset == 0
     }

@@ -25,7 +25,6 @@ pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
     fn change(&mut self, value: Native<Self>, change: Change);
     /// Returns the statistic of the values. `None` if the statistic is undefined.
     fn result(&self, statistic: Statistic) -> Result<Option<Native<Self>>>;
-    /// Returns the size on the heap in bytes.
     fn heap(&self) -> usize;
     fn write(&self, out: &mut Vec<u8>);
     /// Adds a serialized state. `None` if the state is truncated.
@@ -248,7 +247,6 @@ impl<S: Sums> Accumulator for Group<S> {
 pub(super) struct Groups<S> {
     statistic: Statistic,
     groups: Vec<S>,
-    /// Size of all groups on the heap, in bytes.
     heap: usize,
 }
 

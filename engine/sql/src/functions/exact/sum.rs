@@ -151,7 +151,6 @@ impl ExactSum {
         }
     }
 
-    /// Returns the sum as an integer and an exponent of two.
     pub(super) fn integer(&self) -> (BigInt, i64) {
         let bytes = self.limbs.iter().flat_map(|limb| limb.to_le_bytes());
         let bytes: Vec<u8> = bytes.collect();
@@ -159,7 +158,6 @@ impl ExactSum {
         (BigInt::from_signed_bytes_le(&bytes), exponent)
     }
 
-    /// Returns the size on the heap in bytes.
     pub(super) fn heap(&self) -> usize {
         let special = self.special.as_ref().map_or(0, |_| size_of::<[u64; 3]>());
         self.limbs.capacity() * size_of::<u64>() + special
@@ -174,7 +172,6 @@ impl ExactSum {
         out.extend(special.flat_map(|count| count.to_le_bytes()));
     }
 
-    /// Reads a sum from the front of `state`, and advances `state`.
     pub(super) fn read(state: &mut &[u8]) -> Option<ExactSum> {
         let (&[a, b, len, special], rest) = state.split_first_chunk::<4>()?;
         *state = rest;
@@ -196,7 +193,6 @@ impl ExactSum {
     }
 }
 
-/// Reads a 64-bit number from the front of `state`, and advances `state`.
 pub(super) fn read_word(state: &mut &[u8]) -> Option<u64> {
     let (bytes, rest) = state.split_first_chunk::<8>()?;
     *state = rest;
@@ -220,7 +216,6 @@ mod tests {
             self.0
         }
 
-        /// Returns a double of any, a similar, the largest or the smallest magnitude.
         fn double(&mut self) -> f64 {
             let bits = self.next();
             let value = match bits % 5 {
@@ -242,7 +237,6 @@ mod tests {
         text.parse().unwrap_or(f64::NAN)
     }
 
-    /// Returns a double as a multiple of 2^-1074.
     fn integer(value: f64) -> BigInt {
         let bits = value.abs().to_bits();
         let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
