@@ -49,7 +49,7 @@ pub trait Relation: Debug + Send + Sync {
 
     /// Returns the values of `columns` in row order, in batches of about `batch` rows.
     ///
-    /// `columns` are indices of [`Relation::columns`]. The arrays have the stated types, and NULL for missing values.
+    /// `columns` are indices of [`Relation::columns`], which states the types of the arrays. Missing values are null.
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,

@@ -80,7 +80,7 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "accepted",
             KeyType::Reasons,
-            "Known leaks that are accepted, each with the reason: detectors of `prep leaks`, and leaks that cannot be detected in the data.",
+            "Accepted leaks, each with the reason. The name is a detector of `prep leaks`, whose findings are accepted, or a name for a leak that the data do not show.",
             "{ groups: pictures of one patient are in both parts as in the original }",
         ),
         SectionKey::optional(
@@ -182,7 +182,7 @@ pub static GRADE: Section = Section {
         SectionKey::optional(
             "invalid_sample",
             KeyType::Text,
-            "The reason why the sample submission is invalid. Without it, a run fails if the sample is invalid.",
+            "The reason why the sample submission is invalid. Without this key, a run fails if the sample is invalid.",
             "the sample has a row per image, a submission one per object",
         ),
     ],

@@ -18,7 +18,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Replaces keys of GROUP BY in `expr` by their columns. Any other column of the rows below GROUP BY is an error.
+    /// Replaces keys of GROUP BY in `expr` by their columns. Any other column below GROUP BY is an error.
     pub(super) fn rewrite(&self, expr: Expr, binder: &Binder<'_>) -> Result<Expr, QueryError> {
         expr.replace(&mut |part: &Expr| {
             if let Some((_, id)) = self.keys.iter().find(|(key, _)| key == part) {
@@ -115,7 +115,7 @@ impl Binder<'_> {
         Ok((plan, calls))
     }
 
-    /// Replaces DISTINCT aggregates of one argument by a grouping with this argument and plain aggregates above.
+    /// Removes DISTINCT from aggregates: groups by their common argument first, and then aggregates these groups.
     ///
     /// A grouping can use temporary files, whereas a DISTINCT aggregate keeps its values in memory.
     fn distinct_calls(

@@ -206,8 +206,7 @@ impl PipelineChecker<'_> {
         Some((tables, bound))
     }
 
-    /// Returns all values that determine the column `name` of a query: in a table of the query, in the table from which this
-    /// table is made, and so on.
+    /// Returns all values that determine the column `name` of a query, from the tables of the query back to the first table.
     fn origins(&mut self, query: &Query, name: &str) -> Vec<Origin> {
         let mut origins = Vec::new();
         let mut next = self.traced(query, name, true);

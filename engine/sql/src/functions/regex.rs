@@ -2,8 +2,8 @@
 //!
 //! - `regexp_match(text, pattern, flags)` returns NULL for groups that do not take part in the match. DataFusion's function
 //!   drops these groups.
-//! - `regexp_replace(text, pattern, replacement, flags)` replaces `\1`, `\0`, `\&` and `\\` in the replacement, but not
-//!   `$1` and `$name`.
+//! - `regexp_replace(text, pattern, replacement, flags)` interprets `\1`, `\0`, `\&` and `\\` in the replacement, but
+//!   not `$1` and `$name`.
 
 use std::fmt::Write;
 use std::sync::Arc;

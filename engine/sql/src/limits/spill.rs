@@ -1,7 +1,7 @@
 //! Temporary files of sorts, groups and joins.
 //!
 //! DataFusion reads its own temporary files through a thread pool, which fails or blocks if the system cannot start
-//! another thread. These files are read on the thread of the query's step.
+//! another thread. The files of this module are read on the thread of the query's step.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};

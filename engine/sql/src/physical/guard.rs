@@ -55,7 +55,8 @@ impl Guard {
 
     /// Creates a guard, which hides what DataFusion infers about the order and the constants of its input.
     ///
-    /// Some inferences are wrong. For example, a constant of the outer side of a join is treated as a constant of all rows.
+    /// Some inferences are wrong. For example, a constant of the optional side of an outer join is treated as constant in
+    /// the joined rows, although it can be NULL there.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)
