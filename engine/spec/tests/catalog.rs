@@ -11,7 +11,6 @@ use prep_spec::model::{Declaration, Output, Setting, TableOrigin};
 
 const HEAD: &str = "| competition | lines | kinds | lines of Python |\n|---|--:|---|--:|\n";
 
-/// Returns the kinds of tables and outputs, except queries and CSV files, which nearly all pipelines use.
 fn kinds(pipeline: &Pipeline) -> BTreeSet<&'static str> {
     fn outputs(list: &[Output], found: &mut BTreeSet<&'static str>) {
         for output in list {
@@ -38,7 +37,6 @@ fn kinds(pipeline: &Pipeline) -> BTreeSet<&'static str> {
     found
 }
 
-/// Returns the number of lines of Python of each competition, as the table states it.
 fn python(page: &str) -> BTreeMap<&str, &str> {
     let rows = page.lines().filter_map(|line| line.strip_prefix("| ["));
     let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());

@@ -11,7 +11,6 @@ const SEEDS: &[&str] = &[
     include_str!("diagnostics/bad-macro.yaml"),
 ];
 
-/// Fragments that have a meaning in YAML or SQL.
 const FRAGMENTS: &[&str] = &[
     "",
     " ",

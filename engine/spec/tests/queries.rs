@@ -51,7 +51,6 @@ fn the_tables_that_a_query_reads_are_found() {
             "WITH w AS (SELECT * FROM a) SELECT * FROM b WHERE i IN (SELECT i FROM w)",
             &["a", "b"],
         ),
-        // Table functions are not tables.
         ("SELECT * FROM unnest([1, 2]) AS u(i), a", &["a"]),
         ("SELECT * EXCLUDE (x) REPLACE (y + 1 AS y) FROM a", &["a"]),
         ("VALUES (1), (2)", &[]),
@@ -138,7 +137,6 @@ fn positions_in_a_query_are_mapped_to_the_file() {
     assert_eq!(place(query, 7, 1), (10, 40));
 }
 
-/// Expressions that the engine supports and pipelines use.
 #[test]
 fn supported_expressions_are_parsed() {
     for text in [

@@ -70,7 +70,6 @@ fn places() -> Vec<(String, String)> {
     places
 }
 
-/// Returns the methods of a kind, or `[None]` for a kind without methods.
 fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     match form.methods {
         [] => vec![None],
@@ -78,7 +77,6 @@ fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     }
 }
 
-/// Returns a key whose value can be a declaration of the kind.
 fn names(form: &KindSpec) -> &'static str {
     match form.makes {
         Produces::Parts(_) => "x, y",
@@ -100,7 +98,6 @@ fn schema() -> Value {
     )
 }
 
-/// Returns the keys that the parser lists in the error about an unknown key.
 fn accepted(text: &str) -> BTreeSet<String> {
     let found = prep_spec::load(vocabulary(), "id", "x.yaml", text, "v1").unwrap_err();
     let unknown = found.iter().find(|one| one.code == "unknown-key");

@@ -57,7 +57,6 @@ fn tables() -> Tables {
     Tables::from([("t".to_owned(), table(arrays.to_vec()))])
 }
 
-/// Returns calls of a function with and without OVER.
 fn calls(kind: &str, name: &str, args: &[&str]) -> Vec<String> {
     let args = args.join(", ");
     let plain = format!("{name}({args})");

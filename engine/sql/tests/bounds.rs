@@ -19,14 +19,11 @@ use prep_sql::QueryLimits;
 use support::{Tables, table, values};
 
 const MB: u64 = 1 << 20;
-/// Memory limit of a query in bytes.
 const MEMORY: u64 = 64 * MB;
 /// Additional memory in bytes, for the table and for strings that a call reads or returns.
 const MARGIN: u64 = 150 * MB;
-/// Number of calls of each function.
 const CALLS: usize = 12;
 
-/// Returns expressions for an argument with this name in `list.txt`.
 fn pool(argument: &str) -> &'static [&'static str] {
     match argument {
         "text" | "a" => &["long", "s", "repeat(s, 100)", "''"],

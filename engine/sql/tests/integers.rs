@@ -32,7 +32,6 @@ impl Random {
         self.next() % limit
     }
 
-    /// Returns a small integer, or an integer near the limits of 64 bits.
     fn integer(&mut self) -> i64 {
         let small = self.below(21) as i64 - 10;
         match self.below(8) {
@@ -177,7 +176,6 @@ async fn column(text: &str, tables: &Tables) -> Result<ArrayRef, QueryError> {
         .clone())
 }
 
-/// Asserts that an overflow is an error of the pipeline, and that its message contains the operands.
 fn assert_overflow_error(text: &str, error: &QueryError) {
     let message = match error {
         // Constants are computed before the query runs.

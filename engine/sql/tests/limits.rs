@@ -235,7 +235,6 @@ async fn queries_stay_within_the_memory_limit() {
     }
 }
 
-/// A join keeps its small side in memory, whether it is the left or the right side.
 #[tokio::test]
 async fn joins_keep_the_small_side_in_memory() {
     for text in [
@@ -297,7 +296,6 @@ async fn a_cancelled_query_stops_soon() {
     }
 }
 
-/// `NOT IN` returns the rows that its definition requires, with and without missing values on either side.
 #[tokio::test]
 async fn not_in_handles_missing_values() {
     let numbers = |cells: &[Option<i64>]| {

@@ -147,7 +147,6 @@ enum RequestedRows {
     AnyOrder,
 }
 
-/// Returns the rows of a query as text, which must be equal for all forms.
 async fn rows(session: &Session, text: &str, requested: RequestedRows) -> Result<String, String> {
     let query = Query::parse(text)?;
     let all = tables();

@@ -122,7 +122,6 @@ fn expanded(query: &str, tables: &Tables) -> String {
     }
 }
 
-/// Returns a cell in the form of `expected.jsonl`.
 fn cell(array: &ArrayRef, row: usize) -> JsonValue {
     if array.is_null(row) || array.data_type() == &DataType::Null {
         return JsonValue::Null;
@@ -152,7 +151,6 @@ fn cell(array: &ArrayRef, row: usize) -> JsonValue {
     }
 }
 
-/// Returns the rows of a query as a list of lists, or its error.
 async fn outcome(query: &str, tables: &Tables) -> Result<JsonValue, String> {
     let query = Query::parse(&expanded(query, tables))?;
     let session = Session::new(&std::env::temp_dir());

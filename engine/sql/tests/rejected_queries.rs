@@ -24,7 +24,6 @@ public:
   a.csv: |
 ";
 
-/// Returns the errors of a query, one per line.
 fn outcome(session: &Session, query: &str) -> String {
     let lines = query.lines().map(|line| format!("    {line}\n"));
     let text = format!("{HEAD}{}", lines.collect::<String>());

@@ -44,7 +44,6 @@ impl Random {
     }
 }
 
-/// Returns rows as strings, with the types of their columns.
 fn shown(batches: &[RecordBatch]) -> Vec<String> {
     let mut rows = Vec::new();
     for batch in batches {
@@ -66,7 +65,6 @@ fn shown(batches: &[RecordBatch]) -> Vec<String> {
     rows
 }
 
-/// Returns the rows of the query that defines the unpivoted table.
 async fn defined(tables: &Tables, values: &[String]) -> Vec<RecordBatch> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let all: Vec<String> = values.iter().map(|name| quoted(name)).collect();

@@ -106,7 +106,6 @@ const KEYWORDS: &[&str] = &[
     "XOR",
 ];
 
-/// Fragments of strings and names that have a meaning in SQL.
 const FRAGMENTS: &[&str] = &[
     "a", "B", "z1", "_", "'", "''", "\"", "\"\"", "\\", "\\'", "\n", " ", "--", "/*", "*/", ";",
     ".", "`", "$", "%", "(", "ü", "e\u{301}", "🦀", "0", "SELECT", "E'",
@@ -206,7 +205,6 @@ impl Generator {
         names
     }
 
-    /// Returns a query. If `is_named`, each computed column has a name.
     pub fn query(&mut self, depth: u64, is_named: bool) -> QueryTree {
         let with = match depth {
             0 => Vec::new(),

@@ -102,7 +102,6 @@ fn parse_case(text: &str) -> Case {
 }
 
 impl Case {
-    /// Runs the query with all settings. Returns the first difference.
     pub async fn difference(&self) -> Option<String> {
         let text = &self.query;
         let is_ordered = self.result != "rows in any order";

@@ -21,10 +21,8 @@ pub struct Database {
     pub tables: Vec<Data>,
 }
 
-/// The column with integers near the limits of 64 bits.
 pub const EDGE_COLUMN: &str = "big";
 
-/// The tables and their columns.
 const TABLES: [(&str, &[(&str, Kind)]); 4] = [
     (
         "t",
@@ -104,7 +102,6 @@ impl Random {
                 Value::Integer(EDGES[self.below(EDGES.len())])
             }
             Kind::Integer => Value::Integer(self.below(5) as i64),
-            // Zeros of both signs are frequent.
             Kind::Number => {
                 let end = [4, NUMBERS.len()][self.below(2)];
                 Value::Number(NUMBERS[self.below(end)])

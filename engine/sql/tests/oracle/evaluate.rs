@@ -28,7 +28,6 @@ pub enum Fault {
 
 pub type Evaluated<T> = Result<T, Fault>;
 
-/// The values that expressions of a SELECT can use.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     pub outer: Option<&'a Scope<'a>>,
@@ -68,7 +67,6 @@ pub struct Evaluator<'a> {
     pub has_doubt: Cell<bool>,
 }
 
-/// A selected row, with the values of its ORDER BY.
 struct Projected {
     row: Row,
     keys: Row,
@@ -538,7 +536,6 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Computes an aggregate from the values of its rows, in order.
 pub fn call(call: Call, mut values: Row) -> Evaluated<Value> {
     match call {
         Call::CountAll => return Ok(Value::from(values.len())),
@@ -656,7 +653,6 @@ fn set(operator: SetOperator, left: Vec<Row>, right: Vec<Row>) -> Vec<Row> {
     }
 }
 
-/// Returns each distinct row once, in the order of the values.
 fn distinct(rows: Vec<Row>) -> Vec<Row> {
     let canonical = |row: Row| row.iter().map(Value::canonical).collect();
     let mut rows: Vec<Row> = rows.into_iter().map(canonical).collect();

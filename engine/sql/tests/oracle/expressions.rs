@@ -321,7 +321,6 @@ impl Generator<'_> {
         }
     }
 
-    /// Generates the keys of an ORDER BY inside an aggregate or a window.
     fn inner_keys(&mut self, env: &Env) -> Vec<OrderKey> {
         let keys = (0..1 + self.below(2)).filter_map(|_| {
             let kind = self.kind();

@@ -9,16 +9,13 @@ use super::tree::{
 };
 use crate::random::value::{Kind, Value};
 
-/// A column that expressions can use.
 #[derive(Debug, Clone)]
 pub struct ScopeColumn {
     pub alias: String,
     pub name: String,
     pub kind: Kind,
     pub place: usize,
-    /// Whether no other column of the query has this name.
     pub is_unique: bool,
-    /// Whether the column contains integers near the limits of 64 bits.
     pub is_edge: bool,
 }
 
@@ -34,7 +31,6 @@ impl ScopeColumn {
     }
 }
 
-/// The columns of one SELECT.
 #[derive(Debug, Clone)]
 pub struct Level {
     pub columns: Vec<ScopeColumn>,
@@ -94,7 +90,6 @@ pub struct Generator<'a> {
     used_names: HashSet<String>,
     names: usize,
     subqueries: usize,
-    /// The name, columns and order of each part of WITH.
     parts: Vec<(String, Vec<OutputColumn>, Order)>,
 }
 
@@ -141,12 +136,10 @@ impl<'a> Generator<'a> {
         format!("{prefix}{}", self.names)
     }
 
-    /// Returns whether an expression may contain IN or EXISTS.
     pub fn may_test(&mut self, env: &Env) -> bool {
         self.may_nest(env) && (env.is_filter || self.chance(8))
     }
 
-    /// Returns whether an expression may contain another subquery.
     pub fn may_nest(&self, env: &Env) -> bool {
         env.has_subqueries && self.subqueries < 4 && env.levels.len() < 3
     }
@@ -168,7 +161,6 @@ impl<'a> Generator<'a> {
         query
     }
 
-    /// Generates a query. If `may_sort` is false, the query has no ORDER BY.
     pub fn query(
         &mut self,
         env: &Env,
@@ -350,7 +342,6 @@ impl<'a> Generator<'a> {
         self.projected(select, env, wanted, may_sort)
     }
 
-    /// Generates the select list and the clauses that follow FROM.
     fn projected(
         &mut self,
         mut select: Select,
@@ -819,7 +810,6 @@ fn ungrouped_without_aggregate(select: &mut Select, mut own: Level) -> Level {
     own
 }
 
-/// Returns whether an expression uses a column of its own query.
 fn has_column(expr: &Expr) -> bool {
     let mut found = false;
     expr.walk(&mut |inner| found |= matches!(inner, Expr::Column(column) if column.level == 0));

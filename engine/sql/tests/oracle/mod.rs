@@ -77,7 +77,6 @@ enum Verdict {
 
 struct Difference {
     kind: &'static str,
-    /// The setting, and the rows or the error of the engine.
     detail: String,
 }
 
@@ -102,7 +101,6 @@ fn evaluate(query: &tree::Query, database: &Database) -> Expected {
     }
 }
 
-/// Returns the rows as lines below the names of the columns.
 fn lines(query: &tree::Query, rows: &[Row]) -> Vec<String> {
     let names: Vec<&str> = query.columns.iter().map(|column| &*column.name).collect();
     let rows = rows.iter().map(|row| {

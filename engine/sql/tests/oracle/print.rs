@@ -13,7 +13,6 @@ pub enum Dialect {
     DuckDb,
 }
 
-/// Words that are valid names only in quotes.
 const KEYWORDS: [&str; 6] = ["select", "order", "group", "from", "table", "null"];
 
 pub fn name(name: &str) -> String {
@@ -79,7 +78,6 @@ impl Printer<'_> {
         text
     }
 
-    /// Prints a side of a set operation, in parentheses if necessary.
     fn side(&self, query: &Query, operator: SetOperator, is_left: bool) -> String {
         let is_simple = query.ctes.is_empty()
             && query.order_by.is_empty()

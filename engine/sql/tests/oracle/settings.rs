@@ -17,7 +17,6 @@ const BATCHES: [usize; 3] = [1, 100, 8192];
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     Rows(Vec<String>),
-    /// The query was rejected, or its plan failed.
     Rejected(String),
     Failed(String),
     Memory(String),

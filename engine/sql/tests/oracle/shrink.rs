@@ -9,7 +9,6 @@ use super::database::Database;
 use super::tree::{Binary, Body, Expr, From, Item, OrderBy, Query, Select, Source};
 use super::{Difference, Verdict, compare};
 
-/// Maximum number of smaller queries and tables that are tried.
 const MAX_TRIES: usize = 400;
 
 pub async fn shrink(
@@ -80,7 +79,6 @@ struct Cut {
 }
 
 impl Cut {
-    /// Returns whether the part at the current position is the part to remove.
     fn now(&mut self) -> bool {
         if self.is_done {
             return false;

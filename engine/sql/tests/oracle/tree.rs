@@ -2,7 +2,6 @@
 
 use crate::random::value::{Kind, Value};
 
-/// A column of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputColumn {
     pub name: String,
@@ -148,7 +147,6 @@ pub struct ColumnRef {
     pub is_qualified: bool,
     /// Number of queries between this reference and the column's query: 0 for the same query.
     pub level: usize,
-    /// Column index in the rows of FROM.
     pub place: usize,
 }
 
@@ -190,7 +188,6 @@ pub enum Expr {
     Column(ColumnRef),
     Literal(Value),
     Unary(Unary, Box<Expr>),
-    /// `is_integer` means a division of integers.
     Binary {
         operator: Binary,
         left: Box<Expr>,
@@ -222,7 +219,6 @@ pub enum Expr {
         query: Box<Query>,
         is_negated: bool,
     },
-    /// A key of GROUP BY with its index.
     Key(usize, Box<Expr>),
     Aggregate(Box<Aggregate>),
     Window(Box<Window>),
@@ -288,7 +284,6 @@ impl Expr {
 }
 
 impl From {
-    /// Returns the number of columns in the rows of this item.
     pub fn width(&self) -> usize {
         match self {
             From::Source { width, .. } => *width,

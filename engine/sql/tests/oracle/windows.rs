@@ -90,7 +90,6 @@ fn value(
     })
 }
 
-/// Returns the rows of a frame as indices in the partition.
 fn frame(window: &Window, partition: &Partition, place: usize) -> Range<usize> {
     let count = partition.rows.len();
     let Some(Frame {

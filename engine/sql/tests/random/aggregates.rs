@@ -318,7 +318,6 @@ impl Generator {
         }
     }
 
-    /// Generates aggregates without GROUP BY.
     pub fn totalled(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let all: Vec<&Row> = rows.iter().collect();
         self.has_sorting_call = false;

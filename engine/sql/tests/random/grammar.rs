@@ -27,7 +27,6 @@ impl Expr {
     }
 }
 
-/// A column that expressions can use, with its index in a row of the scope.
 #[derive(Clone)]
 pub struct Column {
     pub text: String,
@@ -36,7 +35,6 @@ pub struct Column {
     pub place: usize,
 }
 
-/// A SELECT with its rows.
 pub struct Table {
     pub text: String,
     pub columns: Vec<(String, Kind)>,
@@ -196,7 +194,6 @@ impl Generator {
         }
     }
 
-    /// Chooses a table of the pipeline, and returns it with an alias.
     pub fn table(&mut self) -> (String, Vec<Column>, Vec<Row>) {
         // The table `e` is empty, and so are most queries over it. Therefore it is rare.
         let which = match self.below(12) {
@@ -231,7 +228,6 @@ impl Generator {
         (text, scope, rows)
     }
 
-    /// Generates FROM: a table or subquery, alone or joined with a table.
     fn from(&mut self, depth: usize) -> (String, Vec<Column>, Vec<Row>, bool) {
         let is_constant = self.chance(8);
         let (mut text, mut scope, mut rows, sorted) = if is_constant {
@@ -315,7 +311,6 @@ impl Generator {
         (text, scope, rows, false)
     }
 
-    /// Generates rows that are written in the query itself.
     fn constants(&mut self) -> (String, Vec<Column>, Vec<Row>) {
         let kinds = [Kind::Integer, Kind::Text];
         let mut rows: Vec<Row> = Vec::new();
@@ -404,7 +399,6 @@ impl Generator {
         table
     }
 
-    /// Generates a condition of WHERE, sometimes with a lookup in another table.
     fn condition(&mut self, scope: &[Column], sorted: bool) -> Expr {
         let integers: Vec<&Column> = scope
             .iter()

@@ -66,7 +66,6 @@ fn findings(session: &Session, query: &str) -> Vec<String> {
     found.into_iter().map(|one| one.message).collect()
 }
 
-/// Counts the runs with the expected rows, and the runs that needed more memory.
 struct Runs {
     session: Session,
     right: u64,
@@ -74,7 +73,6 @@ struct Runs {
 }
 
 impl Runs {
-    /// Runs a query with every memory limit and batch size, and compares the rows with the expected rows.
     async fn compare(
         &mut self,
         query: &Query,

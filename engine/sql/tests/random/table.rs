@@ -217,7 +217,6 @@ impl Relation for Memory {
         }))
     }
 
-    /// Returns origins that differ from row numbers.
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         (first..first + len as u64)
             .map(|row| FIRST_ORIGIN - row)
@@ -260,7 +259,6 @@ pub async fn rows(
     Ok(lines)
 }
 
-/// Returns the column names, and the rows of the engine as literals.
 pub async fn cells(
     session: &Session,
     query: &Query,

@@ -66,7 +66,6 @@ impl Value {
         }
     }
 
-    /// Returns a string that is unique to the value.
     pub fn key(&self) -> String {
         match self {
             Value::Missing => "-".to_owned(),
@@ -84,7 +83,6 @@ impl Value {
         }
     }
 
-    /// Returns the literal of the value.
     pub fn literal(&self) -> String {
         match self {
             Value::Missing => "NULL".to_owned(),
@@ -127,7 +125,6 @@ pub fn in_number_order(a: f64, b: f64) -> Ordering {
 /// Numbers are added in units of `2^-UNIT_BITS`, the smallest positive double.
 const UNIT_BITS: i64 = 1074;
 
-/// Returns the exact sum of finite numbers in units of `2^-UNIT_BITS`.
 fn total(values: &[f64]) -> BigInt {
     let exact = values.iter().map(|value| {
         let bits = value.abs().to_bits();
@@ -145,7 +142,6 @@ fn total(values: &[f64]) -> BigInt {
     exact.sum()
 }
 
-/// Returns the double nearest to `value * 2^-unit_bits`.
 fn rounded(value: &BigInt, unit_bits: i64) -> f64 {
     let magnitude = value.magnitude();
     let excess = magnitude.bits().saturating_sub(64);
@@ -203,7 +199,6 @@ pub fn sum(values: &[Value]) -> Value {
     checked_sum(values).expect("a sum of 64 bits")
 }
 
-/// Returns the double nearest to the exact average of numbers other than NULL.
 pub fn average(values: &[Value]) -> Value {
     if values.is_empty() {
         return Value::Missing;
@@ -230,7 +225,6 @@ pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     and(a.map(|a| !a), b.map(|b| !b)).map(|both| !both)
 }
 
-/// Compares two values of an ORDER BY.
 pub fn in_order(a: &Value, b: &Value, descending: bool, missing_first: bool) -> Ordering {
     match (a, b) {
         (Value::Missing, Value::Missing) => Ordering::Equal,

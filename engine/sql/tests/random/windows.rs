@@ -9,7 +9,6 @@ use super::aggregates::{Order, groups};
 use super::grammar::{Column, Expr, Generator, Row, Table, scope};
 use super::value::{Kind, Value, average, in_order, sum};
 
-/// A call of a window function: its text, and its value in each row.
 struct Call {
     text: String,
     kind: Kind,
@@ -22,7 +21,6 @@ struct Partition {
     peers: Vec<(usize, usize)>,
 }
 
-/// The content of OVER (...), and the partitions that it defines.
 struct Window {
     text: String,
     order: Option<Order>,
@@ -30,7 +28,6 @@ struct Window {
 }
 
 impl Window {
-    /// Computes the value of each row from its partition and its index in the partition.
     fn each(&self, count: usize, value: impl Fn(&Partition, usize) -> Value) -> Vec<Value> {
         let mut values = vec![Value::Missing; count];
         for partition in &self.partitions {
@@ -216,7 +213,6 @@ impl Generator {
         }
     }
 
-    /// Generates an aggregate over a frame, or a function that picks a value from the frame.
     fn framed(&mut self, window: &Window, scope: &[Column], rows: &[Row]) -> Call {
         let which = self.below(6);
         let kind = match which {
@@ -377,7 +373,6 @@ impl Generator {
         }
     }
 
-    /// Generates `unnest` of a list in each row of a table.
     pub fn unnested(&mut self) -> Table {
         let (from, scope, rows) = self.table();
         let integer = self.expr(Kind::Integer, &scope, 1);
@@ -411,7 +406,6 @@ impl Generator {
         }
     }
 
-    /// Generates UNION, INTERSECT and EXCEPT, whose rows are distinct.
     pub fn set_operation(&mut self) -> Table {
         let kinds = [Kind::Integer, Kind::Text];
         let mut sides = Vec::new();

@@ -92,7 +92,6 @@ pub fn used(query: &Query, all: &Tables) -> Tables {
         .collect()
 }
 
-/// Runs a query, and returns all rows as values.
 pub async fn values(
     text: &str,
     all: &Tables,

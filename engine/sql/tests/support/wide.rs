@@ -43,7 +43,6 @@ impl Relation for Wide {
 /// A query of any size: its name, and its number of columns and text for a size.
 pub struct Growing {
     pub name: &'static str,
-    /// The smallest measured size.
     pub min_size: usize,
     /// Upper bound of the ratio of the times for four times the size and for the size.
     ///
