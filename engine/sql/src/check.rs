@@ -143,7 +143,6 @@ impl<'a> PipelineChecker<'a> {
         }
     }
 
-    /// Returns the columns of a table. Checks the table if it was not checked yet.
     fn table(&mut self, name: &str) -> Option<Columns> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
@@ -234,7 +233,6 @@ impl<'a> PipelineChecker<'a> {
         !query.tables.is_disjoint(&self.doubtful)
     }
 
-    /// Returns the columns of an unpivoted table, which turns some of `columns` into rows.
     fn unpivoted(&mut self, declaration: &Declaration, columns: &Columns) -> Option<Columns> {
         let text = |key| declaration.text(key).unwrap_or_default();
         let values = declaration.texts("columns");
@@ -311,7 +309,6 @@ impl<'a> PipelineChecker<'a> {
         is_valid
     }
 
-    /// Reports an error if a table of files has no column `file`.
     fn require_file(&mut self, table: &str, span: Span) -> bool {
         let Some(columns) = self.table(table) else {
             return false;
@@ -342,7 +339,6 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Plans a query and checks its columns against the requirements of the pipeline key.
     fn query_fits(&mut self, key_type: &KeyType, query: &Query) -> bool {
         let columns = match key_type {
             KeyType::Entries => self.plan_query(query, RowDemand::Ordered),
@@ -494,7 +490,6 @@ impl<'a> PipelineChecker<'a> {
         self.allows_undeclared && self.reads_file(tables)
     }
 
-    /// Returns whether one of these tables contains rows of a file.
     fn reads_file(&self, tables: &BTreeSet<String>) -> bool {
         tables.iter().any(|name| {
             let mut all = self.pipeline.tables.iter();

@@ -29,7 +29,6 @@ use crate::physical::{
 
 #[derive(Debug, Clone, Default)]
 struct Facts {
-    /// Whether the rows arrive in a determined order.
     is_ordered: bool,
     /// Sets of columns, in each of which any two rows differ. An empty set means at most one row.
     unique: Vec<BTreeSet<usize>>,

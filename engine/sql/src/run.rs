@@ -65,7 +65,6 @@ struct PreparedQuery {
     bound: BoundQuery,
     tables: Tables,
     demand: RowDemand,
-    /// The columns whose origins are read instead of their values.
     opaque: BTreeSet<ColumnId>,
     limits: QueryLimits,
 }

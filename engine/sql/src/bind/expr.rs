@@ -100,7 +100,6 @@ impl<'q> Exprs<'_, 'q, '_> {
         of_class(expr, source, class, what)
     }
 
-    /// Resolves two operands, which must have a common type.
     fn pair(
         &mut self,
         left: &'q tree::Expr,

@@ -118,7 +118,6 @@ fn add_used(plan: &Relational, used: &mut BTreeSet<ColumnId>) {
     }
 }
 
-/// Resolves a query, and rejects wrong names, wrong types and an undetermined row order.
 pub(crate) fn bind(
     query: &QueryTree,
     tables: &Tables,

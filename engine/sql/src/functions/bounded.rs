@@ -56,7 +56,6 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
 /// Bounds the size of a call, from its arguments, the number of rows, and the limit.
 type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 
-/// How the size of a function's values is bounded.
 #[derive(Clone, Copy)]
 enum Growth {
     Known(SizeOf),

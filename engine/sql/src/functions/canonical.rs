@@ -17,7 +17,6 @@ use super::scalar::SimpleFunction;
 
 const NAN: f64 = f64::from_bits(0x7FF8_0000_0000_0000);
 
-/// Replaces any NaN by the canonical NaN.
 #[inline]
 pub(super) fn one_nan(value: f64) -> f64 {
     if value.is_nan() { NAN } else { value }

@@ -23,7 +23,6 @@ pub(crate) type Plan = Arc<dyn ExecutionPlan>;
 pub(super) type Batches = Pin<Box<dyn Stream<Item = Result<RecordBatch>> + Send>>;
 
 pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
-    /// The name in printed plans.
     const NAME: &'static str;
     /// Whether the output rows have the order of an input, for each input.
     const KEEPS_ORDER: &'static [bool];

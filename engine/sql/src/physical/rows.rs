@@ -17,7 +17,6 @@ use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 pub(crate) struct Concat;
 
 impl Concat {
-    /// Concatenates inputs whose columns must have the same types and names.
     pub(crate) fn plan(inputs: Vec<Plan>) -> Result<Plan> {
         let Some(first) = inputs.first() else {
             return internal_err!("a union must have at least one branch");
@@ -114,7 +113,6 @@ impl Operator for Rows {
     }
 }
 
-/// Passes on `fetch` rows after the first `skip` rows.
 #[derive(Debug)]
 pub(crate) struct FirstRows {
     skip: usize,

@@ -11,19 +11,13 @@ use crate::QueryError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JoinKind {
-    /// All matching pairs.
     Inner,
-    /// All matching pairs, and the left rows without a match.
     Left,
-    /// All matching pairs, and the rows of both sides without a match.
     Full,
-    /// The left rows with a match.
     Semi,
-    /// The left rows without a match.
     Anti,
 }
 
-/// Which pairs of rows a join returns.
 #[derive(Debug, Clone)]
 pub(crate) struct JoinSpec {
     pub kind: JoinKind,

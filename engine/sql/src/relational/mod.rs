@@ -18,10 +18,8 @@ pub(crate) use expr::{ColumnId, Expr, ExprKind, and};
 pub(crate) use join::{JoinKind, JoinSpec, conjuncts};
 pub(crate) use order::{RowOrder, distinct, needs_order_by};
 
-/// Creates a column with a type.
 pub(crate) type NewColumn<'a> = &'a mut dyn FnMut(DataType) -> ColumnId;
 
-/// A plan: an operator, its columns, and the order of its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Relational {
     pub node: Arc<Node>,
@@ -374,7 +372,6 @@ impl Node {
         }
     }
 
-    /// Returns whether the operator may fail because of a value.
     pub(crate) fn can_fail(&self) -> bool {
         // A sum of integers can overflow.
         let is_sum = |name: &str, args: &[Expr]| {

@@ -23,7 +23,6 @@ pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
     type Values: ArrowPrimitiveType;
 
     fn change(&mut self, value: Native<Self>, change: Change);
-    /// Returns the statistic of the values. `None` if the statistic is undefined.
     fn result(&self, statistic: Statistic) -> Result<Option<Native<Self>>>;
     fn heap(&self) -> usize;
     fn write(&self, out: &mut Vec<u8>);
