@@ -312,7 +312,7 @@ impl QueryRows {
         &self.columns
     }
 
-    /// Returns whether all cells of a row have one origin, because the query scans only one table.
+    /// Returns whether all cells of each row have the same origin, which is not null.
     pub fn has_single_origin(&self) -> bool {
         self.query.bound.has_single_origin()
     }
