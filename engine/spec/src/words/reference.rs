@@ -1,4 +1,4 @@
-//! Generates the reference page of the language, as Markdown, from the vocabulary.
+//! Generates the Markdown reference of the language from the vocabulary.
 
 use std::fmt::Write as _;
 
@@ -93,7 +93,7 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
     text
 }
 
-/// Writes a kind, its methods, and those word lists of its keys that have not been printed yet.
+/// Writes a kind, its methods, and the word lists of its keys that are not in `printed`.
 fn form(text: &mut String, form: &KindSpec, printed: &mut Vec<&'static [Word]>) {
     heading(text, 3, &format!("`{}`", form.head()), &form.section);
     if let Produces::File(endings) = form.makes
@@ -139,7 +139,7 @@ fn heading(text: &mut String, level: usize, name: &str, section: &Section) {
     keys(text, section.keys);
 }
 
-/// Writes a table of keys. It has a column of examples if the keys have examples.
+/// Writes a table of keys, with a column of examples if the keys have examples.
 pub fn keys(text: &mut String, keys: &[SectionKey]) {
     let has_examples = keys.iter().any(|key| !key.example.is_empty());
     text.push_str(match has_examples {
@@ -167,12 +167,10 @@ fn words(text: &mut String, key: &str, words: &[Word]) {
     }
 }
 
-/// Escapes `|`, which would otherwise end the table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// Describes the type of a key's value in a few words.
 fn kind(key: &SectionKey) -> String {
     match &key.value {
         KeyType::Word(words) => {
