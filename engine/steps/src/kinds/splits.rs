@@ -140,7 +140,7 @@ const PYTHON_SAMPLE: SplitMethod = SplitMethod {
 const FIRST_FIT: SplitMethod = SplitMethod {
     section: Section {
         name: "first_fit",
-        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second table if this table then has at most `test_size` rows, otherwise to the first table. No random numbers are used.",
+        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second table if that table has at most `test_size` rows afterwards, otherwise to the first table. No random numbers are used.",
         keys: &[
             SectionKey::required(
                 "groups",
