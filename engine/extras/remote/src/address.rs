@@ -80,7 +80,12 @@ impl Address {
     /// Parses an address. Fails if its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
         // Query parameters may be secrets, so the message ends before them.
-        let shown = text.split(['?', '@']).next().unwrap_or_default();
+        // A password may be in front of `@`, and a signature after `?`.
+        let shown = match text.contains('@') {
+            true => text.split(':').next(),
+            false => text.split('?').next(),
+        };
+        let shown = shown.unwrap_or_default();
         let wrong = |cause: &str| RemoteError::Address {
             remote: shown.to_owned(),
             cause: cause.to_owned(),
@@ -272,8 +277,10 @@ mod tests {
         }
         let error = Address::parse("/mnt/prep").unwrap_err().to_string();
         assert!(error.ends_with("write file:///mnt/prep"), "{error}");
-        let error = Address::parse("ftp://host/x?password=pw").unwrap_err();
-        assert!(!error.to_string().contains("pw"), "{error}");
+        for text in ["ftp://host/x?password=pw", "ftp://user:pw@host/x"] {
+            let error = Address::parse(text).unwrap_err();
+            assert!(!error.to_string().contains("pw"), "{error}");
+        }
         let named = CloudCredentials::new([("AWS_SECRET_ACCESS_KEY".to_owned(), "pw".to_owned())]);
         assert!(!format!("{named:?}").contains("pw"));
     }

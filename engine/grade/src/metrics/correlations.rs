@@ -21,9 +21,10 @@ pub(super) const PEARSON: MetricKind = MetricKind::higher::<Pearson>(Definition 
     name: "pearson",
     summary: "Pearson's correlation; for several columns, the mean of their scores.",
     details: "The score is sum(x y), where x and y are the true and the predicted values, each minus their mean and \
-              divided by the norm of the result. The score is clipped to [-1, 1], or rounded to an integer if there \
-              are two rows. Fewer than two rows are invalid, and so is text. Booleans are treated as 0 and 1. If all \
-              true or all predicted values are equal, or if a value is missing or infinite, the score is NaN.",
+              divided by the norm of the difference. The score is clipped to [-1, 1], or rounded to an integer if there \
+              are two rows.\n\n\
+              Fewer than two rows are invalid, and so is text. Booleans are treated as 0 and 1. If all true or all \
+              predicted values are equal, or if a value is missing or infinite, the score is NaN.",
     source: "scipy.stats.pearsonr (1.14)",
     shorthand: Some("columns"),
     parameters: &[COLUMNS],
@@ -93,10 +94,10 @@ fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
 pub(super) const SPEARMAN: MetricKind = MetricKind::higher::<Spearman>(Definition {
     name: "spearman",
     summary: "Spearman's rank correlation; for several columns, the mean of their scores.",
-    details: "The score is Pearson's correlation of the ranks. Equal values get the mean of their ranks. Minus \
-              infinity has the lowest rank, and infinity the highest. Booleans are treated as 0 and 1. A column of \
-              text is ranked by code point, even if the texts are numbers. If a column is constant, if a value is \
-              missing, or if there are fewer than two rows, the score is NaN.",
+    details: "The score is Pearson's correlation of the ranks. Equal values get the mean of their ranks. Minus infinity \
+              has the lowest rank, and infinity the highest.\n\n\
+              Booleans are treated as 0 and 1. A column of text is ranked by code point, even if the texts are numbers. \
+              If a column is constant, if a value is missing, or if there are fewer than two rows, the score is NaN.",
     source: "scipy.stats.spearmanr",
     shorthand: Some("columns"),
     parameters: &[
@@ -242,8 +243,8 @@ pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGi
     summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
               for several columns, the mean of their scores.",
     details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where n is the number of rows and s the sum of the \
-              true values. c are the cumulative sums of the true values, sorted by decreasing prediction. The answers \
-              need two different values and a sum that is not 0. Missing and infinite values are invalid.",
+              true values. c are the cumulative sums of the true values, sorted by decreasing prediction.\n\n\
+              The answers need two different values and a sum that is not 0. Missing and infinite values are invalid.",
     source: "Kaggle's evaluation of Liberty Mutual's and Porto Seguro's competitions",
     shorthand: Some("columns"),
     parameters: &[
@@ -317,11 +318,11 @@ impl NormalisedGini {
 pub(super) const KENDALL_TAU: MetricKind = MetricKind::higher::<KendallTau>(Definition {
     name: "kendall_tau",
     summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
-    details: "A cell lists items, separated by whitespace. The score is 1 - 4 S / sum(n (n - 1)). S is the number of \
-              pairs of items in all rows whose predicted order is the reverse of the true order. The sum is over all \
-              rows, where n is the number of items of the row. Both cells of a row must contain the same items. Cells \
-              are converted to text, so a missing cell is the item `nan`. If no row has at least two items, the \
-              submission is invalid.",
+    details: "A cell lists items, separated by whitespace. Both cells of a row must contain the same items. Cells are \
+              converted to text, so a missing cell is the item `nan`.\n\n\
+              The score is 1 - 4 S / sum(n (n - 1)). S is the number of pairs of items in all rows whose predicted \
+              order is the reverse of the true order. The sum is over all rows, where n is the number of items of the \
+              row. If no row has at least two items, the submission is invalid.",
     source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of lists.")],

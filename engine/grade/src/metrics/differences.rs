@@ -128,10 +128,10 @@ pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MeanAbsol
     Definition {
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns, the mean of their scores.",
-        details: "The error is mean(|true - predicted|) over all rows. With `groups`, it is computed for each group \
-              and averaged over the groups. With weights, it is sum(w |true - predicted|) / sum(w). Missing and \
-              infinite values are invalid. If the sum exceeds the range of doubles, the score is infinite. With \
-              `logarithm`, the logarithm of an error of 0 is minus infinity.",
+        details: "The error is mean(|true - predicted|) over all rows. With `groups`, the error is computed for each \
+              group and averaged over the groups. With weights, it is sum(w |true - predicted|) / sum(w).\n\n\
+              Missing and infinite values are invalid. If the sum exceeds the range of doubles, the score is infinite. \
+              With `logarithm`, the logarithm of an error of 0 is minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
         parameters: &[
@@ -238,8 +238,9 @@ pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<
     name: "median_absolute_error",
     summary: "Median absolute difference; for several columns, the mean of their scores.",
     details: "The score is the median of |true - predicted|. For an even number of rows, it is the mean of the two \
-              middle values. With weights, the errors are sorted, and the score is the first error at which the sum of \
-              the weights up to it reaches half of the sum of all weights. Missing and infinite values are invalid.",
+              middle values. Missing and infinite values are invalid.\n\n\
+              With weights, the errors are sorted, and the score is the first error at which the sum of the weights up \
+              to it reaches half of the sum of all weights.",
     source: "sklearn.metrics.median_absolute_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -279,8 +280,8 @@ pub(super) const MEAN_ABSOLUTE_PERCENTAGE_ERROR: MetricKind = MetricKind::lower:
 >(Definition {
     name: "mean_absolute_percentage_error",
     summary: "Mean absolute difference relative to the true value; for several columns, the mean of their scores.",
-    details: "The score is mean(|true - predicted| / max(|true|, 2^-52)). It is a fraction and not a percentage. If \
-              the true value is 0, the absolute error is multiplied by 2^52. Missing and infinite values are invalid.",
+    details: "The score is mean(|true - predicted| / max(|true|, 2^-52)), a fraction and not a percentage. If the true \
+              value is 0, the absolute error is multiplied by 2^52. Missing and infinite values are invalid.",
     source: "sklearn.metrics.mean_absolute_percentage_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS],
@@ -367,7 +368,7 @@ pub(super) const ROOT_MEAN_SQUARED_PERCENTAGE_ERROR: MetricKind = MetricKind::lo
 >(Definition {
     name: "root_mean_squared_percentage_error",
     summary: "Root mean squared difference relative to the true value; for several columns, the mean of their scores.",
-    details: "The score is sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0. It is a \
+    details: "The score is sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0, a \
               fraction and not a percentage. If all true values are 0, the score is NaN. Missing and infinite values \
               are invalid.",
     source: "Kaggle's evaluation of Rossmann Store Sales",
@@ -397,9 +398,9 @@ pub(super) const R2: MetricKind = MetricKind::higher::<OfColumns<R2Score>>(Defin
     name: "r2",
     summary: "Coefficient of determination; for several columns, the mean of their scores.",
     details: "The score is 1 - sum(w (true - predicted)^2) / sum(w (true - m)^2), where w is the weight of a row \
-              (default 1), and m is the weighted mean of the true values. If all true values are equal, the score is 1 \
-              for a perfect prediction and 0 otherwise. If there are fewer than two rows, the score is NaN. Missing \
-              and infinite values are invalid.",
+              (default 1), and m is the weighted mean of the true values.\n\n\
+              If all true values are equal, the score is 1 for a perfect prediction and 0 otherwise. If there are fewer \
+              than two rows, the score is NaN. Missing and infinite values are invalid.",
     source: "sklearn.metrics.r2_score",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -509,9 +510,9 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<Lapla
         summary: "Mean log likelihood of the true values under Laplace distributions with the predicted centres and \
               standard deviations.",
         details: "The score is mean(-sqrt(2) d / s - ln(sqrt(2) s)), with d = min(|true - predicted|, `max_error`) and \
-              s = max(deviation, `min_deviation`). If a value is missing, or if there are no rows, the score is NaN. \
-              If a prediction is infinite, d is `max_error`. If a deviation is infinite, the log likelihood of the row \
-              is minus infinity. Text is invalid. Booleans are treated as 0 and 1.",
+              s = max(deviation, `min_deviation`). Text is invalid. Booleans are treated as 0 and 1.\n\n\
+              If a value is missing, or if there are no rows, the score is NaN. If a prediction is infinite, d is \
+              `max_error`. If a deviation is infinite, the log likelihood of the row is minus infinity.",
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[

@@ -72,9 +72,10 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineD
         summary: "Quantiles of the great-circle distance in metres between true and predicted positions, averaged for \
               each group and then over groups.",
         details: "The distance is 2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where r \
-              is 6,371,000 metres, b the latitude and l the longitude. Both are in degrees and not limited to a range. \
-              Quantiles are interpolated linearly. If a coordinate is missing or infinite, the score is NaN. Text is \
-              invalid. Booleans are treated as 0 and 1, and converted to radians in half precision, as in NumPy.",
+              is 6,371,000 metres, b the latitude and l the longitude. Latitude and longitude are in degrees and not \
+              limited to a range. Quantiles are interpolated linearly.\n\n\
+              If a coordinate is missing or infinite, the score is NaN. Text is invalid. Booleans are treated as 0 and \
+              1, and converted to radians in half precision, as in NumPy.",
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[

@@ -21,9 +21,9 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
     name: "accuracy",
     summary: "The fraction of rows whose label is correct.",
     details: "Numbers are compared by value, so `1` equals `1.0`. Booleans are treated as 0 and 1. Fractions, infinite \
-              and missing labels are invalid. Text never equals a number: if the labels of only one table are text, \
-              the score is 0. There is one exception: if the two tables also have at most two different labels each, \
-              the submission is invalid.",
+              and missing labels are invalid.\n\n\
+              Text never equals a number: if the labels of only one table are text, the score is 0. There is one \
+              exception: if the two tables also have at most two different labels each, the submission is invalid.",
     source: "sklearn.metrics.accuracy_score",
     shorthand: Some("column"),
     parameters: &[
@@ -198,16 +198,16 @@ pub(super) const F1: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",
-        details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. With `column`, each row has one \
-                  label, and labels are read as in `accuracy`, but if the labels of only one table are text, the \
-                  submission is invalid. With `columns`, a row can have several labels: each column is a label, and \
-                  its cell is 1 if the row has the label, otherwise 0. The key `average` defines the score. \
-                  `macro` is the mean over all labels that occur in either table, or over all columns. `micro` is the \
-                  F1 of the summed counts; it equals the accuracy if each row has one label. `weighted` is the mean \
-                  over the labels, weighted by their numbers of true rows. `binary` is the F1 of the label that the key \
-                  `positive` contains; if both tables together have more than two labels, the submission is invalid. \
-                  `samples` is the mean over the rows of the row's 2 TP / (2 TP + FP + FN), which is 0 for a row \
-                  without true and predicted labels.",
+        details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP.\n\n\
+                  With `column`, each row has one label, and labels are read as in `accuracy`, but if the labels of \
+                  only one table are text, the submission is invalid. With `columns`, a row can have several labels: \
+                  each column is a label, and its cell is 1 if the row has the label, otherwise 0.\n\n\
+                  The key `average` defines the score. `macro` is the mean over all labels that occur in either table, \
+                  or over all columns. `micro` is the F1 of the summed counts; it equals the accuracy if each row has \
+                  one label. `weighted` is the mean over the labels, weighted by their numbers of true rows.\n\n\
+                  `binary` is the F1 of the label that the key `positive` contains; if both tables together have more \
+                  than two labels, the submission is invalid. `samples` is the mean over the rows of the row's 2 TP / \
+                  (2 TP + FP + FN), which is 0 for a row without true and predicted labels.",
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
@@ -398,10 +398,10 @@ pub(super) const MATTHEWS_CORRCOEF: MetricKind = MetricKind::higher::<MatthewsCo
     Definition {
         name: "matthews_corrcoef",
         summary: "Matthews' correlation coefficient of the labels, for any number of classes.",
-        details: "The score is (c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))). c is the number of correct \
-              rows, and s the number of all rows. The sums are over the classes, where t is the number of rows whose \
-              true label is the class, and p the number of rows whose predicted label is the class. The score is 0 if \
-              the denominator is 0. Labels are read as in `f1` without `labels_as`.",
+        details: "The score is (c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))), or 0 if the denominator is \
+              0. c is the number of correct rows, and s the number of all rows.\n\n\
+              The sums are over the classes, where t is the number of rows whose true label is the class, and p the \
+              number of rows whose predicted label is the class. Labels are read as in `f1` without `labels_as`.",
         source: "sklearn.metrics.matthews_corrcoef",
         shorthand: Some("column"),
         parameters: &[COLUMN],
@@ -448,12 +448,12 @@ fn correlation<T: Ord>(truth: &[T], predicted: &[T]) -> f64 {
 pub(super) const COHEN_KAPPA: MetricKind = MetricKind::higher::<CohenKappa>(Definition {
     name: "cohen_kappa",
     summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",
-    details: "The score is 1 - sum(w O) / sum(w E). The sums are over all pairs of a true and a predicted label. O is \
-              the number of rows with the pair. E is the number expected by chance: the number of rows with the true \
-              label, times the number of rows with the predicted label, divided by the number of all rows. The weight \
-              w of a pair of equal labels is 0. For different labels, it is 1, or their distance in the sorted list of \
-              all labels of both tables (`linear`), or the square of this distance (`quadratic`). If there is only one \
-              label, the value is NaN.",
+    details: "The score is 1 - sum(w O) / sum(w E). The sums are over all pairs of a true and a predicted label. If \
+              there is only one label, the score is NaN.\n\n\
+              O is the number of rows with the pair. E is the number expected by chance: the number of rows with the \
+              true label, times the number of rows with the predicted label, divided by the number of all rows.\n\n\
+              The weight w of a pair of equal labels is 0. For different labels, the weight is 1, or their distance in \
+              the sorted list of all labels of both tables (`linear`), or the square of this distance (`quadratic`).",
     source: "sklearn.metrics.cohen_kappa_score",
     shorthand: Some("column"),
     parameters: &[

@@ -92,12 +92,13 @@ impl Objects {
 pub(super) const F_BETA_OF_OBJECTS: MetricKind = MetricKind::higher::<FBetaOfObjects>(Definition {
     name: "f_beta_of_objects",
     summary: "Mean over images and IoU thresholds of the F-beta of objects, which are run-length encoded masks.",
-    details: "Both tables have a row for each object. A row whose cell is missing or equals the value of the key \
-              `empty` states that the image has no objects. Predicted objects are processed in the order of their \
-              rows. Each of them is matched with the unmatched true object that has the largest IoU, if this IoU is \
-              above the threshold. The score at a threshold is (1 + beta^2) M / (beta^2 T + P), where M is the number \
-              of matches, T the number of true objects, and P the number of predicted objects. Masks are written as in \
-              `f_beta_of_masks`. Both tables need the same images.",
+    details: "Both tables have a row for each object, and both need the same images. A row whose cell is missing or \
+              equals the value of the key `empty` states that the image has no objects. Masks are written as in \
+              `f_beta_of_masks`.\n\n\
+              Predicted objects are processed in the order of their rows. Each of them is matched with the unmatched \
+              true object that has the largest IoU, if this IoU is above the threshold.\n\n\
+              The score at a threshold is (1 + beta^2) M / (beta^2 T + P), where M is the number of matches, T the \
+              number of true objects, and P the number of predicted objects.",
     source: "Kaggle's evaluation of the Airbus Ship Detection Challenge",
     shorthand: None,
     parameters: &[
@@ -179,11 +180,11 @@ pub(super) const PRECISION_OF_BOXES: MetricKind = MetricKind::higher::<Precision
     Definition {
         name: "precision_of_boxes",
         summary: "Mean over rows and IoU thresholds of TP / (TP + FP + FN) of boxes.",
-        details: "A cell contains the boxes of an image. A missing cell contains no boxes. Predicted boxes are \
-              processed by decreasing confidence. Each of them is matched with the unmatched true box that has the \
-              largest IoU, if this IoU is above the threshold. A predicted box with a match is a true positive (TP), \
-              and one without a match is a false positive (FP). A true box without a match is a false negative (FN). \
-              Numbers must be finite.",
+        details: "A cell contains the boxes of an image. A missing cell contains no boxes. Numbers must be finite.\n\n\
+              Predicted boxes are processed by decreasing confidence. Each of them is matched with the unmatched true \
+              box that has the largest IoU, if this IoU is above the threshold.\n\n\
+              A predicted box with a match is a true positive (TP), and one without a match is a false positive (FP). A \
+              true box without a match is a false negative (FN).",
         source: "Kaggle's evaluation of the Global Wheat Detection challenge",
         shorthand: None,
         parameters: &[

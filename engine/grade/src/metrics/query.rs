@@ -64,14 +64,16 @@ pub enum QueryColumn {
 pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition {
     name: "sql",
     summary: "The number that a query of the author computes.",
-    details: "The query reads the tables `answers` and `submission`, in the form and order that the rules gave them. \
-              Its result must be one row with one finite number. A column has the type that pandas infers: boolean, \
-              integer or number. All other columns are text. A missing cell is NULL. The query is written in the \
-              language of [queries](functions.md), so the same tables always give the same number. The metric needs a \
-              direction: as `direction` in `grade`, or in `metric: { sql: QUERY, direction: ... }`. In `weighted_sum`, \
-              it needs none. If the query fails for a submission, the submission has no score, and the message names \
-              the query. So rules such as `columns` and `numeric` must reject every submission for which the query \
-              would fail. A query may use 1 GiB of memory. Reports have the member `own_metric`.",
+    details: "The query reads the tables `answers` and `submission`, in the form and order that the rules gave them. A \
+              column has the type that pandas infers: boolean, integer or number. All other columns are text. A missing \
+              cell is NULL.\n\n\
+              The result of the query must be one row with one finite number. The query is written in the language of \
+              [queries](functions.md), so the same tables always give the same number. A query may use 1 GiB of memory. \
+              Reports have the member `own_metric`.\n\n\
+              The metric needs a direction: as `direction` in `grade`, or in `metric: { sql: QUERY, direction: ... }`. \
+              In `weighted_sum`, it needs none.\n\n\
+              If the query fails for a submission, the submission has no score, and the message names the query. So \
+              rules such as `columns` and `numeric` must reject every submission for which the query would fail.",
     source: "the author of the competition",
     shorthand: Some("query"),
     parameters: &[required("query", KeyType::String, "The query.")],

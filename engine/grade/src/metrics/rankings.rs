@@ -33,9 +33,9 @@ macro_rules! guesses_and {
         concat!(
             "A cell of the submission contains guesses, best first, separated by single spaces. The cell of the \
              answers contains the correct guesses. A hit is a correct guess that does not repeat an earlier guess of \
-             the cell. ",
+             the cell.\n\n",
             $details,
-            " Cells of guesses are converted to text: a missing cell is the guess `nan`, and a column of integers \
+            "\n\nCells of guesses are converted to text: a missing cell is the guess `nan`, and a column of integers \
              loses leading zeros. An empty guess (between two consecutive spaces) also has a rank."
         )
     };
@@ -321,10 +321,11 @@ pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind::highe
     Definition {
         name: "label_ranking_average_precision",
         summary: "Measures how high the true labels of each row rank by score, averaged over the rows.",
-        details: "Each true label of a row gets a precision: the number of true labels whose score is not lower, \
-              divided by the number of all labels whose score is not lower. The value of the row is the mean of these \
-              precisions, or 1 if all labels are true. A label is true if its value in the answers is above 0. Missing \
-              and infinite scores are invalid.",
+        details: "A label of a row is true if its value in the answers is above 0. Each true label gets a precision: \
+              the number of true labels whose score is not lower, divided by the number of all labels whose score is \
+              not lower.\n\n\
+              The value of the row is the mean of these precisions, or 1 if all labels are true. Missing and infinite \
+              scores are invalid.",
         source: "sklearn.metrics.label_ranking_average_precision_score",
         shorthand: Some("columns"),
         parameters: &[

@@ -20,9 +20,9 @@ pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
     summary: "Sorts both tables by an identifier and checks that the identifiers of both tables are equal row by \
               row.",
     details: "Tables are sorted like pandas' `sort_values` does: text by code point, numbers by value, missing \
-              identifiers last. Rows with equal identifiers are in the order that NumPy's unstable sort produces. \
-              Identifiers are compared by value: `1.0` equals `1`, but a number never equals text. A missing \
-              identifier equals no identifier.",
+              identifiers last. Rows with equal identifiers are in the order that NumPy's unstable sort produces.\n\n\
+              Identifiers are compared by value: `1.0` equals `1`, but a number never equals text. A missing identifier \
+              equals no identifier.",
     source: "pandas.DataFrame.sort_values, numpy.argsort",
     shorthand: Some("by"),
     parameters: &[

@@ -270,9 +270,9 @@ pub(super) const ROWS_SUM_TO: RuleKind = RuleKind::new::<RowsSumTo>(Definition {
     name: "rows_sum_to",
     summary: "In every row, the cells of the columns must sum to `total`, for example to 1 for probabilities.",
     details: "The cells of a row are added in the order in which `columns` lists them. Missing cells are left out, and \
-              text is invalid. The sum must not differ from `total` by more than `absolute + 1e-5 * |total|`. With \
-              `decimals`, there is no tolerance: the sum is rounded to this number of decimals, and must then equal \
-              `total`.",
+              text is invalid.\n\n\
+              The sum must not differ from `total` by more than `absolute + 1e-5 * |total|`. With `decimals`, there is \
+              no tolerance: the sum is rounded to this number of decimals, and must then equal `total`.",
     source: "numpy.isclose, numpy.round",
     shorthand: None,
     parameters: &[

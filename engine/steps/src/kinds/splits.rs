@@ -79,7 +79,7 @@ fn order(declaration: &Declaration) -> Option<SplitOrder> {
 const SHUFFLE: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
-        doc: "Splits rows like scikit-learn's `train_test_split`. With `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",
+        doc: "Splits rows like scikit-learn's `train_test_split`. A split has at most one of `groups`, `stratify` and `within`.\n\nWith `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes.",
         keys: &[TEST_SIZE, TRAIN_SIZE, SEED, GROUPS, STRATIFY, WITHIN, ORDER],
     },
     method: |declaration, test_size| {
@@ -115,7 +115,7 @@ const SAMPLE: SplitMethod = SplitMethod {
 const PYTHON_SAMPLE: SplitMethod = SplitMethod {
     section: Section {
         name: "python_sample",
-        doc: "Draws rows like Python's `random.sample`. The drawn rows are the second table. The other rows are the first table, in their original order. If `test_size` is a fraction, the number of rows is rounded, with halves rounded to even.",
+        doc: "Draws rows like Python's `random.sample`. The drawn rows are the second table. The other rows are the first table, in their original order.\n\nIf `test_size` is a fraction, the number of rows is rounded, with halves rounded to even.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             generator::SEED,
@@ -136,7 +136,7 @@ const PYTHON_SAMPLE: SplitMethod = SplitMethod {
 const FIRST_FIT: SplitMethod = SplitMethod {
     section: Section {
         name: "first_fit",
-        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second table if this table then has at most `test_size` rows, otherwise to the first table. No random numbers are used.",
+        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second table if that table has at most `test_size` rows afterwards, otherwise to the first table. No random numbers are used.",
         keys: &[
             SectionKey::required(
                 "groups",
@@ -159,7 +159,7 @@ const FIRST_FIT: SplitMethod = SplitMethod {
 const CUT: SplitMethod = SplitMethod {
     section: Section {
         name: "cut",
-        doc: "Divides the rows by the values of a column, for example by time. The rows with the largest values are the second table. One of `from`, `test_size` and `train_size` defines the cut. With `groups`, the rows of a group stay together: the value of a group is the largest value of its rows, and sizes count groups. A row without a value is an error. No random numbers are used.",
+        doc: "Divides the rows by the values of a column, for example by time. The rows with the largest values are the second table. One of `from`, `test_size` and `train_size` defines the cut.\n\nWith `groups`, the rows of a group stay together: the value of a group is the largest value of its rows, and sizes count groups. A row without a value is an error. No random numbers are used.",
         keys: &[
             SectionKey::required(
                 "by",

@@ -26,7 +26,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON document",
-            doc: "Copies a JSON object from a file of the bundle, and replaces some of its members by lists. Each list contains the rows of a query. The other members are copied as Python's `json` reads and writes them. Members keep the order of the file.",
+            doc: "Copies a JSON object from a file of the bundle, and replaces some of its members by lists. Each list contains the rows of a query. The other members are copied as Python's `json` reads and writes them, and all members keep the order of the file.",
             keys: &[
                 SectionKey::required(
                     "document",
@@ -37,7 +37,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "members",
                     KeyType::Queries,
-                    "Members that become lists. An element is an object with the cells of a row. If the query's only column is `record`, the element is the record itself.",
+                    "Members that become lists. Each row becomes an object, with the names of the columns as keys. If the only column is `record`, each row becomes the JSON value of this column.",
                     "{ images: SELECT record FROM images }",
                 ),
                 SectionKey::optional(

@@ -119,7 +119,7 @@ pub(crate) const JSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON file",
-            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the query's only column is `record`, the element is the record itself.",
+            doc: "A table as a JSON list, as Python's `json.dump` writes it. Each row becomes an object, with the names of the columns as keys. If the only column is `record`, each row becomes the JSON value of this column.",
             keys: &[
                 SectionKey::required(
                     "json",
@@ -151,7 +151,7 @@ pub(crate) const JSON_LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a file of JSON lines",
-            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the query's only column is `record`, the line is the record itself.",
+            doc: "A table as JSON lines, each ending with LF. Each row becomes an object, with the names of the columns as keys. If the only column is `record`, each row becomes the JSON value of this column.",
             keys: &[
                 SectionKey::required(
                     "json_lines",
@@ -244,7 +244,7 @@ pub(crate) const LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a text file",
-            doc: "A text file without a header: one line for each string in the query's first column. Every line ends with LF, and a missing string becomes an empty line. A second, boolean column is optional. If its value is false, no LF follows the line.",
+            doc: "A text file without a header: one line for each string in the query's first column. Every line ends with LF, and a missing string becomes an empty line.\n\nA second, boolean column is optional. If its value is false, no LF follows the line.",
             keys: &[SectionKey::required(
                 "lines",
                 KeyType::Lines,
@@ -290,10 +290,10 @@ pub(crate) const PARQUET: StepKind = StepKind {
             name: "a parquet file",
             doc: "A table as Apache Parquet. The bytes of the file depend on the library that writes it, and on the \
                   version of this library. If the keys `fastparquet` and `pandas` name versions of these Python \
-                  libraries, `prep` writes the same bytes as these versions. Without the two keys, `prep` uses its \
-                  own writer. A published checksum can only match if the keys name the versions that wrote the \
-                  published file. If it does not match, the run continues and reports the checksum as `depends on \
-                  the writer`.",
+                  libraries, `prep` writes the same bytes as these versions. Without the two keys, `prep` uses its own \
+                  writer.\n\n\
+                  A published checksum can only match if the keys name the versions that wrote the published file. If \
+                  the checksum does not match, the run continues and reports it as `depends on the writer`.",
             keys: &[
                 SectionKey::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
                 SectionKey::optional(
@@ -368,7 +368,7 @@ pub(crate) const BSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a BSON file",
-            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the query's only column is `record`, the document is the record itself.",
+            doc: "BSON documents, one after another, as pymongo encodes them. Each row becomes a document, with the names of the columns as keys. If the only column is `record`, each row becomes the document in this column.",
             keys: &[SectionKey::required(
                 "bson",
                 KeyType::Documents,

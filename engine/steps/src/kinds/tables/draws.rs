@@ -27,7 +27,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the draws",
-            doc: "Draws random values for each row of a table, one row after another, from one generator. The new table contains only the drawn values, with a row for each row of the table. Join the two tables by `_row`.",
+            doc: "Draws random values for each row of a table, one row after another, from one generator. The new table contains only the drawn values, with a row for each row of the given table. Join the two tables by `_row`.",
             keys: &[
                 SectionKey::required("draws", KeyType::Table, "The table.", "sentences"),
                 SectionKey::required(
@@ -87,7 +87,7 @@ const WHEN: SectionKey = SectionKey::optional(
 
 const UNIFORM: Section = Section {
     name: "uniform",
-    doc: "A double in low..high.",
+    doc: "A double from `low` up to `high`.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Lower bound. Default: 0.", "-1"),
         SectionKey::optional("high", KeyType::Operand, "Upper bound. Default: 1.", "1"),
@@ -97,7 +97,7 @@ const UNIFORM: Section = Section {
 
 const INTEGERS: Section = Section {
     name: "integers",
-    doc: "Draws an integer from `low` up to, but not including, `high`, with the library's `randint`, `integers` or `randrange`.",
+    doc: "Draws an integer from `low` up to, but not including, `high`, with the function `randint`, `integers` or `randrange` of the library of `generator`.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         SectionKey::required(
@@ -112,7 +112,7 @@ const INTEGERS: Section = Section {
 
 const CHOICE: Section = Section {
     name: "choice",
-    doc: "An integer from 0 up to, but not including, `of`: the index of the item that `choice` of the library draws.",
+    doc: "An integer from 0 up to, but not including, `of`: the index of the item that `choice` of the library of `generator` draws.",
     keys: &[
         SectionKey::required("of", KeyType::Operand, "Number of items.", "3"),
         WHEN,

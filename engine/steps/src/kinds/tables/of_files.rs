@@ -184,7 +184,7 @@ pub(crate) const MASKS: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of masks",
-            doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length encoding of the elements that are 1 or true. The encoding consists of pairs of a start (from 1) and a length, in column-major order (the first axis varies fastest). `rle` is missing if no element is 1 or true.",
+            doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length encoding of the elements that are 1 or true.\n\nThe encoding consists of pairs of a start (from 1) and a length, in column-major order (the first axis varies fastest). `rle` is missing if no element is 1 or true.",
             keys: &[SectionKey::required(
                 "masks",
                 KeyType::Files,
