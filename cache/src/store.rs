@@ -70,7 +70,8 @@ impl Store {
     /// Opens the store in the directory `root`, or creates it. Also removes temporary files of killed processes that are
     /// older than a day.
     ///
-    /// # Errors If the directory cannot be created or written.
+    /// # Errors
+    /// If the directory cannot be created or written.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         for bucket in Bucket::ALL {
             let dir = bucket.dir(root);
@@ -92,7 +93,8 @@ impl Store {
     ///
     /// The handle changes no file: it does not record uses of entries, and leaves damaged objects where they are.
     ///
-    /// # Errors If the directory exists but cannot be examined.
+    /// # Errors
+    /// If the directory exists but cannot be examined.
     pub fn open_existing(root: &Path) -> Result<Option<Self>, StoreError> {
         let objects = Bucket::Objects.dir(root);
         match objects.metadata() {
@@ -104,7 +106,8 @@ impl Store {
 
     /// Same as [`open_existing`](Self::open_existing), but acts as an empty store if the store does not exist.
     ///
-    /// # Errors If the directory exists but cannot be examined.
+    /// # Errors
+    /// If the directory exists but cannot be examined.
     pub fn open_or_empty(root: &Path) -> Result<Self, StoreError> {
         let existing = Self::open_existing(root)?;
         Ok(existing.unwrap_or_else(|| Self::new(root.to_path_buf(), true)))
@@ -230,7 +233,8 @@ impl Store {
 
     /// Checks that the store's file system has at least `bytes` free bytes.
     ///
-    /// # Errors [`StoreError::NoSpace`] if it has fewer.
+    /// # Errors
+    /// [`StoreError::NoSpace`] if it has fewer.
     pub fn require_space(&self, bytes: u64) -> Result<(), StoreError> {
         match self.free_space() {
             Some(free) if free < bytes => Err(StoreError::NoSpace {
@@ -380,7 +384,8 @@ impl Store {
     /// Flushes `file` if other machines may see the file system of `path`, on which `file` is. Returns the metadata of
     /// `file`.
     ///
-    /// # Errors If written bytes did not reach the server.
+    /// # Errors
+    /// If written bytes did not reach the server.
     pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<Metadata> {
         let metadata = file.metadata()?;
         if !self.is_shared_device(metadata.dev(), || is_shared(path)) {
@@ -400,7 +405,8 @@ impl Store {
 
 /// Renames the file `temp` to `path`. Creates the directory of `path` if it is missing.
 ///
-/// # Errors If the file cannot be renamed. The temporary file is then removed.
+/// # Errors
+/// If the file cannot be renamed. The temporary file is then removed.
 pub fn persist(temp: NamedTempFile, path: &Path) -> io::Result<()> {
     let rename = || fs::rename(temp.path(), path);
     rename().or_else(|failed| match path.parent() {
@@ -486,7 +492,8 @@ pub trait Tier: Debug + Send + Sync {
     ///
     /// Returns `false` if the tier could not deliver all bytes, even if some were written.
     ///
-    /// # Errors If writing to `to` fails.
+    /// # Errors
+    /// If writing to `to` fails.
     fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool>;
 
     /// Reports that the fetched bytes of an object did not match its digest.

@@ -42,7 +42,7 @@ impl LockGuard {
     /// If the machine was suspended or offline, another process may take over the lock after half a minute without a
     /// heartbeat.
     ///
-    /// # Errors [`StoreError::LockLost`] if another process took over the lock.
+    /// # Errors
     /// [`StoreError::LockLost`] if another process took over the lock.
     pub fn check(&self) -> Result<(), StoreError> {
         match &self.lease {

@@ -25,7 +25,8 @@ impl Store {
     ///
     /// Replaces an existing file atomically. Creates missing parent directories.
     ///
-    /// # Errors The errors of [`open_object`](Self::open_object), and an error if `dest` cannot be written.
+    /// # Errors
+    /// The errors of [`open_object`](Self::open_object), and an error if `dest` cannot be written.
     pub fn materialise(&self, digest: &Digest, dest: &Path) -> Result<LinkMode, StoreError> {
         self.materialise_as(digest, dest, LinkMode::HardLink)
     }
@@ -34,7 +35,8 @@ impl Store {
     ///
     /// After [`LinkMode::Reflink`] or [`LinkMode::Copy`], later writes to `dest` do not change the store.
     ///
-    /// # Errors Same as for [`materialise`](Self::materialise).
+    /// # Errors
+    /// Same as for [`materialise`](Self::materialise).
     pub fn materialise_as(
         &self,
         digest: &Digest,

@@ -124,8 +124,9 @@ impl Seek for ObjectReader<'_> {
 impl Store {
     /// Opens an object, and verifies it if this process has not verified it yet. A damaged object moves to quarantine.
     ///
-    /// # Errors [`StoreError::Missing`] if the object is not in the store, [`StoreError::Damaged`] if its bytes do not
-    /// match its digest.
+    /// # Errors
+    /// [`StoreError::Missing`] if the object is not in the store, [`StoreError::Damaged`] if its bytes do not match its
+    /// digest.
     pub fn open_object(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_or_fetch(digest)?;
         self.verify_once(&object)?;

@@ -116,7 +116,8 @@ impl Store {
     ///
     /// If the object has a hard link outside the store, the store replaces the object with a copy.
     ///
-    /// # Errors The errors of [`open_object`](Self::open_object), an error if the copy cannot be written, and
+    /// # Errors
+    /// The errors of [`open_object`](Self::open_object), an error if the copy cannot be written, and
     /// [`StoreError::ReadOnlyHandle`] if a read-only handle would have to make the object private.
     pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;

@@ -264,7 +264,8 @@ impl ObjectWriter {
     /// Writes all bytes of `chunk` without copying them. Returns an old buffer for reuse, if available, which still
     /// contains bytes of earlier chunks.
     ///
-    /// # Errors Same as for [`Write::write`].
+    /// # Errors
+    /// Same as for [`Write::write`].
     pub fn push(&mut self, chunk: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if !self.buffer.is_empty() {
             let buffer = std::mem::take(&mut self.buffer);
@@ -311,7 +312,8 @@ impl ObjectWriter {
 
     /// Adds the object to the store. An intact file of the same object is kept, and a damaged one is replaced.
     ///
-    /// # Errors If the object cannot be written, or if an earlier write failed.
+    /// # Errors
+    /// If the object cannot be written, or if an earlier write failed.
     pub fn commit(self) -> Result<Stored, StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (destination, digest) = self.end()?;
@@ -322,7 +324,8 @@ impl ObjectWriter {
     /// Ends an object that was started in memory. Returns its bytes if they fit into the buffer. Otherwise adds the
     /// object to the store.
     ///
-    /// # Errors Same as for [`commit`](Self::commit).
+    /// # Errors
+    /// Same as for [`commit`](Self::commit).
     pub fn finish(self) -> Result<(Stored, Option<Buffer>), StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (destination, digest) = self.end()?;
@@ -352,7 +355,8 @@ impl ObjectWriter {
 
     /// Returns a reader over the bytes written so far, for callers that do not need an object after all.
     ///
-    /// # Errors If the last bytes cannot be written, or if an earlier write failed.
+    /// # Errors
+    /// If the last bytes cannot be written, or if an earlier write failed.
     pub fn read_back(self) -> Result<Box<dyn io::Read>, StoreError> {
         let mut temp = match self.end()?.0 {
             Destination::File(temp) => temp,
@@ -464,7 +468,8 @@ impl ScatteredWriter {
 
     /// Adds the object to the store. Reads the file back to compute its digest, and calls `watch` before each read.
     ///
-    /// # Errors If the file cannot be written, read or renamed, or if `watch` fails.
+    /// # Errors
+    /// If the file cannot be written, read or renamed, or if `watch` fails.
     pub fn commit(mut self, watch: &dyn Fn() -> io::Result<()>) -> Result<Stored, StoreError> {
         self.write_buffer()?;
         let path = self.temp.path();

@@ -53,7 +53,8 @@ impl Store {
     /// Returns the entry of a step key from this store or its tier, for a step of the competition with the id
     /// `competition`.
     ///
-    /// # Errors The errors of `lookup`, and an error if an entry of the tier cannot be stored.
+    /// # Errors
+    /// The errors of `lookup`, and an error if an entry of the tier cannot be stored.
     pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<LedgerEntry>, StoreError> {
         match self.lookup(key)? {
             None => self.lookup_in_tier(key, competition),
@@ -63,7 +64,8 @@ impl Store {
 
     /// Writes the entry of a step key. The objects of the entry must already be in the store.
     ///
-    /// # Errors If the entry cannot be written. The step must then fail, because later runs would not find its outputs.
+    /// # Errors
+    /// If the entry cannot be written. The step must then fail, because later runs would not find its outputs.
     pub fn record(&self, key: &Digest, entry: &LedgerEntry) -> Result<(), StoreError> {
         self.save(Bucket::Ledger, key, entry)
     }

@@ -141,8 +141,8 @@ impl Store {
     /// Reads the file `path` once and stores its BLAKE3 digest, and its MD5 if `with_md5` is true. Calls `progress` with
     /// the number of bytes of each read.
     ///
-    /// # Errors [`StoreError::Changed`] if the file changes during the call, and errors of reading the file or writing
-    /// the record.
+    /// # Errors
+    /// [`StoreError::Changed`] if the file changes during the call, and errors of reading the file or writing the record.
     pub fn ingest(
         &self,
         path: &Path,
@@ -199,8 +199,8 @@ impl Store {
     /// Stores the digests of `file`, which were computed while the file was written. `path` must be the final path of the
     /// file, and no program may still write to it.
     ///
-    /// # Errors [`StoreError::Changed`] if `path` names a different file, and errors of examining the file or writing the
-    /// record.
+    /// # Errors
+    /// [`StoreError::Changed`] if `path` names a different file, and errors of examining the file or writing the record.
     pub fn remember_source(
         &self,
         path: &Path,
@@ -243,8 +243,9 @@ impl Store {
 
     /// Adds the SHA-256 of the file `path` to `record`, the store's record of this file. Reads the file again.
     ///
-    /// # Errors [`StoreError::Changed`] if the file changed since the record was created, and errors of reading the file
-    /// or writing the record.
+    /// # Errors
+    /// [`StoreError::Changed`] if the file changed since the record was created, and errors of reading the file or
+    /// writing the record.
     pub fn add_sha256(
         &self,
         path: &Path,

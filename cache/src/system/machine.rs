@@ -82,7 +82,8 @@ pub fn is_shared(_: &Path) -> bool {
 
 /// Creates a directory and its parents if they do not exist.
 ///
-/// # Errors Same as for [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link.
+/// # Errors
+/// Same as for [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     let created = fs::create_dir_all(path);
     created.map_err(|error| {

@@ -102,7 +102,8 @@ impl Drop for Permit {
 
 /// Checks that the system can start `count` more threads, for libraries that panic or hang if they cannot start theirs.
 ///
-/// # Errors The I/O error if a thread cannot be started.
+/// # Errors
+/// The I/O error if a thread cannot be started.
 pub fn check_threads(count: usize) -> std::io::Result<()> {
     std::thread::scope(|scope| {
         let mut alive = Vec::new();
@@ -119,8 +120,9 @@ pub fn check_threads(count: usize) -> std::io::Result<()> {
 
 /// Starts a thread that runs `work(value)`. The thread returns `Some` with the value of `work`.
 ///
-/// # Errors Returns `value` if the system cannot start another thread. Limits on processes (`ulimit -u`, a container's
-/// limit) include threads.
+/// # Errors
+/// Returns `value` if the system cannot start another thread. Limits on processes (`ulimit -u`, a container's limit)
+/// include threads.
 pub fn try_spawn<V: Send + 'static, T: Send + 'static>(
     value: V,
     work: impl FnOnce(V) -> T + Send + 'static,

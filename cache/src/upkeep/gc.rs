@@ -6,10 +6,11 @@
 //! A collection has these steps:
 //!
 //! 1. It removes unreadable records, and entries that name missing objects. It keeps entries from a tier, because the
-//! tier may have their objects. 2. It removes entries, runs and member lists of bundles that were unused for more than
-//! `keep_days` days. 3. It removes objects that no entry names, once they are a day old. 4. If the objects need more than
-//! `max_size` bytes, it first removes the other objects that no entry names. If this is not enough, it removes the least
-//! recently used entries with the objects that only they name.
+//!    tier may have their objects.
+//! 2. It removes entries, runs and member lists of bundles that were unused for more than `keep_days` days.
+//! 3. It removes objects that no entry names, once they are a day old.
+//! 4. If the objects need more than `max_size` bytes, it first removes the other objects that no entry names. If this is
+//!    not enough, it removes the least recently used entries with the objects that only they name.
 //!
 //! Entries are removed before objects, so a killed collection leaves no entry without its objects.
 //!
@@ -89,8 +90,9 @@ pub(crate) struct Collection {
 impl Store {
     /// Collects garbage: removes old entries, and objects that no entry names.
     ///
-    /// # Errors [`StoreError::InUse`] if a run uses the store (except in a dry run), [`StoreError::LockLost`] if a run
-    /// started while this process was suspended, and errors of listing directories or removing entries.
+    /// # Errors
+    /// [`StoreError::InUse`] if a run uses the store (except in a dry run), [`StoreError::LockLost`] if a run started
+    /// while this process was suspended, and errors of listing directories or removing entries.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let lock = self.lock_for_gc(options)?;
         let mut collection = self.survey(options)?;

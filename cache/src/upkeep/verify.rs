@@ -59,7 +59,8 @@ impl Store {
     /// Hashes every object and reads every record, also while runs use the store. With `repair`, repairs the store as the
     /// module describes. Calls `progress` from several threads with the number of bytes of each read.
     ///
-    /// # Errors If a directory cannot be listed. Other errors are part of the report.
+    /// # Errors
+    /// If a directory cannot be listed. Other errors are part of the report.
     pub fn verify(
         &self,
         repair: bool,

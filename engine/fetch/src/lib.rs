@@ -9,8 +9,7 @@
 //! options      limits and timeouts; reports that a download is waiting; a clock that tests can replace
 //! ```
 //!
-//! Each of `bundle`, `download`, `resume` and `wire` depends only on the modules listed after it. A single policy
-//! decides what happens after a failure (`wire/retry`).
+//! Each of `bundle`, `download`, `resume` and `wire` depends only on the modules listed after it.
 //!
 //! # Guarantees
 //!
@@ -22,11 +21,9 @@
 //! | No server blocks a download for ever | every response must begin, and send the minimum rate, within a time limit |
 //! | The bytes are not read a second time | BLAKE3 and MD5 are computed while the file arrives, and the cache records both |
 //! | No secret is printed or sent to other hosts | only the API's own hosts get credentials; messages name hosts, not URLs |
-//! | No endless retries, no error without a cause | failures are counted and limited; the last one is the first line of the error |
+//! | No endless retries, no error without a cause | failures are counted and limited (`wire/retry`); the error contains the last one as its cause |
 //!
-//! # Example
-//!
-//! This example uses a bundle on local disk:
+//! # Example: a bundle on local disk
 //!
 //! ```
 //! use prep_fetch::LocalBundle;

@@ -4,10 +4,10 @@
 //! not exist. There, a lock has a directory with a file for each holder. A process that requests the lock takes three
 //! steps:
 //!
-//! 1. It *announces* itself: it creates a file with a unique name in the directory. 2. It *checks* for conflicts: it
-//! lists the directory. The file of another process is a conflict if at least one of the two processes requests the lock
-//! exclusively. 3. Without a conflict, it has the lock, and writes this into its file. Otherwise it *withdraws*: it
-//! removes its file.
+//! 1. It *announces* itself: it creates a file with a unique name in the directory.
+//! 2. It *checks* for conflicts: it lists the directory. The file of another process is a conflict if at least one of the
+//!    two processes requests the lock exclusively.
+//! 3. Without a conflict, it has the lock, and writes this into its file. Otherwise it *withdraws*: it removes its file.
 //!
 //! Of two processes in conflict, the later one finds the file of the earlier one, so at most one gets the lock. If both
 //! announce themselves before they check, each finds the other's file. Only the process with the smaller file name then
