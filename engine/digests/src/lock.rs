@@ -13,11 +13,11 @@
 //! spaceship-titanic v1 rules sha256:...
 //! ```
 //!
-//! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so a changed competition yields a small diff, and
-//! changes to two competitions never conflict in version control. The file contains no host names, times or paths.
+//! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so changes to two competitions never conflict in
+//! version control. The file contains no host names, times or paths.
 //!
-//! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The facts
-//! `bundle`, `comparable_with_v1`, `pipeline` and `program` only record how the data were prepared.
+//! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The
+//! other facts record how the data were prepared.
 //!
 //! Version 1 recorded the published MD5 as `bundle`, even if a different bundle was used, and had no
 //! `comparable_with_v1`.
@@ -30,15 +30,14 @@ use thiserror::Error;
 
 use crate::tree::{Sha256, TreeDigest, Trees};
 
-/// The version that this program writes, and the newest version that it can read.
+/// The version that this program writes, and the newest version that it reads.
 const VERSION: u32 = 2;
 
 const HEAD: &str = "\
 # The prepared data of this directory, written by `prep run`. `prep run --locked` publishes only data that match.
 ";
 
-/// Facts that only describe how the data were prepared. They are not compared, because a different program or pipeline may
-/// produce the same data.
+/// Facts that are not compared, because a different program or pipeline may produce the same data.
 const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
 
 /// The fact with the digest of the bundle and its [`BundleStatus`].
@@ -46,7 +45,7 @@ const BUNDLE: &str = "bundle";
 /// The fact that states whether scores are comparable with the benchmark's `v1`.
 const COMPARABLE: &str = "comparable_with_v1";
 
-/// A lock file that cannot be used.
+/// A lockfile that cannot be used.
 #[derive(Debug, Error)]
 pub enum LockfileError {
     /// A newer program wrote the file.
@@ -70,7 +69,7 @@ pub enum LockfileError {
     NoVersion,
 }
 
-/// The content of a lock file: the facts of all competitions in a data directory.
+/// The content of a lockfile: the facts of all competitions in a data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lockfile {
     /// Facts by name, for each competition's id and variant.
@@ -117,7 +116,6 @@ impl fmt::Display for BundleDigest {
     }
 }
 
-/// The text of [`BundleStatus::Verified`].
 const VERIFIED: &str = "verified";
 
 /// Returns whether `bundle`, the value of the fact `bundle`, describes a verified bundle.
@@ -132,9 +130,9 @@ fn is_verified(bundle: &str) -> bool {
 pub struct LockDifference {
     /// Name of the fact.
     pub fact: String,
-    /// The value in the lock file, if it has one.
+    /// The value in the lockfile, if any.
     pub locked: Option<String>,
-    /// The actual value, if it has one.
+    /// The actual value, if any.
     pub found: Option<String>,
 }
 
@@ -148,8 +146,8 @@ impl fmt::Display for LockDifference {
 }
 
 impl LockedDataset {
-    /// Creates an entry with the two facts that are known before the data are prepared: the digests of the leaderboard and
-    /// of the rules. A digest is `None` if the competition has no leaderboard or no rules.
+    /// Creates an entry with the digests of the leaderboard and the rules, which are known before preparing. `None` if
+    /// the competition has no leaderboard or no rules.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> LockedDataset {
         let mut locked = LockedDataset::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -178,8 +176,7 @@ impl LockedDataset {
         self
     }
 
-    /// Records whether scores are comparable with the benchmark's. `obstacles` are the reasons why they are not; if
-    /// there are none, they are comparable.
+    /// Records whether scores are comparable with the benchmark's. `obstacles` are the reasons why they are not.
     #[must_use]
     pub fn with_comparability(mut self, obstacles: &[String]) -> LockedDataset {
         let text = match obstacles {
@@ -199,13 +196,13 @@ impl LockedDataset {
         self
     }
 
-    /// Returns the digest that the fact `fact` records, for example `sha256:9f2c...`. The facts with digests are `answers`,
-    /// `public`, `leaderboard`, `rules` and `pipeline`.
+    /// Returns the digest of one of the facts `answers`, `public`, `leaderboard`, `rules` and `pipeline`, for example
+    /// `sha256:9f2c...`.
     pub fn digest(&self, fact: &str) -> Option<&str> {
         self.0.get(fact)?.split(' ').next()
     }
 
-    /// Returns the digests of the prepared files, if the digests of both directories are recorded.
+    /// Returns the digests of the prepared files, if those of both directories are recorded.
     pub fn trees(&self) -> Option<Trees> {
         let tree = |fact: &str| tree_of(self.0.get(fact)?);
         Some(Trees {
@@ -214,10 +211,9 @@ impl LockedDataset {
         })
     }
 
-    /// Returns the differences between the facts of `self`, which are locked, and those of `found`. Compares only facts that
-    /// determine scores.
+    /// Returns the facts that determine scores and differ between `self`, which is locked, and `found`.
     ///
-    /// If `found` has no digest of `answers` or `public`, the data have not been prepared yet, so this fact is not compared.
+    /// Ignores `answers` and `public` if `found` does not contain them, because the data are not prepared yet.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
@@ -236,7 +232,6 @@ impl LockedDataset {
     }
 }
 
-/// Formats a tree's digest as the value of a fact.
 fn tree_text(tree: &TreeDigest) -> String {
     let plural = if tree.files == 1 { "" } else { "s" };
     format!(
@@ -245,7 +240,6 @@ fn tree_text(tree: &TreeDigest) -> String {
     )
 }
 
-/// Parses the value that [`tree_text`] formats.
 fn tree_of(text: &str) -> Option<TreeDigest> {
     let words: Vec<&str> = text.split(' ').collect();
     let [sha256, files, "file" | "files", bytes, "bytes"] = words.as_slice() else {
@@ -259,10 +253,10 @@ fn tree_of(text: &str) -> Option<TreeDigest> {
 }
 
 impl Lockfile {
-    /// Parses a lock file.
+    /// Parses a lockfile.
     ///
     /// # Errors
-    /// [`LockfileError`] if a newer version of `prep` wrote the file, or if a line is malformed or repeats a fact.
+    /// [`LockfileError`] if a newer `prep` wrote the file, or if a line is malformed or repeats a fact.
     pub fn parse(text: &str) -> Result<Lockfile, LockfileError> {
         let mut lock = Lockfile::default();
         let mut version = None;

@@ -1,6 +1,6 @@
-//! Detects ids that are spelled differently in the two tables: codes that lost their leading zeros, integers that became
-//! `7.0` or were rounded to double precision, additional spaces, or lower case. Such rows can be paired by their ids only
-//! after all ids are converted to the same spelling.
+//! Detects ids that are spelled differently in the two tables: without leading zeros, as `7.0`, rounded to double
+//! precision, with spaces, or in lower case. Such rows can be paired only after all ids are converted to the same
+//! spelling.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ pub(super) enum Spelling {
 }
 
 impl Spelling {
-    /// All spellings, in the order in which they are tried: spellings that change less come first.
+    /// All spellings, in the order of trying: spellings that change less come first.
     pub(super) const ALL: [Spelling; 4] = [
         Spelling::Integers,
         Spelling::Trimmed,
@@ -30,7 +30,6 @@ impl Spelling {
         Spelling::Doubles,
     ];
 
-    /// Converts a cell to this spelling.
     fn apply(self, cell: &[u8]) -> Cow<'_, [u8]> {
         match self {
             Spelling::Integers => Cow::Borrowed(without_zeros(cell)),
@@ -47,8 +46,8 @@ impl Spelling {
         }
     }
 
-    /// Returns the cause of a difference between ids that disappears when both tables use this spelling. `zeros` is the
-    /// number of ids with leading zeros if only one table has such ids, otherwise 0.
+    /// Returns the cause of a difference that disappears in this spelling. `zeros` is the number of ids with leading
+    /// zeros if only one table has such ids, otherwise 0.
     pub(super) fn cause(self, zeros: u64) -> Cause {
         match self {
             Spelling::Integers if zeros > 0 => Cause::LeadingZeros,
@@ -72,7 +71,6 @@ impl Spelling {
     }
 }
 
-/// A table that returns its ids in a given spelling.
 pub(super) struct Respelled<'a> {
     inner: &'a dyn TableReader,
     ids: Vec<usize>,
@@ -146,8 +144,8 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
     digits.get(zeros.min(digits.len() - 1)..).unwrap_or(digits)
 }
 
-/// Returns two numbers: how many ids change if they are converted to `spelling`, and how many ids have leading zeros. The
-/// second number is 0 if both tables have ids with leading zeros.
+/// Returns how many ids change in `spelling`, and how many have leading zeros. The second number is 0 if both tables have
+/// such ids.
 pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,
