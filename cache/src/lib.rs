@@ -21,46 +21,18 @@
 //!
 //! # Guarantees
 //!
-//! | Guarantee | Mechanism |
-//! |---|---|
-//! | A damaged object is never returned | a process hashes each object at the first open; damaged ones move to quarantine |
-//! | No file is visible before it is complete | temporary file on the same file system, then rename |
-//! | An object's digest matches the bytes that were passed to the writer | bytes are hashed while they are written, not read back |
-//! | The store never contains an entry without its objects | objects are written before their entry, and removed after it |
-//! | A truncated or modified record is treated as absent | each record contains a hash of its bucket, key and content |
-//! | Temporary files of a killed process are never used | lookups ignore them; they are removed after a day |
-//! | A memory-mapped object never changes | its file has no hard link outside the store, and never gets one (`private.rs`) |
-//! | Many processes can share a store | atomic renames, advisory locks that end with their process, leases (`locks/lease`) |
+//! - No file is visible before it is complete, because it is renamed afterwards.
+//! - A damaged object is never returned: a process hashes each object when it first opens it.
+//! - A truncated or modified record is treated as absent, because each record contains a hash.
+//! - Objects are written before their entry and removed after it.
+//! - A memory-mapped object never changes (`private.rs`).
+//! - Many processes and machines can share a store (`locks`).
 //!
-//! # Power failure
+//! The store repairs no bytes: the step that produced a damaged object runs again. After a power failure, the caller must
+//! compare files that were *copied* out of the store with their digests, because the store does not flush them.
 //!
-//! On a local disk, files are not flushed, because a flush takes longer than producing most files. A power failure may
-//! lose or truncate the files of the last half minute.
-//!
-//! Such damage never leads to wrong data: the digest of an object and the hash of a record reveal it. The object or
-//! record is then produced again.
-//!
-//! The store does not verify files that were *copied* out of it. After a restart of the machine, the caller must compare
-//! such copies with their digests.
-//!
-//! On a file system that several machines share, each file is flushed before its rename. Therefore a full server or an
-//! exceeded quota makes the write fail. A server that restarts may still lose files whose flush it confirmed.
-//!
-//! # Limits
-//!
-//! - The store does not repair bytes. The step that produced a damaged object runs again.
-//! - The store does no background work, except for writing the bytes of a long object. `commit` waits for these bytes.
-//!
-//! # Modules
-//!
-//! ```text
-//! store      the handle to a store, and tiers                   layout     the files of a store
-//! objects    writing, verifying, publishing, mapping them       records    ledger, history, digests of other files
-//! locks      between threads, processes and machines            upkeep     counting, checking, garbage collection
-//! digest     hashes that name contents                          system     machine, threads, disk
-//! ```
-//!
-//! Only Unix-like systems are supported.
+//! `docs/architecture.md` describes the directories of the store and power failures. Only Unix-like systems are
+//! supported.
 
 #![warn(missing_docs)]
 

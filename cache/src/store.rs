@@ -1,19 +1,11 @@
 //! The handle to a store, and the state that clones of the handle share.
 //!
-//! # Complete files
+//! A complete file is flushed before its rename only if other machines share its file system ([`is_shared`]). On such
+//! file systems, delayed writes often fail, and only `fsync` and `close` report this (Rust ignores errors of `close`).
 //!
-//! A file is written under a temporary name and renamed when it is complete. It is flushed before the rename only if
-//! other machines share its file system ([`is_shared`]). On such file systems, delayed writes often fail, and only
-//! `fsync` and `close` report this (Rust ignores errors of `close`).
-//!
-//! # Tiers
-//!
-//! A tier is a second cache behind the store, with results that many machines share. The store requests missing entries
-//! and objects from its tier and keeps them, so callers need not know about the tier.
-//!
-//! An entry from the tier is stored immediately, but its objects are fetched when they are first opened. Until then, an
-//! object is treated as present unless [`Tier::may_have`] returns `false`. If the fetch fails, opening the object returns
-//! [`StoreError::Missing`](crate::StoreError::Missing).
+//! A *tier* is a second cache behind the store, with results that many machines share. An entry from the tier is stored
+//! immediately, but its objects are fetched when they are first opened. Until then, an object is treated as present
+//! unless [`Tier::may_have`] returns `false`.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -381,8 +373,8 @@ impl Store {
         })
     }
 
-    /// Flushes `file` if other machines may see the file system of `path`, on which `file` is. Returns the metadata of
-    /// `file`.
+    /// Flushes `file` if other machines may see its file system. `path` is any path on that file system. Returns the
+    /// metadata of `file`.
     ///
     /// # Errors
     /// If written bytes did not reach the server.

@@ -1,10 +1,10 @@
 //! Locks between processes and between threads.
 //!
-//! A lock belongs to an open file, not to a process. Therefore two guards in one process exclude each other as well. The
-//! operating system releases the lock when its process ends.
+//! A lock belongs to an open file, so two guards in one process exclude each other. The operating system releases the
+//! lock when its process ends.
 //!
-//! Some file systems do not support locks, and on shared ones a lock may apply to one machine only. On both kinds, a
-//! guard holds a [lease](crate::locks::lease) in addition to the lock.
+//! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
+//! On both kinds of file systems, a guard also holds a [lease](crate::locks::lease).
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -36,11 +36,9 @@ pub struct LockGuard {
 }
 
 impl LockGuard {
-    /// Checks that this process still holds the lock. Call this before each change that the lock protects; the check is
-    /// cheap.
+    /// Checks that this process still holds the lock. Call this cheap check before each change that the lock protects.
     ///
-    /// If the machine was suspended or offline, another process may take over the lock after half a minute without a
-    /// heartbeat.
+    /// If the machine was suspended or offline, another process may take over the lock after half a minute.
     ///
     /// # Errors
     /// [`StoreError::LockLost`] if another process took over the lock.

@@ -76,8 +76,8 @@ impl Object {
         self.len == 0
     }
 
-    /// Returns the open file, for positioned reads and memory mapping. Its cursor is shared: use [`reader`](Self::reader)
-    /// to read sequentially.
+    /// Returns the open file, for positioned reads and memory mapping. All users share its cursor, unlike that of a
+    /// [`reader`](Self::reader).
     pub fn file(&self) -> &File {
         &self.file
     }

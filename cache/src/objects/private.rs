@@ -1,8 +1,8 @@
 //! Objects that can be mapped into memory, because no file outside the store is a hard link to them.
 //!
-//! A published file may be a hard link to an object's file, so a program that writes to it changes the object. The store
-//! notices this when it next opens the object, but a process that has *mapped* the file reads wrong bytes or crashes.
-//! Therefore only *private* objects are mapped: their file has no hard link outside the store and never gets one.
+//! A published file may be a hard link to an object's file, so a program that writes to it changes the object. A process
+//! that has *mapped* the object would read wrong bytes or crash. Therefore only *private* objects are mapped: their file
+//! has no hard link outside the store and never gets one.
 //!
 //! A private file has a mark: a bit of its mode that is otherwise unused. Two kinds of processes work on an object:
 //!
@@ -15,14 +15,11 @@
 //! before the marker counted, the marker counted two names, a contradiction. If the linker linked later, the mark was
 //! already set, so the linker did not publish the name.
 //!
-//! The marker counts and checks the name in two steps, and the file could change between them. But a path in the store
-//! that stops naming a file never names that file again. So a file that is found at its path in the second step was at
-//! its path all the time.
+//! The file could change between counting and checking the name. But a path in the store that stops naming a file never
+//! names that file again. So a file that is found at its path was at its path all the time. No process removes a mark.
 //!
-//! No process removes a mark, because another process may rely on it. `tests/model` checks all interleavings of these
-//! steps, including processes that die between them.
-//!
-//! The proof rests on these conditions:
+//! `tests/model` checks all interleavings of these steps, including processes that die between them. The proof rests on
+//! these conditions:
 //!
 //! - Only the store writes below the store's directory.
 //! - A program that opened a published name for writing closes the file before that name is removed. (Published files are

@@ -4,12 +4,12 @@
 //! within one tick of the file system's clock give the same stamp. Therefore the store reads a file only after the tick
 //! of its last change: usually 20 milliseconds, at most two seconds.
 //!
-//! A record can also have a name, for example the id of a bundle's competition. It remains after the file is removed.
-//! Each name has two records: the content that was seen last, and the content from which results were produced
-//! ([`Store::confirm_source`]).
+//! A record can also have a name, for example the id of a bundle's competition. A named record remains after its file is
+//! removed. Each name has one record for the content that was seen last, and one for the content from which results were
+//! produced ([`Store::confirm_source`]).
 //!
-//! All data directories that share a store share these records. A named record therefore only suggests a content for
-//! which the store may have results. It does not show from which content a directory was prepared.
+//! All data directories that share a store share these records, so a named record does not show from which content a
+//! directory was prepared.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -284,7 +284,7 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number of the records about the source `name` from `remote`, or 0 without records. A
+    /// Returns the highest serial number of the records about the source `name` from `remote`, or 0 if there are none. A
     /// record with a lower number is outdated.
     ///
     /// # Errors

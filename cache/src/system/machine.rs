@@ -1,15 +1,10 @@
-//! Facts about the machine and its file systems: identity, free space, whether other machines may see a file system, and
-//! stamps of files.
+//! Facts about the machine and its file systems: identity, free space, and stamps of files.
 //!
-//! # Stamps
+//! A *stamp* consists of a file's length, times and inode, and shows cheaply whether the file is unchanged.
 //!
-//! A stamp shows cheaply whether a file is unchanged. It consists of the file's length, times and inode.
-//!
-//! The clock of a file system has ticks. If a file is written twice within one tick, its stamp does not show the second
-//! write. A tick takes some milliseconds on most file systems, one second on ext3 and HFS+, and two seconds on FAT.
-//!
-//! Therefore a stamp is reliable only if it was taken after the tick of the last write ([`time_until_settled`]). Every
-//! record that contains the time of a file follows this rule.
+//! The clock of a file system has ticks: some milliseconds on most file systems, one second on ext3 and HFS+, two seconds
+//! on FAT. Two writes within one tick give the same stamp. Therefore a stamp is reliable only if it was taken after the
+//! tick of the last write ([`time_until_settled`]).
 
 use std::fs::Metadata;
 use std::io::ErrorKind;

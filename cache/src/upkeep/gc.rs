@@ -12,10 +12,8 @@
 //! 4. If the objects need more than `max_size` bytes, it first removes the other objects that no entry names. If this is
 //!    not enough, it removes the least recently used entries with the objects that only they name.
 //!
-//! Entries are removed before objects, so a killed collection leaves no entry without its objects.
-//!
-//! A collection needs exclusive access to the store ([`Store::in_use`]), except for readers of open
-//! [`Object`](crate::Object)s.
+//! A collection needs exclusive access to the store ([`Store::in_use`]). Readers of an open [`Object`](crate::Object) are
+//! not disturbed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -216,8 +214,7 @@ impl Store {
         Ok(())
     }
 
-    /// Adds unused member lists of bundles, and temporary files that killed processes left next to them, to the records
-    /// to remove.
+    /// Adds unused member lists to the records to remove, and temporary files that killed processes left next to them.
     fn survey_bundles(
         &self,
         options: &GcOptions,

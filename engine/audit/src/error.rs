@@ -35,13 +35,13 @@ impl AuditError {
         }
     }
 
-    /// Returns whether an I/O error is the cause, for example a bad disk. It does not show that the file is damaged.
+    /// Returns whether the cause is an I/O error, for example of a bad disk, and not a damaged file.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, AuditError::Read { cause, .. } if cause.is_of_the_system())
     }
 }
 
-/// Returns the value of `read`, or `None` if the content is damaged or exceeds a limit. Returns I/O errors as errors.
+/// Returns the value of `read`, or `None` if the content is damaged or exceeds a limit. Fails only for I/O errors.
 pub(crate) fn unless_damaged<T>(
     read: Result<T, ContentsError>,
 ) -> Result<Option<T>, ContentsError> {

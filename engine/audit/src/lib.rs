@@ -1,8 +1,7 @@
 //! Explains why files differ from the published ones.
 //!
 //! The audit compares a tree that another program prepared (*theirs*) with the tree that `prep` prepared (*ours*). It
-//! also compares the bundle with its published MD5, and the outputs of `prep` with their published checksums. Together,
-//! these show which tree differs from the published files.
+//! also compares the bundle with its published MD5, and the outputs of `prep` with their published checksums.
 //!
 //! ```text
 //! causes      all causes; `causes.txt` has the harm, meaning and suggested action of each
@@ -14,13 +13,11 @@
 //! ```
 //!
 //! **The cause of a difference is the first normalization that makes both sides equal.** For example, if two cells are
-//! equal after replacing CR LF by LF, the cause is different line endings.
+//! equal after replacing CR LF by LF, the cause is different line endings. A difference that no rule explains is
+//! `not-classified`.
 //!
-//! Every differing cell gets its own cause, so a harmless difference never hides a harmful one. A difference that no rule
-//! explains is `not-classified`. A cause for a different checksum is accepted only if it reproduces the published
-//! checksum.
-//!
-//! The only files that this crate writes are temporary copies of members, and the member lists of verified bundles.
+//! Every differing cell gets its own cause, so a harmless difference never hides a harmful one. A cause for a different
+//! checksum is accepted only if it reproduces the published checksum.
 
 pub mod bundle;
 mod causes;

@@ -1,7 +1,6 @@
-//! Digests of prepared data, and the lock file that records them.
+//! Digests of prepared data, and the lockfile that records them.
 //!
-//! - `tree`: SHA-256 digests, and the digest of a directory, which is the output of `find . -type f -exec sha256sum {} +
-//!   | LC_ALL=C sort -k 2 | sha256sum`
+//! - `tree`: SHA-256 digests of files and directories
 //! - `lock`: `prep.lock`, the lockfile of a data directory, and the digests that determine scores
 //!
 //! A digest depends only on file contents and relative paths, so anyone can verify prepared data with `sha256sum`.

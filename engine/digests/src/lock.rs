@@ -146,8 +146,8 @@ impl fmt::Display for LockDifference {
 }
 
 impl LockedDataset {
-    /// Creates an entry with the digests of the leaderboard and the rules, which are known before preparing. `None` if
-    /// the competition has no leaderboard or no rules.
+    /// Creates an entry with the digests of the leaderboard and the rules, which are known before preparing. A digest is
+    /// `None` if the competition has no leaderboard or no rules.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> LockedDataset {
         let mut locked = LockedDataset::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -176,7 +176,7 @@ impl LockedDataset {
         self
     }
 
-    /// Records whether scores are comparable with the benchmark's. `obstacles` are the reasons why they are not.
+    /// Records whether scores are comparable with the benchmark's: they are, unless there are `obstacles`.
     #[must_use]
     pub fn with_comparability(mut self, obstacles: &[String]) -> LockedDataset {
         let text = match obstacles {
@@ -313,9 +313,8 @@ impl Lockfile {
 
     /// Records the facts of a competition.
     ///
-    /// If no fact that determines scores has changed, the facts that describe the preparation stay as they are. Therefore,
-    /// if a different program prepares the same data, the file does not change. There are two exceptions: a bundle that was
-    /// verified replaces one that was not, and `comparable_with_v1` is always updated.
+    /// If no fact that determines scores has changed, the other facts stay, so that a different program does not change
+    /// the file. However, a verified bundle replaces an unverified one, and `comparable_with_v1` is always updated.
     pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
@@ -369,8 +368,8 @@ pub struct DatasetDigests {
     /// Digest of the section `grade` of the pipeline, which contains the answers, sample submission, rules and metric.
     /// `None` if the pipeline has no such section.
     pub rules: Option<Sha256>,
-    /// Digest of `prepared/public/description.md`, which agents read. [`DatasetDigests::lines`] does not contain it, because
-    /// the digest of `public` already includes this file.
+    /// Digest of `prepared/public/description.md`. [`DatasetDigests::lines`] omits it, because the digest of `public`
+    /// includes this file.
     #[serde(default)]
     pub description: Option<Sha256>,
 }
@@ -468,10 +467,10 @@ pub enum ChecksumStatus {
 }
 
 impl DataOrigin {
-    /// Chooses between `self`, the result of this run, and `before`, an earlier result for the same data. The earlier result
-    /// stays if this run did not compare checksums.
+    /// Returns `self`, the outcome of this run, or `before`, an earlier outcome for the same data.
     ///
-    /// A comparison with the built-in pipeline has precedence over a comparison with a pipeline of the user.
+    /// The built-in pipeline takes precedence over a pipeline of the user. If both outcomes are of the same kind,
+    /// `before` stays only if this run did not compare checksums.
     #[must_use]
     pub fn or(self, before: &DataOrigin) -> DataOrigin {
         match (self.is_built_in, before.is_built_in) {

@@ -204,7 +204,7 @@ pub enum Remedy {
     ForgetOptions,
     /// Allow downloads.
     AllowDownloads,
-    /// Accept a bundle without its published checksum. Outputs are still compared with their published checksums.
+    /// Accept a bundle whose checksum differs from the published one. Outputs are still compared with theirs.
     AcceptBundle,
     /// Accept bundles and outputs without comparing them with published checksums.
     AcceptOutputs,

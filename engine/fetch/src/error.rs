@@ -409,8 +409,8 @@ pub enum Trouble {
 /// The reason why a request, a connection or a session ended without success.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The request can be repeated; after a session, the download starts again. The string is the API's message, or
-    /// empty.
+    /// The request can be repeated. If a session ends in this way, the download starts again. The string is the API's
+    /// message, or empty.
     Trouble(Trouble, String),
     /// The object on the server has changed or no longer exists.
     Changed,

@@ -28,9 +28,7 @@ pub struct DownloadOptions {
     pub piece: u64,
     /// Maximum length of a range request in bytes. Must be a multiple of `piece`.
     pub range: u64,
-    /// Time without bytes, or with less than the minimum rate ([`RateCheck`]), after which a connection is closed.
-    ///
-    /// [`RateCheck`]: prep_core::RateCheck
+    /// Time without bytes, or with less than the minimum rate, after which a connection is closed.
     pub stall: Duration,
     /// Time after which a download fails if the host never responded, for example because its name does not exist.
     pub first_contact: Duration,

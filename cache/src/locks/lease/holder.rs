@@ -200,7 +200,7 @@ pub(super) struct ConflictCheck<'a> {
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
     /// Tokens of the processes that requested the lock at the previous check. `None` before the first check. This process
-    /// waits only for them: later processes find its file and withdraw.
+    /// waits only for these processes, because later ones find this process's file and withdraw.
     pub(super) rivals: Option<Vec<String>>,
 }
 

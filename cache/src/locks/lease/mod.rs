@@ -1,8 +1,8 @@
-//! Locks that work across machines. Each holder of a lock has a file, and regularly writes to it to show that it is alive.
+//! Locks that work across machines. Each holder of a lock regularly writes to a file, to show that it is alive.
 //!
-//! On some file systems, locks of the operating system apply to one machine only (FUSE, Lustre without `flock`), or do
-//! not exist. There, a lock has a directory with a file for each holder. A process that requests the lock takes three
-//! steps:
+//! Leases are needed on file systems where locks of the operating system do not exist, or apply to one machine only
+//! (FUSE, Lustre without `flock`). A lock is a directory with a file for each holder. A process that requests the lock
+//! takes three steps:
 //!
 //! 1. It *announces* itself: it creates a file with a unique name in the directory.
 //! 2. It *checks* for conflicts: it lists the directory. The file of another process is a conflict if at least one of the
@@ -14,15 +14,13 @@
 //! waits for the other to withdraw, so one of them gets the lock.
 //!
 //! The waiting process ignores processes that announce themselves after its first check, because they find its file and
-//! withdraw. File names are never reused, so a late write, rename or removal cannot affect the file of a different
-//! process.
+//! withdraw. File names are never reused, so a late write or removal cannot affect the file of a different process.
 //!
 //! # Dead holders
 //!
 //! A holder that dies leaves its file. Other processes treat a holder as dead in two cases:
 //!
-//! - Its process has ended. A process on the same machine sees this by process id and start time. A later process with
-//!   the same id, for example in a restarted container, has a different start time.
+//! - Its process has ended, which a process on the same machine sees by process id and start time.
 //! - It is silent. A holder writes a new number into its file every few seconds (a *heartbeat*). A requesting process
 //!   that sees the same content for [`LeaseTiming::silence`], by its own clock, treats the holder as dead.
 //!
@@ -32,12 +30,9 @@
 //!
 //! # Lost leases
 //!
-//! While a holder was suspended, another process may have treated it as dead and taken over the lock. The holder notices
-//! this at its next heartbeat, because its file no longer exists.
-//!
+//! A suspended holder may be treated as dead. It notices this at its next heartbeat, because its file no longer exists.
 //! [`Lease::is_lost`] writes a heartbeat if one is overdue. A holder that calls it before each change makes at most one
-//! change after losing the lock. The clock of a paused virtual machine does not show the pause, so such a holder notices
-//! the loss only at its next regular heartbeat.
+//! change after losing the lock, except after a pause of a virtual machine, which its clock does not show.
 //!
 //! `tests/model` checks these steps in all interleavings.
 

@@ -1,4 +1,4 @@
-//! Unit tests, and a test with processes that take the same lock repeatedly, while it kills and suspends some of them.
+//! Unit tests, and a test that starts processes which take the same lock repeatedly, and kills and suspends some of them.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;

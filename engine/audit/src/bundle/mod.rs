@@ -317,7 +317,7 @@ impl Bundle<'_> {
         Ok(unpacked.is_ok() && hex(hasher).eq_ignore_ascii_case(expected))
     }
 
-    /// Returns the finding for converted line endings, which explain all other damage, if there is evidence for them.
+    /// If there is evidence of converted line endings, returns this finding, because it explains all other damage.
     /// Otherwise returns `damage`.
     fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
         match self.raw.text_mode_evidence() {
@@ -570,8 +570,8 @@ impl Bundle<'_> {
 
     /// Returns the directory that contains all members, if the bundle is correct without this directory.
     ///
-    /// Without it, the members must equal those of the verified bundle. If these are unknown, paths that the pipeline
-    /// reads must exist only without the directory.
+    /// If the members of the verified bundle are known, these must be the members without the directory. Otherwise, paths
+    /// that the pipeline reads must exist without the directory, but not with it.
     fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");

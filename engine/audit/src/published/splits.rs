@@ -158,7 +158,7 @@ pub fn search(
 }
 
 /// Renders the lines of a file with these columns. Row `n` of each table describes the same item, so each cell comes from
-/// the first table with its column. Returns `None` if no table has a column.
+/// the first table that has its column. Returns `None` if no table has a column.
 fn lines(columns: &[String], tables: &[Option<&LoadedTable>]) -> Option<Vec<Vec<u8>>> {
     let plain = Rendering::plain();
     let tables: Vec<&LoadedTable> = tables.iter().copied().flatten().collect();

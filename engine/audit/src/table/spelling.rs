@@ -145,7 +145,7 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
 }
 
 /// Returns how many ids change in `spelling`, and how many have leading zeros. The second number is 0 if both tables have
-/// such ids.
+/// ids with leading zeros.
 pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,

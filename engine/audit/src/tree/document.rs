@@ -1,7 +1,7 @@
 //! Compares two JSON documents (values, then the order of keys, then the layout), or the pixels of two images.
 //!
-//! If a document does not fit into memory but is a list, its items are compared like the rows of a table. Other such
-//! documents are only reported as different.
+//! A document that does not fit into memory is compared like a table if it is a list. Otherwise it is only reported as
+//! different.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};

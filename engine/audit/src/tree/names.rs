@@ -28,8 +28,8 @@ impl OneSided {
         }
     }
 
-    /// Removes files whose paths differ only in case, accents or Unicode normalization. Returns their paths in `theirs`
-    /// and `ours`.
+    /// Removes and returns the files whose paths differ only in case, accents or Unicode normalization: their paths in
+    /// `theirs` and `ours`.
     pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
         let paths = self.surplus.keys();
         let folded: HashMap<String, String> =
@@ -37,19 +37,19 @@ impl OneSided {
         self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
     }
 
-    /// Removes files that are compressed only in `theirs`, as `.gz`, `.zip` or `.7z`. Returns their paths in `theirs` and
-    /// `ours`.
+    /// Removes and returns the files that are compressed only in `theirs`, as `.gz`, `.zip` or `.7z`: their paths in
+    /// `theirs` and `ours`.
     pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
     }
 
-    /// Removes files that are compressed with gzip only in `ours`. Returns their paths in `theirs` and `ours`.
+    /// Removes and returns the files that are compressed with gzip only in `ours`: their paths in `theirs` and `ours`.
     pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }
 
-    /// Removes files with different paths in the two trees. `names` returns the possible paths in `theirs` for a path in
-    /// `ours`. Returns pairs of the paths in `theirs` and `ours`.
+    /// Removes and returns the files with different paths in the two trees: their paths in `theirs` and `ours`. `names`
+    /// returns the possible paths in `theirs` for a path in `ours`.
     fn take_pairs<N: IntoIterator<Item = String>>(
         &mut self,
         names: impl Fn(&str) -> N,
@@ -66,8 +66,8 @@ impl OneSided {
         found
     }
 
-    /// Removes archives of `ours` and their unpacked members in `theirs`. Returns pairs of the archive's path and the
-    /// directory of its members, which ends with `/` or is empty.
+    /// Removes and returns the archives of `ours` that are unpacked in `theirs`: the archive's path, and the directory of
+    /// its members, which ends with `/` or is empty.
     pub(super) fn take_unpacked(
         &mut self,
         ours: &Path,
@@ -193,8 +193,8 @@ fn base_letter(letter: char) -> char {
     }
 }
 
-/// Chooses the cause for a file with different paths in the two trees. It is `files-other-part` if the name is the same,
-/// and the file moved between train and test or the split differs (`other_split`).
+/// Returns `files-other-part` if the file name is the same, and the file moved between train and test or `other_split` is
+/// true. Otherwise returns `files-renamed`.
 pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);
@@ -205,7 +205,7 @@ pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> C
 }
 
 /// Removes files with the same content from `surplus` and `missing`, and returns findings about them. Reads only files
-/// whose size occurs in both. `other_split` is true if the trees are split differently.
+/// whose size occurs in both maps. `other_split` is true if the trees are split differently.
 fn renamed(
     theirs: &Path,
     surplus: &mut BTreeMap<String, u64>,

@@ -330,8 +330,8 @@ fn is_json_text(path: &Path) -> Result<bool> {
     ))
 }
 
-/// Compares two text files of an unknown format. Returns findings only if just their form differs (line endings,
-/// encoding, byte order mark, line breaks at the end).
+/// Compares two text files of an unknown format. Returns findings if only their form differs (line endings, encoding,
+/// byte order mark, line breaks at the end), otherwise `None`.
 fn compare_text_form(
     path: &str,
     theirs: &Path,
@@ -366,8 +366,8 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Returns whether the bytes of `theirs` from the offset `begin` on are not part of its data. In CSV, a line has a
-/// different number of fields than the header. In a binary format, the bytes are not only whitespace.
+/// Returns whether the bytes of `theirs` from the offset `begin` on are not part of its data. In a CSV file, one of their
+/// lines has a different number of fields than the header. In a binary format, they are not only whitespace.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);

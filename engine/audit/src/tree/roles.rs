@@ -25,7 +25,7 @@ pub struct Roles {
 
 impl Roles {
     /// Infers the id and label columns, unless the ids are known. Columns of the answers that the public test table also
-    /// contains are ids, otherwise the first column. The other columns of the answers are labels.
+    /// contains are ids. If there are none, the first column is the id. The other columns of the answers are labels.
     pub(super) fn completed(
         &self,
         root: &Path,

@@ -64,8 +64,8 @@ pub(super) fn raise(
     Ok(())
 }
 
-/// Returns the path of the file in `theirs` that contains `path`: `path` itself, or the outermost archive around this
-/// member.
+/// Returns the path of the file in `theirs` that contains `path`: `path` itself, or the outermost archive that contains
+/// it.
 fn outermost_file(path: &str, theirs: &Path) -> Option<String> {
     let ends = path.match_indices('/').map(|(end, _)| end);
     let mut outer = ends
@@ -312,8 +312,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Searches files whose names contain the id of a test item for its answer, in name or content. Returns a description
-    /// if most files contain the answer.
+    /// Searches the files that are named after test items for the items' answers, in name and content. Returns a
+    /// description if most files contain the answer.
     fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
         let ids: HashSet<&String> = self.order.iter().collect();
         let mut found: Vec<(&String, String)> = Vec::new();
@@ -519,8 +519,8 @@ impl Agreement {
     }
 }
 
-/// Returns whether `hits` of `count` answers show that a column reveals the answers. `most` is the fraction that the most
-/// frequent answer reaches. The hits must reach this fraction and half of the rest.
+/// Returns whether `hits` of `count` answers show that a column reveals the answers. Predicting the most frequent answer
+/// is right for the fraction `most`. The hits must reach this fraction and at least half of the rest.
 fn is_conclusive(hits: usize, count: usize, most: f64) -> bool {
     let share = hits as f64 / count.max(1) as f64;
     count >= MIN_ITEMS && share >= most + 0.5 * (1.0 - most)

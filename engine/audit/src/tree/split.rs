@@ -262,7 +262,7 @@ fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search>
 }
 
 /// Merges the values of the train and test items into the original order of the items. `places` contains the positions of
-/// the train items and of the test items in this order.
+/// the train items and the test items in this order.
 pub(crate) fn merged<T: Clone + Default>(
     places: &(Vec<u32>, Vec<u32>),
     train: &[T],

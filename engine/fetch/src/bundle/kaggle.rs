@@ -45,8 +45,8 @@ pub struct KaggleBundle {
 }
 
 impl KaggleBundle {
-    /// Creates the source. It searches for `ID.zip` and `ID/ID.zip` in the directories of `search`. Otherwise it
-    /// downloads the bundle of the competition `kaggle` to `DATA/ID/ID.zip`.
+    /// Creates the source. If `ID.zip` and `ID/ID.zip` are in none of the directories of `search`, it downloads the
+    /// bundle of the competition `kaggle` to `DATA/ID/ID.zip`.
     ///
     /// A file with a different MD5 than `md5` is an error.
     pub fn new(
@@ -179,8 +179,8 @@ pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes that an interrupted download uses: of the source file `file`, or of the bundle if
-/// `file` is `None`.
+/// Returns the disk space in bytes of an interrupted download: of the source's file `file`, or of the bundle if `file` is
+/// `None`.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data

@@ -168,8 +168,8 @@ impl LocalBundle {
         LocalBundle { looked, ..self }
     }
 
-    /// Sets the last used content of the file. If the file no longer exists, results of this content remain valid, unless
-    /// its checksums differ from the published ones.
+    /// Sets the content that the file had when it was last used. If the file no longer exists, results of this content
+    /// remain valid, unless its checksums differ from the published ones.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> LocalBundle {
         LocalBundle { stated, ..self }

@@ -161,7 +161,7 @@ impl WebFile {
         !is_given && self.fetched.path().is_some() && !self.is_foreign()
     }
 
-    /// Returns the local bundle and its member that may be the same file. Does not verify the member's checksum.
+    /// Returns the local bundle and its member that may be the file at the URL. Does not verify the member's checksum.
     fn candidate(&self) -> Option<(File, ZipEntry)> {
         if self.member.is_none() && !self.published.is_some() {
             return None;
@@ -177,8 +177,8 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Returns the local bundle and its member that is the same file: the pipeline names it, or it has the published
-    /// checksums.
+    /// Returns the local bundle and its member that is the file at the URL, because the pipeline names it or it has the
+    /// published checksums.
     fn proven_member(&self, context: &Context) -> Result<Option<(File, ZipEntry)>, StepError> {
         let Some((bundle, entry)) = self.candidate() else {
             return Ok(None);

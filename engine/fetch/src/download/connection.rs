@@ -1,8 +1,9 @@
 //! The connections of a download session. Each requests one range of an object and passes the bytes to the session. All
 //! connections use the same address.
 //!
-//! A rejected address that has served a request has probably expired, so an API call returns a new one. One connection
-//! tries the new address, while the others wait. The rejection of an address that never served a request is a failure.
+//! If the server rejects an address that has served a request, the address has probably expired, so the session requests
+//! a new one. One connection tries the new address, while the others wait. The rejection of an address that never served
+//! a request is a failure.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -110,7 +110,7 @@ fn verify_digests(
     }
 }
 
-/// Returns an error if the file has no zip directory. It is at the end of an archive, so this check detects truncated
+/// Returns an error if the file has no zip directory. The directory is at the end, so this check detects truncated
 /// archives.
 fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = ZipDirectory::read(
@@ -139,7 +139,7 @@ pub(crate) struct FirstRequest<'a> {
 
 impl FirstRequest<'_> {
     /// Sends a request for `range`, and repeats it after temporary failures, which `retry` counts. Returns
-    /// [`Stop::Changed`] for a different object than `known`.
+    /// [`Stop::Changed`] if the object is not `known`.
     pub(crate) async fn answer(
         &mut self,
         range: Range<u64>,

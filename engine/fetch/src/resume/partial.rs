@@ -177,8 +177,8 @@ pub(crate) struct State {
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the object and the state of an earlier session. `None` if its map or partial file is not of this address, or
-/// if the server cannot confirm that the object is unchanged.
+/// Returns the object and the state of an earlier session. `None` if its map or partial file does not belong to this
+/// address, or if the server cannot confirm that the object is unchanged.
 pub(crate) fn load(
     partial: &Partial,
     wanted: Wanted<'_>,

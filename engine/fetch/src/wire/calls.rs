@@ -163,7 +163,7 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// Parses the URLs of the API: `text` for the protocol that uses GET, with or without `/api/v1`, and `rpc` for the
-    /// protocol that uses POST. Without `rpc`, that URL is derived from `text`.
+    /// protocol that uses POST. If `rpc` is `None`, the second URL is derived from `text`.
     ///
     /// A URL to which credentials must not be sent is an error. The message contains no secret.
     pub(crate) fn parse(
