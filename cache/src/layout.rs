@@ -119,7 +119,6 @@ impl Bucket {
         root.join(self.name())
     }
 
-    /// Returns the file of `digest` in a bucket that has a subdirectory for the first two digits.
     pub(crate) fn file(self, root: &Path, digest: &Digest) -> PathBuf {
         let hex = digest.to_string();
         let (first, rest) = hex.split_at(2);

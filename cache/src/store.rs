@@ -26,7 +26,7 @@ use crate::system::machine::{Stamp, create_directory, is_shared};
 use crate::upkeep::stat;
 use crate::{Digest, LedgerEntry, Permit, StoreError, Threads, Unwritable, free_space};
 
-/// Content of the file `CACHEDIR.TAG`. Backup and search programs skip a directory that contains this file.
+/// Backup and search programs skip a directory that contains the file `CACHEDIR.TAG`.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
 # This directory is a cache of prep. You can delete it; prep will create it again.\n";
 
@@ -46,7 +46,6 @@ pub struct Store {
 struct Inner {
     root: PathBuf,
     read_only: bool,
-    /// Stamps of the objects that this process has verified.
     verified: Mutex<HashMap<Digest, Stamp>>,
     /// SHA-256 of objects that this process wrote with `with_sha256`.
     sums: Mutex<HashMap<Digest, [u8; 32]>>,
@@ -189,7 +188,6 @@ impl Store {
         self.inner.sums.lock().insert(digest, sum);
     }
 
-    /// Takes a thread from the budget for writers. Returns `None` if all threads are in use.
     pub(crate) fn thread(&self) -> Option<Permit> {
         match &self.threads {
             Some(threads) => threads.try_take(),
@@ -281,7 +279,6 @@ impl Store {
             .contains(&(device, mode))
     }
 
-    /// Calls `is_shared` once per device and caches its result.
     pub(crate) fn is_shared_device(&self, device: u64, is_shared: impl FnOnce() -> bool) -> bool {
         let mut devices = self.inner.shared_devices.lock();
         *devices.entry(device).or_insert_with(is_shared)
@@ -314,7 +311,6 @@ impl Store {
         }
     }
 
-    /// Queries the tier for the entry of a step key, and records the entry in the store.
     pub(crate) fn lookup_in_tier(
         &self,
         key: &Digest,
@@ -333,7 +329,6 @@ impl Store {
         Ok(Some(entry))
     }
 
-    /// Passes the lengths of the entry's objects to the tier, except for objects that are in this store.
     pub(crate) fn announce_lengths(&self, entry: &LedgerEntry) {
         let Some(tier) = &self.tier else { return };
         for (object, length) in entry.objects().zip(&entry.lengths) {
@@ -387,7 +382,6 @@ impl Store {
         file.metadata()
     }
 
-    /// Renames the complete file `temp` to `path`.
     pub(crate) fn rename_into(&self, temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
         self.confirm_written(temp.as_file(), temp.path())
             .map_err(|source| StoreError::io("write", temp.path(), source))?;

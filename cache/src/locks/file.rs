@@ -21,7 +21,6 @@ use crate::{Digest, Store, StoreError};
 /// Pause between two attempts to take a lock, if the file system offers no way to wait for it.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Suffix of the directory with the leases of a lock.
 pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 
 /// Holds a lock until it is dropped.
@@ -75,7 +74,7 @@ pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)
 }
 
-/// Returns the directory of the lock's [leases](crate::locks::lease).
+/// Returns the directory of the lock's leases.
 fn holders(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(HOLDERS_SUFFIX);
@@ -213,7 +212,6 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 impl LockGuard {
-    /// Returns a guard of the lock `path` that has lost the lock to another process.
     pub(crate) fn lost(path: &Path) -> io::Result<LockGuard> {
         let lease = Lease::try_take(&holders(path), Mode::Exclusive)?;
         let lease = lease.ok_or(ErrorKind::WouldBlock)?;

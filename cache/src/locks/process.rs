@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::machine::{boot, host};
 
-/// Identifies a process on any machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessId {
     /// The machine, boot and namespaces inside which `number` is unique. Empty if unknown.

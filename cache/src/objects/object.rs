@@ -212,7 +212,7 @@ impl Store {
         })
     }
 
-    /// Hashes an object even if it was verified earlier. Returns its length, or `None` if the object does not exist.
+    /// Hashes an object even if it was verified earlier. Returns `None` if the object does not exist.
     pub(crate) fn verify_object(
         &self,
         digest: &Digest,
@@ -241,13 +241,13 @@ impl Store {
         Ok(Some(object.len))
     }
 
-    /// Hashes `copy`, a file with the copied bytes of an object. Returns [`StoreError::Damaged`] if the digest differs.
+    /// Hashes `copy`, a file with the copied bytes of an object.
     pub(crate) fn verify_copy(&self, copy: &Object) -> Result<(), StoreError> {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Returns the error to report after copying an object failed with `error`. If the copy failed because the object is
-    /// damaged, reports the damage instead.
+    /// Returns the error to report after copying an object failed with `error`: the damage of the object, if it is
+    /// damaged.
     pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,
@@ -263,7 +263,6 @@ impl Store {
         Err(self.damaged(object, found))
     }
 
-    /// Moves a damaged object to quarantine and returns the error that reports it.
     fn damaged(&self, object: &Object, found: Digest) -> StoreError {
         self.forget_verified(&object.digest);
         StoreError::Damaged {

@@ -82,7 +82,6 @@ impl PrivateObject {
 /// The bytes of a [`PrivateObject`], mapped into memory.
 #[derive(Debug)]
 pub struct MappedObject {
-    /// `None` for an empty object.
     map: Option<Mmap>,
 }
 
@@ -165,7 +164,6 @@ fn mark(file: &File) -> io::Result<bool> {
 /// Returns whether the only hard link of a marked object is the store's. The order of the checks matters (module docs).
 fn has_no_other_name(object: &Object) -> io::Result<bool> {
     match object.file().metadata()?.nlink() {
-        // Another process removed or replaced the object, so the file no longer has a name.
         0 => Ok(true),
         1 => is_file_at(object.file(), object.path()),
         _ => Ok(false),

@@ -19,7 +19,7 @@ use crate::system::machine::Stamp;
 use crate::system::threads::Consumer;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
-/// Number of bytes that are collected before they are written. A longer object is written on a separate thread.
+/// Bytes are collected until they have this length. Longer objects are written on a separate thread.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
 /// Mode of objects and published files: readable for all users, writable for none. The umask may remove permissions.
@@ -96,7 +96,7 @@ impl PartialObject {
 
 type WriteResult = Result<Box<PartialObject>, StoreError>;
 
-/// Maximum number of chunks that wait for the writing thread. A longer queue would not make the thread faster.
+/// A longer queue would not make the writing thread faster.
 const MAX_QUEUED_CHUNKS: usize = 2;
 
 /// Continues writing an object on another thread. Returns the object if no thread can be started.
@@ -213,14 +213,12 @@ impl Store {
             .permissions(Permissions::from_mode(READ_ONLY))
             .tempfile_in(&dir);
         let temp = created.map_err(|error| StoreError::io("create a file in", &dir, error))?;
-        // Other processes do not remove a locked file. If the file system does not support locks, they remove it after a
-        // day.
+        // Other processes do not remove a locked file. Without locks, they remove it after a day.
         let _ = temp.as_file().try_lock();
         Ok(temp)
     }
 
-    /// Returns whether the object exists *and* is intact. A damaged object moves to quarantine, so that an intact copy
-    /// can replace it.
+    /// Returns whether the object exists *and* is intact. A damaged object moves to quarantine.
     fn has_verified(&self, digest: &Digest) -> Result<bool, StoreError> {
         match self.open_here(digest) {
             Ok(_) => Ok(true),
@@ -229,7 +227,6 @@ impl Store {
         }
     }
 
-    /// Adds the complete file `temp` to the store, unless an intact object exists.
     pub(crate) fn add_object(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         match self.has_verified(&digest)? {
             true => Ok(()),
@@ -237,7 +234,6 @@ impl Store {
         }
     }
 
-    /// Renames the complete file `temp` to its final name.
     pub(crate) fn install(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         let path = self.object_path(&digest);
         let metadata = temp
@@ -413,7 +409,6 @@ impl Write for ObjectWriter {
 pub struct ScatteredWriter {
     store: Store,
     temp: NamedTempFile,
-    /// Appended bytes that are not in the file yet.
     buffer: Vec<u8>,
     /// Length of the file in bytes, including ranges that are reserved at its end.
     len: u64,

@@ -274,7 +274,7 @@ impl HistoryScope {
     }
 }
 
-/// Returns the absolute path, without symbolic links in the part of the path that exists.
+/// Returns the absolute path, without symbolic links in the part that exists.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for existing in absolute.ancestors() {
@@ -336,17 +336,14 @@ impl Store {
     }
 }
 
-/// Length in bytes of a record's first line without its line break.
 const SEAL_LEN: usize = 2 * Digest::LEN;
 
-/// Maximum length of a record in bytes. The store never writes a longer record.
+/// The store never writes a longer record.
 const MAX_RECORD_BYTES: u64 = 1 << 30;
 
 pub(crate) enum RecordRead<T> {
     Absent,
-    /// The file exists, but it is not a complete record of this key.
     Garbled,
-    /// The record and its open file.
     Found(T, File),
 }
 
@@ -386,7 +383,6 @@ impl Store {
     }
 }
 
-/// Reads a record's file in one call. Returns `None` if the file cannot be a record.
 fn contents(file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let error = |source| StoreError::io("read", path, source);
     let metadata = file.metadata().map_err(error)?;

@@ -30,7 +30,7 @@ use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// Maximum number of chunks that wait for the MD5 thread. MD5 is slower than BLAKE3, so a longer queue would not help.
+/// MD5 is slower than BLAKE3, so a longer queue for the MD5 thread would not help.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
 /// Digests of a file outside the store.
@@ -114,7 +114,6 @@ impl SourceRecord {
         self.stamp.len == 0
     }
 
-    /// Returns whether the record has a name, so that it remains after its file is removed.
     pub(crate) fn is_named(&self) -> bool {
         self.name.is_some()
     }
@@ -365,7 +364,6 @@ impl Store {
     }
 }
 
-/// Waits until any later change of the file is certain to change its stamp.
 fn wait_until_settled(stamp: Stamp) {
     thread::sleep(stamp.time_until_settled(SystemTime::now()));
 }
@@ -379,13 +377,12 @@ fn key_of(canonical: &Path) -> Digest {
     Digest::of_bytes(canonical.as_os_str().as_encoded_bytes())
 }
 
-/// Returns the key of a named record. NUL is in the hashed string but in no path, so this key differs from those of
-/// paths.
+/// NUL is in the hashed string but in no path, so this key differs from those of paths.
 fn key_of_name(name: &str) -> Digest {
     Digest::of_bytes(format!("name\0{name}").as_bytes())
 }
 
-/// Returns the name for the record of the content that was seen last. NUL is in no source's name.
+/// NUL is in no source's name.
 fn last_seen_name(name: &str) -> String {
     format!("{name}\0seen")
 }

@@ -31,7 +31,7 @@ fn line(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Magic numbers in `statfs` of file systems that only one machine at a time can mount.
+/// File systems that only one machine at a time can mount, by their magic number in `statfs`.
 #[cfg(target_os = "linux")]
 const LOCAL_FILE_SYSTEMS: [u32; 19] = [
     0xEF53,      // ext2, ext3, ext4
@@ -128,7 +128,6 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Returns a stamp for a content of `len` bytes that is not in a local file.
     pub(crate) fn without_file(len: u64) -> Self {
         Self {
             len,

@@ -109,7 +109,6 @@ pub fn check_threads(count: usize) -> std::io::Result<()> {
         let mut alive = Vec::new();
         for _ in 0..count {
             let (end, ended) = channel::<()>();
-            // The thread ends when `alive` is dropped.
             let wait = move || ended.recv().is_ok();
             Builder::new().spawn_scoped(scope, wait)?;
             alive.push(end);
@@ -200,14 +199,11 @@ impl Usage {
 /// A handle to a running worker thread. Dropping it ends the thread and waits for its end.
 #[derive(Debug)]
 pub(crate) struct Consumer<T> {
-    /// `None` after the last chunk was sent.
     full: Option<SyncSender<Vec<u8>>>,
     empty: Receiver<Vec<u8>>,
-    /// `None` after the thread was joined.
     thread: Option<JoinHandle<Option<T>>>,
 }
 
-/// The receiving end of the chunks, on the worker thread.
 pub(crate) struct Chunks {
     full: Receiver<Vec<u8>>,
     recycled: Sender<Vec<u8>>,
@@ -221,7 +217,6 @@ impl Chunks {
     ) -> Result<(), E> {
         self.full.iter().try_for_each(|chunk| {
             take(&chunk)?;
-            // Fails if the consumer no longer receives buffers.
             let _ = self.recycled.send(chunk);
             Ok(())
         })
@@ -263,7 +258,7 @@ impl<T: Send + 'static> Consumer<T> {
         self.empty.try_recv().ok()
     }
 
-    /// Waits until all chunks are processed. Returns `None` if the thread panicked.
+    /// Returns `None` if the thread panicked.
     pub(crate) fn finish(mut self) -> Option<T> {
         self.join()
     }

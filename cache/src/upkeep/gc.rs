@@ -68,7 +68,6 @@ struct ObjectInfo {
     len: u64,
     modified: SystemTime,
     links: u64,
-    /// Number of remaining entries that name the object.
     named: usize,
 }
 
@@ -109,8 +108,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Takes the exclusive lock, so that no run can use the store. For a dry run, takes a shared lock, which only
-    /// prevents other collections.
+    /// Takes the exclusive lock. A dry run takes a shared lock, which only prevents other collections.
     pub(crate) fn lock_for_gc(&self, options: &GcOptions) -> Result<LockGuard, StoreError> {
         if options.dry_run {
             return self.in_use();
@@ -166,7 +164,6 @@ impl Store {
         Ok(collection)
     }
 
-    /// Returns the time of the last recorded run of each key, in seconds since 1970.
     fn survey_history(
         &self,
         options: &GcOptions,
@@ -307,7 +304,7 @@ impl Collection {
         }
     }
 
-    /// Drops objects without an entry, and then entries, until the objects fit into `max_size` bytes (step 4).
+    /// Drops objects without an entry, and then entries, until the objects need at most `max_size` bytes (step 4).
     fn shrink(&mut self, max_size: u64) {
         let mut size: u64 = self.objects.values().map(|found| found.len).sum();
         let mut unnamed: Vec<_> = self
@@ -333,7 +330,6 @@ impl Collection {
         }
     }
 
-    /// Drops an entry and the objects that only this entry names. Returns the total length of these objects.
     fn drop_entry(&mut self, entry: &Entry) -> u64 {
         self.report.entries.push(entry.key);
         let mut bytes = 0;
@@ -371,8 +367,7 @@ impl Collection {
     }
 }
 
-/// Returns whether the file no longer exists. Returns `false` if its directory is missing too, because the disk may not
-/// be mounted.
+/// Returns `false` if the directory is missing too, because its disk may not be mounted.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_dir)
         && matches!(path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)
@@ -461,8 +456,7 @@ mod forget_tests {
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 
-    /// Records a run of a competition. `steps` are the contents of its steps, from which their keys are derived. Returns
-    /// the objects.
+    /// Records a run of a competition whose steps have these contents. Returns the objects.
     fn run(store: &Store, competition: &str, steps: &[&str]) -> Result<Vec<Digest>, StoreError> {
         let mut history = History::default();
         let mut objects = Vec::new();

@@ -85,7 +85,6 @@ fn sum(files: impl Iterator<Item = PathBuf>) -> Amount {
     amount
 }
 
-/// The files of a bucket whose subdirectories are the first two digits of digests.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// Digests that form the file names, sorted.
@@ -94,7 +93,6 @@ pub(crate) struct Listing {
     pub(crate) foreign: Vec<PathBuf>,
 }
 
-/// Lists a bucket of the store `root`.
 pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     let mut listing = Listing::default();
     for (first, dir) in entries(&bucket.dir(root))? {
@@ -173,7 +171,6 @@ pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the time from `then` to `now`, or zero if `then` is later.
 pub(crate) fn age(now: SystemTime, then: SystemTime) -> Duration {
     now.duration_since(then).unwrap_or_default()
 }

@@ -18,7 +18,7 @@ use crate::records::ledger::RecordRead;
 use crate::upkeep::stat::Amount;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError};
 
-/// Number of threads that hash objects. Two keep a disk busy and leave other processors free.
+/// Two threads keep a disk busy and leave other processors free.
 const HASH_THREADS: usize = 2;
 
 /// Result of [`Store::verify`]. Lists are sorted.
@@ -163,8 +163,7 @@ impl Store {
         self.readable::<T>(bucket, repair, report).map(drop)
     }
 
-    /// Returns the intact records of a bucket, and reports the damaged ones. If `repair` is true, also removes the
-    /// damaged ones.
+    /// Returns the intact records of a bucket, and reports the damaged ones. Removes these if `repair` is true.
     fn readable<T: DeserializeOwned>(
         &self,
         bucket: Bucket,

@@ -30,7 +30,6 @@ use thiserror::Error;
 
 use crate::tree::{Sha256, TreeDigest, Trees};
 
-/// The version that this program writes, and the newest version that it reads.
 const VERSION: u32 = 2;
 
 const HEAD: &str = "\
@@ -40,9 +39,8 @@ const HEAD: &str = "\
 /// Facts that are not compared, because a different program or pipeline may produce the same data.
 const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
 
-/// The fact with the digest of the bundle and its [`BundleStatus`].
 const BUNDLE: &str = "bundle";
-/// The fact that states whether scores are comparable with the benchmark's `v1`.
+/// Whether scores are comparable with the benchmark's `v1`.
 const COMPARABLE: &str = "comparable_with_v1";
 
 /// A lockfile that cannot be used.
@@ -72,7 +70,6 @@ pub enum LockfileError {
 /// The content of a lockfile: the facts of all competitions in a data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lockfile {
-    /// Facts by name, for each competition's id and variant.
     entries: BTreeMap<(String, String), BTreeMap<String, String>>,
 }
 
@@ -118,7 +115,6 @@ impl fmt::Display for BundleDigest {
 
 const VERIFIED: &str = "verified";
 
-/// Returns whether `bundle`, the value of the fact `bundle`, describes a verified bundle.
 fn is_verified(bundle: &str) -> bool {
     bundle
         .split_once(' ')

@@ -103,7 +103,6 @@ impl TreeHasher {
     }
 }
 
-/// Escapes `\` and line breaks in a path, as `sha256sum` does.
 fn escaped(path: &str) -> Cow<'_, str> {
     match path.contains(['\\', '\n', '\r']) {
         false => Cow::Borrowed(path),

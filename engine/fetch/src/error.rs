@@ -24,11 +24,8 @@ pub enum FetchError {
         server_message(.message), unused(.others)
     )]
     Unauthorised {
-        /// The place of the rejected credentials.
         used: String,
-        /// Further places with credentials, which were not used.
         others: Vec<String>,
-        /// Whether the rejected credentials are those of a login.
         can_log_in: bool,
         message: String,
     },
@@ -50,7 +47,6 @@ pub enum FetchError {
     )]
     Quota {
         host: String,
-        /// The pause that the server requested, if any.
         wait: Option<Duration>,
         message: String,
     },
@@ -125,7 +121,6 @@ pub enum FetchError {
         #[source]
         cause: Trouble,
         attempts: u32,
-        /// Help that describes which part of the download was kept.
         kept: String,
     },
     #[error(
@@ -183,7 +178,6 @@ fn server_message(message: &str) -> String {
     }
 }
 
-/// Describes a response to too many requests. `wait` is the pause that the server requested, if any.
 fn describe_pause(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),
@@ -375,7 +369,6 @@ pub enum Trouble {
         /// Time since the first request to the host, if it never answered.
         unanswered: Option<Duration>,
     },
-    /// The server sent less than the minimum rate.
     #[error(
         "{host} sent only {} in {}, at byte {offset}",
         units::bytes(*.bytes), units::approximate_duration(*.time)
@@ -406,13 +399,11 @@ pub enum Trouble {
     RangeIgnored { host: String },
 }
 
-/// The reason why a request, a connection or a session ended without success.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The request can be repeated. If a session ends in this way, the download starts again. The string is the API's
     /// message, or empty.
     Trouble(Trouble, String),
-    /// The object on the server has changed or no longer exists.
     Changed,
     /// The server sends nothing that identifies the object, so ranges could belong to different objects. The entire file
     /// must come from one response.

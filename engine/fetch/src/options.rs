@@ -101,7 +101,6 @@ pub enum WaitReport {
 }
 
 impl WaitReport {
-    /// Returns the report about the pause after a failure. `None` if the pause is too short to be reported.
     pub(crate) fn new(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
         let is_offline = matches!(trouble, Trouble::Unreachable { .. });
         (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {

@@ -16,8 +16,7 @@ use super::{Candidate, Mode, prefix, token};
 use crate::locks::process::{ProcessId, ProcessState};
 use crate::system::machine;
 
-/// Maximum number of attempts to create a lease file, because another process may remove the empty directory before the
-/// file exists.
+/// Another process may remove the empty directory before the file exists, so several attempts may be needed.
 const MAX_ANNOUNCEMENTS: usize = 100;
 
 /// Content of a lease file. Its length never changes, so the file can be overwritten in place.
@@ -69,7 +68,6 @@ pub(super) fn announce(
     let content = holder_file.content(&HolderState::default());
     let mut failed = ErrorKind::NotFound.into();
     for _ in 0..MAX_ANNOUNCEMENTS {
-        // Another process may remove the empty directory at any time, so both calls may fail.
         let created = fs::create_dir_all(holders).and_then(|()| {
             OpenOptions::new()
                 .write(true)
@@ -181,10 +179,9 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Maximum number of listings in one check. A file that disappears before it is read requires another listing.
+/// A file that disappears before it is read requires another listing.
 const MAX_LISTINGS: usize = 100;
 
-/// The reason why a lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conflict {
     /// Other processes only request the lock, and will withdraw.
@@ -254,7 +251,6 @@ impl ConflictCheck<'_> {
         Ok(Some(Conflict::Uncertain))
     }
 
-    /// Returns whether the process with this token announced itself after this process's first check.
     fn is_later(&self, token: &str) -> bool {
         let rivals = self.rivals.as_ref();
         rivals.is_some_and(|rivals| !rivals.iter().any(|rival| rival == token))
@@ -326,7 +322,6 @@ struct LastContent {
     has_changed: bool,
 }
 
-/// The last observed content of each file of another process.
 static OBSERVATIONS: Mutex<Option<HashMap<PathBuf, LastContent>>> = Mutex::new(None);
 
 #[derive(Clone, Copy, Debug)]
@@ -360,7 +355,6 @@ fn observe(path: &Path, content: &[u8]) -> Observation {
     }
 }
 
-/// Removes the observations of files in `holders` that are not in `paths`, its current list of files.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
     if let Some(seen) = OBSERVATIONS.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));

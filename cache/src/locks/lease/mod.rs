@@ -96,7 +96,6 @@ impl Candidate {
     }
 }
 
-/// A lock that this process holds. Dropping the lease releases the lock.
 #[derive(Debug)]
 pub(crate) struct Lease(Arc<HolderFile>);
 
@@ -142,7 +141,6 @@ impl Drop for Lease {
         // Other processes treat this holder as dead if its file remains.
         let _ = fs::remove_file(&holder_file.path);
         if let Some(holders) = holder_file.path.parent() {
-            // Fails while the directory contains files of other processes.
             let _ = fs::remove_dir(holders);
         }
     }

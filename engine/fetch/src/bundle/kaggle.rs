@@ -36,7 +36,6 @@ const LOCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// A source for the bundle of one competition.
 #[derive(Debug, Clone)]
 pub struct KaggleBundle {
-    /// Kaggle's name of the competition.
     kaggle: String,
     local: LocalBundle,
     target: PathBuf,
@@ -91,7 +90,6 @@ impl KaggleBundle {
         network.map_err(|cause| self.local.not_fetched_in(context, cause))
     }
 
-    /// Downloads the bundle. Returns `None` if another process has just downloaded it.
     fn fetch(&self, context: &Context) -> Result<Option<Value>, StepError> {
         let network = self.network(context)?;
         let item = Item::Bundle(self.kaggle.clone());
@@ -171,10 +169,8 @@ pub(crate) fn part_name(stem: &str, key: &str) -> String {
     format!("{stem}.part-{key}")
 }
 
-/// Name of the directory with the files of sources other than the bundle.
 const SOURCES: &str = "sources";
 
-/// Returns the path to which `file`, the file of a source other than the bundle, is downloaded.
 pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
@@ -258,7 +254,6 @@ fn discard_sources(directory: &Path) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
-    // Fails if the directory is not empty.
     let _ = std::fs::remove_dir(directory);
 }
 
@@ -275,7 +270,6 @@ pub(crate) fn record_origin(file: &Path, origin: &str) -> Result<(), FetchError>
     fs::write(&path, format!("{origin}\n")).map_err(|cause| FetchError::io("write", &path, cause))
 }
 
-/// Returns whether a file has a record of an origin other than `origin`.
 pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
     fs::read_to_string(origin_path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
 }

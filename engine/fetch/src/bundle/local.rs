@@ -19,10 +19,8 @@ use crate::error::FetchError;
 #[derive(Debug, Clone)]
 pub struct LocalBundle {
     what: FileLabel,
-    /// The name under which the cache records the content.
     name: String,
     candidates: Vec<PathBuf>,
-    /// The paths that an error lists.
     looked: Vec<PathBuf>,
     sums: BundleChecksums,
     /// The last used content of the file. Its results remain valid if the file no longer exists.
@@ -51,7 +49,6 @@ pub fn bundle_stem(id: &str) -> &str {
     id.rsplit_once('/').map_or(id, |(_, name)| name)
 }
 
-/// The name of a file, and of its owner, for messages.
 #[derive(Debug, Clone)]
 pub(crate) struct FileLabel {
     pub(crate) title: String,
@@ -77,7 +74,6 @@ impl BundleChecksums {
         self.md5.is_some() || self.sha256.is_some()
     }
 
-    /// Returns whether a file with these checksums has the checksums `published`.
     pub(crate) fn fits(&self, published: &BundleChecksums) -> bool {
         let pairs = [
             (&self.md5, &published.md5),
@@ -163,7 +159,6 @@ impl LocalBundle {
         }
     }
 
-    /// Returns a source whose errors list the paths `looked` instead of the candidates.
     pub(crate) fn with_looked(self, looked: Vec<PathBuf>) -> LocalBundle {
         LocalBundle { looked, ..self }
     }
@@ -230,7 +225,6 @@ impl LocalBundle {
         Ok(value(record))
     }
 
-    /// Returns the state of the source if the file does not exist.
     pub(crate) fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
@@ -263,7 +257,6 @@ impl LocalBundle {
         }))
     }
 
-    /// Returns an error if a checksum of the file differs from the published one.
     fn check(&self, path: &Path, content: &Content) -> Result<(), StepError> {
         let sums = [
             ("MD5", &self.sums.md5, &content.md5),

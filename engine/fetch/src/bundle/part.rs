@@ -120,7 +120,6 @@ impl PartOfBundle {
         Ok(())
     }
 
-    /// Verifies the members and copies them into the archive under its final name.
     fn write(
         &self,
         partial: &Partial,

@@ -103,7 +103,6 @@ impl Network {
     }
 }
 
-/// Reads a bundle at any offset over the network, and keeps the read bytes in memory.
 struct Remote<'a> {
     network: &'a Network,
     item: Item,
@@ -115,7 +114,6 @@ struct Remote<'a> {
 struct State {
     location: Option<Location>,
     object: Option<Identity>,
-    /// The read blocks, by the offset of their first byte.
     blocks: BTreeMap<u64, Vec<u8>>,
     /// Range of the last read. Reads become longer while they are sequential.
     last: Range<u64>,
@@ -176,7 +174,6 @@ impl<'a> Remote<'a> {
 }
 
 impl State {
-    /// Returns the bytes from `offset` that have already been read.
     fn read(&self, offset: u64) -> Option<&[u8]> {
         let (start, block) = self.blocks.range(..=offset).next_back()?;
         let rest = block.get(usize::try_from(offset - start).ok()?..)?;
@@ -220,7 +217,6 @@ impl ReadAt for Remote<'_> {
     }
 }
 
-/// Reads one range into memory, with retries.
 async fn fetch(
     mut request: FirstRequest<'_>,
     range: &Range<u64>,

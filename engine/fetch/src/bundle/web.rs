@@ -23,7 +23,6 @@ use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::location::Item;
 
-/// Number of hexadecimal digits of a URL's digest in a record's name.
 const URL_DIGEST_LENGTH: usize = 12;
 
 /// A file at a URL, as a pipeline describes it.
@@ -50,7 +49,6 @@ pub struct WebFile {
     given: LocalBundle,
     fetched: LocalBundle,
     target: PathBuf,
-    /// The bundle, which may contain the file as a member.
     bundle: LocalBundle,
     published: BundleChecksums,
     /// Whether a file with a different checksum is an error.
@@ -141,7 +139,6 @@ impl WebFile {
         format!("{id}/{source}/{digest}/{file}")
     }
 
-    /// Returns the origin of a file that is extracted from the member `path` of the bundle.
     fn origin_of_member(path: &str) -> String {
         format!("member {path} of the bundle")
     }

@@ -108,7 +108,6 @@ struct Search {
     found: Option<(KaggleCredentials, Origin)>,
     others: Vec<Origin>,
     warnings: Vec<String>,
-    /// The error of the first place that should contain credentials and does not.
     defect: Option<CredentialsError>,
 }
 
@@ -207,7 +206,6 @@ pub(crate) fn pair(username: Option<&str>, key: Option<&str>) -> ParsedCredentia
     }
 }
 
-/// Returns whether a string can be sent in a header.
 pub(crate) fn is_sendable(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

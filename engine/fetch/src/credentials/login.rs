@@ -31,7 +31,6 @@ pub struct Login(Arc<Shared>);
 struct Shared {
     path: PathBuf,
     tokens: Mutex<Tokens>,
-    /// The task that renews the token holds this lock.
     renewing: AsyncMutex<()>,
 }
 
@@ -115,7 +114,6 @@ impl Login {
         let _ = write(&self.0.path, &tokens);
     }
 
-    /// Replaces the tokens in `text` with a placeholder.
     pub(crate) fn scrub(&self, text: &str) -> String {
         let tokens = self.tokens();
         let secrets = [&tokens.refresh_token, &tokens.access_token]

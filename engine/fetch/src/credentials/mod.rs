@@ -115,7 +115,6 @@ impl From<KaggleCredentials> for FoundCredentials {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum CredentialsError {
-    /// The field lists the directories that were searched.
     #[error("no Kaggle credentials")]
     Missing(Vec<PathBuf>),
     #[error("{set} is set, but {missing} is not")]
@@ -155,7 +154,6 @@ impl CredentialsError {
     }
 }
 
-/// Returns a phrase that names the possible files in each directory.
 fn files(dirs: &[PathBuf]) -> String {
     let dirs: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     let dirs = match dirs.split_last() {

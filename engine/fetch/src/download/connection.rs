@@ -32,7 +32,6 @@ pub(crate) struct Request<'a> {
     pub(crate) has_served: &'a AtomicBool,
 }
 
-/// A response whose bytes have not been read yet, and the permit for its connection.
 pub(crate) type ReadyAnswer = (Answer, OwnedSemaphorePermit);
 
 /// Requests `range` of an object and passes its bytes to `sink`. First reads the response `ready`, if given, which has
@@ -74,7 +73,6 @@ pub(crate) async fn connection(
                 request.has_served.store(true, Ordering::Relaxed);
                 (answer, permit)
             }
-            // The response to a request for the entire file ended early.
             (None, None) => {
                 return Err(Trouble::Short {
                     host,
@@ -93,7 +91,6 @@ pub(crate) async fn connection(
     }
 }
 
-/// The address that all connections of a session use, until the server rejects it.
 pub(crate) struct SessionAddress<'a> {
     pub(crate) location: &'a mut Option<Location>,
     /// Number of rejected addresses before this one. Each connection remembers the number of its address, so that the
@@ -156,14 +153,11 @@ pub(crate) struct CompletePiece {
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
-    /// The piece that this chunk completes.
     pub(crate) completes: Option<CompletePiece>,
 }
 
-/// The queue that passes received bytes to the session.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
-    /// Length of a piece in bytes.
     pub(crate) size: u64,
     /// If the disk is slower than the network, the queue is full and connections wait.
     pub(crate) chunks: Sender<Chunk>,

@@ -25,7 +25,6 @@ use crate::wire::queries::address;
 use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::Shared;
 
-/// Number of replacements of the object on the server after which a download fails.
 const MAX_REPLACEMENTS: u32 = 3;
 
 /// Number of complete downloads with a wrong MD5 after which a download fails.
@@ -129,11 +128,9 @@ fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     }
 }
 
-/// A request whose response identifies the object on the server.
 pub(crate) struct FirstRequest<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) item: &'a Item,
-    /// The location of the item. `None` if it has to be requested.
     pub(crate) location: &'a mut Option<Location>,
 }
 

@@ -29,10 +29,9 @@ use crate::wire::identity::Identity;
 use crate::wire::location::Location;
 use crate::wire::retry::{Retry, RetryAction};
 
-/// Interval between two adjustments of the number of connections.
 const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Maximum number of chunks that wait to be written. A chunk has at most a few hundred kilobytes.
+/// A chunk has at most a few hundred kilobytes.
 const MAX_QUEUED_CHUNKS: usize = 16;
 
 /// The end of a connection. `round` and `address` are the session's values at its start.
@@ -52,7 +51,6 @@ pub(crate) struct Session<'a> {
     sink: Sink,
     connections: JoinSet<ConnectionEnd>,
     pace: Pace,
-    /// Failures since the last completed piece.
     retry: Retry,
     /// Number of counted failures, except for rejected addresses. Each connection remembers the number at its start as
     /// its round.
@@ -60,7 +58,6 @@ pub(crate) struct Session<'a> {
     /// If many connections fail at once, for example because the server is overloaded, this is one failure. Therefore
     /// only the first failure of a round is counted.
     round: u64,
-    /// No connection starts before this time.
     pause: Option<Instant>,
 }
 
@@ -336,7 +333,6 @@ impl Start {
     }
 }
 
-/// Describes how much of a failed download was kept.
 fn describe_state(order: &Order, pieces: &Pieces) -> String {
     let requested = pieces.requested_bytes();
     let existing = requested - pieces.missing_bytes();
@@ -383,13 +379,11 @@ pub(crate) struct StoredPieces<'a> {
     order: &'a Order,
     pub(crate) pieces: Pieces,
     map: Map,
-    /// `None` if the order has ranges.
     digester: Option<Digester>,
     rereads: u32,
 }
 
 impl<'a> StoredPieces<'a> {
-    /// Continues with the pieces of an earlier session of the object with `total` bytes.
     pub(crate) fn new(order: &'a Order, total: u64, state: State) -> StoredPieces<'a> {
         let digester = order.ranges.is_none().then(|| {
             let file = Arc::clone(&order.partial.file);
@@ -477,7 +471,6 @@ const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 /// Number of ticks after an unsuccessful increase of the number of connections before the next increase.
 const HOLD_TICKS: u32 = 20;
 
-/// Adjusts the number of connections to the throughput.
 #[derive(Debug)]
 pub(crate) struct Pace {
     connections: usize,

@@ -23,14 +23,12 @@ use crate::error::FetchError;
 use crate::resume::pieces::{Map, MapContent, Pieces, max_bytes};
 use crate::wire::identity::Identity;
 
-/// A locked partial file.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub(crate) file: Arc<File>,
     pub(crate) path: PathBuf,
     pub(crate) map: PathBuf,
     target: PathBuf,
-    /// `None` after the lock was released.
     lock: Mutex<Option<LockGuard>>,
 }
 
@@ -87,7 +85,6 @@ impl Partial {
         }))
     }
 
-    /// Gives the complete file its final name.
     pub(crate) fn finish(&self) -> Result<Arc<File>, FetchError> {
         self.check_lock()?;
         commit(&self.file, &self.path, &self.target)?;
@@ -104,7 +101,6 @@ impl Partial {
         }
     }
 
-    /// Removes the file and its map.
     pub(crate) fn remove(&self) -> Result<(), FetchError> {
         self.clear()?;
         std::fs::remove_file(&self.path)
@@ -153,7 +149,6 @@ impl Partial {
 pub(crate) struct Wanted<'a> {
     /// Digest of the address of the file.
     pub(crate) source: Digest,
-    /// The required ranges. `None` for the entire file.
     pub(crate) ranges: Option<&'a [Range<u64>]>,
 }
 
@@ -167,11 +162,9 @@ impl Wanted<'_> {
     }
 }
 
-/// The state with which a session starts.
 pub(crate) struct State {
     pub(crate) map: Map,
     pub(crate) pieces: Pieces,
-    /// Length of a piece in bytes.
     pub(crate) size: u64,
     /// Number and CRC-32 of each existing piece.
     pub(crate) records: Vec<(u32, u32)>,
@@ -263,11 +256,10 @@ pub(crate) struct Digests {
     pub(crate) md5: String,
 }
 
-/// The outcome of processing a piece.
 #[derive(Debug)]
 pub(crate) enum DigestProgress {
     Digests(Digests),
-    /// The piece with this number does not match its CRC, so it must be fetched again.
+    /// The piece with this number must be fetched again.
     Bad(usize),
 }
 
@@ -279,7 +271,6 @@ pub(crate) struct Digester {
     size: u64,
     /// The CRC-32 of each written piece.
     crcs: Vec<Option<u32>>,
-    /// Number and offset of the next piece.
     piece: usize,
     offset: u64,
     blake3: blake3::Hasher,
@@ -319,7 +310,6 @@ impl Digester {
         self.offset >= self.total || self.crcs.get(self.piece).is_some_and(Option::is_some)
     }
 
-    /// Processes the next piece, if it has been written.
     pub(crate) fn process_next_piece(&mut self) -> io::Result<Option<DigestProgress>> {
         if let Some(crc) = self.crcs.get_mut(self.piece)
             && let Some(expected) = *crc

@@ -21,7 +21,6 @@ use crate::wire::identity::Identity;
 /// the length of the file.
 const MAX_PIECES: u64 = 1 << 25;
 
-/// Returns the maximum length in bytes of a file with pieces of `size` bytes.
 pub(crate) fn max_bytes(size: u64) -> u64 {
     size.saturating_mul(MAX_PIECES)
 }
@@ -190,13 +189,11 @@ const FORMAT_VERSION: u32 = 2;
 #[derive(Debug)]
 pub(crate) struct Map {
     file: File,
-    /// CRC-32 of the first line.
     seed: u32,
 }
 
 #[derive(Debug)]
 pub(crate) struct MapContent {
-    /// Digest of the address from which the pieces came.
     pub(crate) source: Digest,
     pub(crate) object: Identity,
     pub(crate) piece: u64,

@@ -38,11 +38,9 @@ pub(crate) struct RangeRequest<'a> {
     pub(crate) expected: Option<&'a Identity>,
 }
 
-/// The range of a request for an entire object of unknown length.
 pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 
 impl RangeRequest<'_> {
-    /// Sends the request, follows redirects and verifies the response.
     pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, Stop> {
         // Without a strong validator, no response could prove that it contains the expected object.
         if self

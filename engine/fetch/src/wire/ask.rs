@@ -22,7 +22,6 @@ pub(crate) const MAX_REDIRECTS: usize = 5;
 pub(crate) enum Reply {
     /// A redirect to a host that is not Kaggle's.
     Elsewhere(Url),
-    /// A successful response, and the request that led to it.
     Answer(Response, Message),
 }
 
@@ -36,7 +35,6 @@ impl Reply {
     }
 }
 
-/// Returns the error for a response from `url` that has no known form.
 pub(crate) fn unexpected(url: &Url) -> Stop {
     Stop::Fatal(FetchError::Unexpected { host: host(url) })
 }

@@ -12,7 +12,6 @@ use crate::error::{Trouble, transport_cause};
 use crate::wire::retry;
 use crate::wire::shared::Shared;
 
-/// The sender and the position of a body, for messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position<'a> {
     pub(crate) host: &'a str,
@@ -62,7 +61,6 @@ pub(crate) async fn chunk(
     }
 }
 
-/// Maximum number of bytes of a response that is not a file.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
 pub(crate) fn is_temporary(status: StatusCode) -> bool {
@@ -110,7 +108,6 @@ pub(crate) async fn beginning_of(shared: &Shared, answer: Response, host: &str) 
     read_text(shared, answer, host).await.0
 }
 
-/// Returns the first bytes of a body, empty for an empty body.
 pub(crate) async fn first_bytes(
     shared: &Shared,
     mut answer: Response,

@@ -60,7 +60,6 @@ impl Call<'_> {
         Message { url, body }
     }
 
-    /// Returns the service, the method, and the JSON body.
     fn method(&self) -> (&'static str, &'static str, Value) {
         let competitions = "competitions.CompetitionApiService";
         match self {
@@ -148,7 +147,6 @@ impl Protocol {
 /// The path of the older protocol on Kaggle's hosts, and of both protocols on other hosts.
 const API_PATH: &str = "api/v1";
 
-/// The URL at which Kaggle's own tools call methods.
 const KAGGLE_RPC: &str = "https://api.kaggle.com/v1";
 
 const KAGGLE_REST: &str = "https://www.kaggle.com/api/v1";

@@ -12,10 +12,8 @@ use prep_cache::hex;
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 
-/// The properties by which versions of an object are distinguished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
-    /// Length of the entire object in bytes.
     pub(crate) total: u64,
     /// The ETag as in the header, with quotes. It may be weak.
     pub(crate) etag: Option<String>,

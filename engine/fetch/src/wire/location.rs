@@ -35,7 +35,6 @@ impl Expected {
 /// The location of a file. The query string of its URL may be a signature, so only the host is ever printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// The request for the bytes, without credentials.
     pub(crate) message: Message,
     pub(crate) expected: Expected,
     pub(crate) kind: LocationKind,
@@ -47,7 +46,6 @@ pub(crate) enum LocationKind {
     Signed,
     /// The API itself, which sends the bytes to authenticated users.
     Api,
-    /// A permanent address from a pipeline.
     Permanent,
 }
 
@@ -129,7 +127,6 @@ impl Addresses {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) url: Url,
-    /// JSON body of a POST request. `None` for a GET request.
     pub(crate) body: Option<String>,
 }
 
@@ -167,7 +164,6 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Creates an item for the file `name` at the http or https URL `url`.
     pub(crate) fn file(name: &str, url: &str) -> Result<Item, FetchError> {
         let wrong = |cause| FetchError::Setup {
             cause: format!("the address of `{name}` {cause}"),
@@ -188,7 +184,6 @@ impl Item {
         })
     }
 
-    /// Returns the item's key in the cache of addresses.
     pub(crate) fn key(&self) -> String {
         match self {
             Item::Bundle(id) => id.clone(),

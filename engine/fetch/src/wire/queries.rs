@@ -16,7 +16,6 @@ use crate::wire::location::{Item, Location, LocationKind, Message, host};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// Maximum number of pages that are read, enough for 200,000 files.
 const MAX_PAGES: usize = 1000;
 
 const MAX_FILES: usize = 200_000;
