@@ -20,7 +20,6 @@ pub struct Block {
     pub cells: u64,
     /// Proofs of the cause. If the block has several paths, a proof of one file begins with its path.
     pub proof: Vec<String>,
-    /// The proofs while findings are grouped.
     #[serde(skip)]
     proofs: Vec<Proof>,
     pub examples: Vec<String>,

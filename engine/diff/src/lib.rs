@@ -101,7 +101,6 @@ fn one_sided(
             let hash = read::content(&old.join(&difference.path))?;
             difference.renamed_to = by_content.get_mut(&hash).and_then(Vec::pop);
         }
-        // Renamed files are reported once.
         if let Some(other) = &difference.renamed_to {
             come.remove(other);
         }

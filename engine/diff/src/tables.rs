@@ -15,7 +15,7 @@ use serde::Serialize;
 const MAX_LISTED: usize = 1000;
 const MAX_LISTED_BYTES: usize = 16 << 20;
 
-/// Values are only counted in columns with at most this number of distinct values.
+/// Only columns with few distinct values are counted.
 const MAX_COUNTED_VALUES: usize = 30;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -67,6 +67,7 @@ impl TableDifference {
     }
 }
 
+/// Compares two tables in the format `format`.
 pub fn tables(
     old: &Path,
     new: &Path,

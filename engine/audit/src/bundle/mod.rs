@@ -37,7 +37,6 @@ fn list(file: &File, limits: &DecodingLimits) -> Result<RawListing, ZipError> {
     read_tolerant(file, 0..length, &limits.budget(length))
 }
 
-/// Length, CRC-32 and MD5 of a member's unpacked content.
 struct MemberContent {
     size: u64,
     crc: u32,
@@ -127,6 +126,7 @@ pub struct BundleCheck {
     pub findings: Vec<AuditFinding>,
 }
 
+/// Checks the bundle at `path`. Fails if the bundle cannot be read.
 pub fn check(
     path: &Path,
     expected: &Expected,
@@ -170,7 +170,7 @@ struct Raw {
     bytes: u64,
     head: Vec<u8>,
     lf: u64,
-    /// Number of line feeds directly after a carriage return.
+    /// Line feeds directly after a carriage return.
     crlf: u64,
     /// Number of zero bytes at the end.
     zeros: u64,
@@ -301,8 +301,8 @@ impl Bundle<'_> {
         }
     }
 
-    /// Returns whether the file is a gzip file that contains the bundle. A bundle is compressed already, so at most four
-    /// times the file's length is unpacked.
+    /// Returns whether the file is the bundle, compressed with gzip. A bundle hardly becomes smaller, so unpacking is
+    /// limited.
     fn is_gzipped(&self) -> io::Result<bool> {
         let Some(expected) = &self.expected.md5 else {
             return Ok(false);
@@ -313,7 +313,6 @@ impl Bundle<'_> {
         let mut unpacked = flate2::read::MultiGzDecoder::new(file).take(most);
         let mut hasher = Md5::new();
         let unpacked = each_chunk(&mut unpacked, |bytes| hasher.update(bytes));
-        // A damaged gzip file is not the bundle.
         Ok(unpacked.is_ok() && hex(hasher).eq_ignore_ascii_case(expected))
     }
 
@@ -604,7 +603,6 @@ impl Bundle<'_> {
         right.then(|| directory.to_owned())
     }
 
-    /// Compares the members with those of the verified bundle.
     fn compare_members(
         &self,
         files: &[&RawMember],
@@ -707,7 +705,6 @@ impl Bundle<'_> {
     }
 }
 
-/// Returns name, size and CRC of all files.
 fn contents(members: &[RawMember]) -> BTreeSet<(&str, u64, u32)> {
     members
         .iter()
@@ -744,7 +741,6 @@ fn find_page(bytes: &[u8]) -> Option<(usize, String)> {
     })
 }
 
-/// Finds a run of zeros. Returns its offset and its length.
 fn find_zeros(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut begin = 0;
     while let Some(found) = bytes.get(begin..)?.iter().position(|byte| *byte == 0) {

@@ -211,7 +211,6 @@ impl Rendering {
     }
 }
 
-/// Finds a form in which the prepared table at `path` has the MD5 `md5`.
 pub(super) fn search(
     path: &Path,
     format: Format,

@@ -95,13 +95,11 @@ const RELEASES: &str = include_str!("releases.txt");
 enum FooterMatch {
     /// The versions that wrote the published file, and the versions that wrote the prepared file.
     Versions(WriterVersions, WriterVersions),
-    /// No pair of versions matches. The value is the number of tried pairs.
+    /// The number of tried pairs.
     Tried(usize),
-    /// A different library than fastparquet wrote the prepared file.
     OtherWriter,
 }
 
-/// Finds the versions with which the prepared file at `path` has the MD5 `md5`.
 fn search_footers(path: &Path, md5: &str) -> io::Result<FooterMatch> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();

@@ -22,7 +22,6 @@ use crate::tree::split::{merged, parts, seeds};
 const MAX_HASHED_BYTES: u64 = 8 << 30;
 /// Approximate memory for a file, in bytes per byte of the file: rows, rendered lines, and a copy of these lines.
 const ROW_MEMORY: u64 = 4;
-/// Fractions of test items that are tried.
 const TEST_FRACTIONS: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
 
 struct LoadedTable {

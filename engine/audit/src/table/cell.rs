@@ -11,10 +11,9 @@ pub(crate) enum Difference {
     LineEnds,
     MissingWords,
     BooleanWords,
-    /// A number with a decimal comma on one side.
     DecimalComma,
     NumberSpelling,
-    /// A number with leading zeros on one side only: `007` and `7`.
+    /// `007` and `7`.
     LeadingZeros,
     /// Two almost equal doubles, at a distance of `ulps` units in the last place. `parser` is true if pandas' default
     /// parser reads one side's text as the other side's number.
@@ -26,7 +25,6 @@ pub(crate) enum Difference {
     Single,
     /// One of the numbers is the other one, rounded to fewer decimals.
     Rounded,
-    /// Leading or trailing spaces.
     Blanks,
     LetterCase,
     Mojibake,
@@ -279,7 +277,6 @@ fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
     is_plain.then(|| (is_negative, digits.get(zeros..).unwrap_or_default()))
 }
 
-/// Returns the approximate number of significant digits.
 fn digits(cell: &[u8]) -> usize {
     let mantissa = cell
         .split(|byte| matches!(byte, b'e' | b'E'))
@@ -298,7 +295,6 @@ fn decimals(cell: &[u8]) -> Option<usize> {
     Some(cell.len() - point - 1)
 }
 
-/// Returns whether `value`, rounded to this number of decimals, is the number in `short`.
 fn rounds_to(value: f64, places: usize, short: &[u8]) -> bool {
     let printed = format!("{value:.places$}");
     number(printed.as_bytes()) == number(short)

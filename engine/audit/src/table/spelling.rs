@@ -14,10 +14,8 @@ use crate::causes::Cause;
 pub(super) enum Spelling {
     /// Without leading zeros and without `.0`.
     Integers,
-    /// Without leading and trailing spaces.
     Trimmed,
     LowerCase,
-    /// As numbers in double precision.
     Doubles,
 }
 
@@ -58,7 +56,6 @@ impl Spelling {
         }
     }
 
-    /// Returns the proof if ids are equal only in this spelling.
     pub(super) fn proof(self) -> &'static str {
         match self {
             Spelling::Integers => "if ids are compared as numbers, each row is in both tables",

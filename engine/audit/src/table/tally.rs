@@ -14,7 +14,6 @@ use crate::finding::{AuditFinding, IDS, LABELS, PRIVATE};
 
 /// Number of characters up to which an example shows the entire value.
 const MAX_VALUE_LENGTH: usize = 200;
-/// Maximum number of different label changes that are counted.
 const MAX_CHANGES: usize = 64;
 
 #[derive(Debug, Default)]
@@ -107,7 +106,6 @@ impl<'a> ColumnTypes<'a> {
     }
 }
 
-/// Counts the differences between paired rows of two tables.
 pub(crate) struct Tally<'a> {
     columns: &'a [CommonColumn],
     role: &'a TableUse,

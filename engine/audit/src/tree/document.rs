@@ -125,11 +125,9 @@ enum PathStep<'a> {
     Item(usize),
 }
 
-/// Walks through two documents and counts their differences by cause.
 struct DocumentComparison<'a> {
     role: &'a TableUse,
     found: BTreeMap<Cause, (u64, Vec<String>)>,
-    /// Whether an object has the same keys in a different order.
     key_order: bool,
     path: Vec<PathStep<'a>>,
 }

@@ -14,9 +14,7 @@ use crate::system_files::is_of_system;
 
 /// Files that exist on one side only: length by path.
 pub(super) struct OneSided {
-    /// Files of `theirs`.
     surplus: BTreeMap<String, u64>,
-    /// Files of `ours`.
     missing: BTreeMap<String, u64>,
 }
 
@@ -258,7 +256,6 @@ fn renamed(
     Ok(found)
 }
 
-/// Returns the finding for a file of `theirs` at `path` with the content of our file at `other`.
 pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     let mut finding = AuditFinding::new(Cause::FilesSwapped, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {
@@ -277,7 +274,6 @@ pub(super) fn is_of_test(path: &str) -> bool {
     })
 }
 
-/// Returns the suffix of the file name in lower case, without its dot.
 pub(super) fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.')

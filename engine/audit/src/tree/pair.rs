@@ -107,7 +107,6 @@ fn is_error_page(path: &Path) -> Result<bool> {
         .any(|beginning| head.starts_with(beginning)))
 }
 
-/// Returns the finding for a file that cannot be read in the format of its name.
 fn unreadable_finding(path: &str, error: &ContentsError) -> AuditFinding {
     AuditFinding::new(Cause::NotClassified, path).proof(format!("the file cannot be read: {error}"))
 }
@@ -280,7 +279,6 @@ fn compare_unexpectedly_packed(
     Ok(Some(findings))
 }
 
-/// The compression or archive format of a file, detected by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wrapping {
     name: &'static str,
@@ -319,7 +317,6 @@ fn is_binary(path: &Path) -> Result<bool> {
     Ok(!is_wide && control * 50 > head.len())
 }
 
-/// Returns whether a file begins like a JSON list or object.
 fn is_json_text(path: &Path) -> Result<bool> {
     let head = read::head(path, 256)?;
     let mut letters = head.iter().filter(|byte| !byte.is_ascii_whitespace());

@@ -85,7 +85,6 @@ impl Roles {
         Ok(roles)
     }
 
-    /// Returns the id column, if there is exactly one.
     pub(super) fn only_id(&self) -> Option<&str> {
         let mut ids = self.ids.iter().map(String::as_str);
         ids.next().filter(|_| self.ids.len() == 1)

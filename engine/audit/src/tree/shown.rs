@@ -436,7 +436,6 @@ impl SearchedAnswers {
     }
 }
 
-/// Maximum length of an item's file whose text is searched for its answer.
 const MAX_ITEM_FILE_BYTES: u64 = 4096;
 
 fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
@@ -453,16 +452,13 @@ fn id_in<'a>(stem: &str, ids: &HashSet<&'a String>) -> Option<&'a String> {
     })
 }
 
-/// Maximum number of pairs that are checked for a linear relation.
 const MAX_PAIRS: usize = 5_000;
 
-/// Maximum number of different cells in a column of codes.
 const MAX_CODES: usize = 64;
 
 /// How well the cells of one column reveal the answers to one label.
 #[derive(Debug, Clone, Default)]
 struct Agreement {
-    /// Number of items whose cell equals their answer.
     hits: usize,
     count: usize,
     /// For each cell: how often it occurs together with each answer.

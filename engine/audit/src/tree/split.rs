@@ -175,9 +175,7 @@ pub(super) fn explain(
 enum Search {
     /// The split that produces the parts of the audited tree, and the numbers of test items and of all items.
     Found(Hypothesis, (usize, usize)),
-    /// The number of splits that were tried.
     Tried(usize),
-    /// The original order of the items is unknown.
     Impossible,
 }
 
@@ -301,7 +299,6 @@ fn read_values(
     Ok(test.map(|test| (train, test)))
 }
 
-/// Maximum number of cells that are read to find the column that a split is stratified by.
 const MAX_CELLS: usize = 8_000_000;
 
 /// Returns the columns of the train table by which the split may be stratified, last ones first, because these are
@@ -320,7 +317,6 @@ fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> R
     Ok(last.collect())
 }
 
-/// Maximum number of classes of a column that a split is stratified by.
 const MAX_CLASSES: usize = 100;
 
 /// Replaces each value with the rank of its class (distinct value). Classes are sorted as numbers if all are numbers.

@@ -73,7 +73,6 @@ fn find_copied(
     Ok(())
 }
 
-/// Finds files that differ on both sides and swapped their contents.
 fn find_exchanged(pairs: &mut [FileComparison], roots: &TreeRoots<'_>) -> Result<(), AuditError> {
     let wanted = |pair: &&FileComparison| !pair.findings.is_empty() && pair.moved.is_none();
     let ours: Vec<(String, u64)> = pairs

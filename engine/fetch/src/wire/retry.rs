@@ -16,10 +16,9 @@ use crate::options::{DownloadOptions, WaitReport};
 /// Number of consecutive rejected new addresses after which the request fails.
 const MAX_NEW_ADDRESSES: u32 = 3;
 
-/// Number of consecutive responses that ignore the requested range, after which no more ranges are requested.
+/// Number of consecutive responses without the requested range, after which no more ranges are requested.
 const MAX_IGNORED_RANGES: u32 = 2;
 
-/// Counts consecutive failures, by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Retry {
     failures: u32,
@@ -31,7 +30,6 @@ pub(crate) struct Retry {
 
 #[derive(Debug)]
 pub(crate) enum RetryAction {
-    /// Repeat the request after this pause.
     After(Duration),
     NewAddress,
     /// The server does not support ranges: request the entire file, or give up.

@@ -23,19 +23,18 @@ use crate::wire::calls::Endpoint;
 use crate::wire::location::{Addresses, host};
 use crate::wire::retry::RateLimit;
 
-/// Timeout for opening a connection. It is short, so that an unreachable host is reported soon.
+/// Short, so that an unreachable host is reported soon.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 const RUNTIME_THREADS: usize = 2;
 
-/// Keep-alive of the thread for blocking work, so long that the thread never ends.
+/// The thread for blocking work must never end.
 const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) options: DownloadOptions,
     pub(crate) endpoint: Endpoint,
-    /// The credentials, after the first API call has found them.
     credentials: OnceLock<FoundCredentials>,
     find: Box<CredentialsFinder>,
     finding: Mutex<()>,
@@ -106,7 +105,6 @@ impl Shared {
         self.credentials.get()
     }
 
-    /// Returns the runtime. `None` after the last handle was dropped.
     pub(crate) fn runtime(&self) -> Option<&Runtime> {
         self.runtime.as_ref()
     }
