@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Digest;
 
-/// The directories inside a store. A name includes the version of its file format, so a new `prep` never misreads old
-/// files.
+/// The directories inside a store. Their names include the version of the file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bucket {
     /// Read-only files, each named by the digest of its content.

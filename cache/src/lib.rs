@@ -31,8 +31,7 @@
 //! The store repairs no bytes: the step that produced a damaged object runs again. After a power failure, the caller must
 //! compare files that were *copied* out of the store with their digests, because the store does not flush them.
 //!
-//! `docs/architecture.md` describes the directories of the store and power failures. Only Unix-like systems are
-//! supported.
+//! `docs/architecture.md` describes the directories of a store and power failures. Only Unix-like systems work.
 
 #![warn(missing_docs)]
 

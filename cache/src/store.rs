@@ -58,8 +58,7 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the store in the directory `root`, or creates it. Also removes temporary files of killed processes that are
-    /// older than a day.
+    /// Opens or creates the store in the directory `root`. Removes temporary files of killed processes after a day.
     ///
     /// # Errors
     /// If the directory cannot be created or written.
@@ -368,8 +367,7 @@ impl Store {
         })
     }
 
-    /// Flushes `file` if other machines may see its file system. `path` is any path on that file system. Returns the
-    /// metadata of `file`.
+    /// Flushes `file` if other machines may see its file system, on which `path` is. Returns the metadata of `file`.
     ///
     /// # Errors
     /// If written bytes did not reach the server.
@@ -466,8 +464,7 @@ pub trait Tier: Debug + Send + Sync {
     /// Returns a trusted entry for a step key of the competition with the id `competition`.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
 
-    /// Announces the length of an object in bytes, from a trusted entry. [`fetch`](Self::fetch) uses the length as a
-    /// limit.
+    /// Announces the length of an object in bytes, which limits a later [`fetch`](Self::fetch).
     fn expect(&self, object: &Digest, length: u64);
 
     /// Returns `false` if the tier is known not to have this object. Sends no request.

@@ -291,8 +291,7 @@ fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
     Ok(())
 }
 
-/// Two processes open a published object. The first one replaces it with a copy, so the second one's file has only the
-/// published name.
+/// The first process replaces the object with a copy, so the second one's file has only the published name.
 #[test]
 fn file_with_only_a_published_name_is_not_private() -> Outcome {
     let content = b"id,label\n1,a\n";
@@ -370,8 +369,7 @@ fn released_pages_of_a_mapped_object_are_read_again() -> Outcome {
     Ok(())
 }
 
-/// Threads publish, map, unlink and remove the same object. Truncating the published files must not change the mapped
-/// files.
+/// Truncating the published files must not change the mapped files.
 #[test]
 fn concurrent_linking_and_collection_never_change_a_mapped_file() -> Outcome {
     let (dir, store) = empty_store()?;

@@ -1,5 +1,4 @@
-//! Operations of a user without privileges. The superuser can write read-only files, so the test starts itself again as
-//! another user.
+//! The superuser can write read-only files, so these tests start themselves again as another user.
 
 use std::error::Error;
 use std::fs::{self, Permissions};

@@ -1,7 +1,6 @@
 //! Locks between processes and between threads.
 //!
-//! A lock belongs to an open file, so two guards in one process exclude each other. The operating system releases the
-//! lock when its process ends.
+//! A lock belongs to an open file, so two guards in one process exclude each other. It ends with its process.
 //!
 //! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
 //! On both kinds of file systems, a guard also holds a [lease](crate::locks::lease).
@@ -64,8 +63,7 @@ impl Drop for LockGuard {
     }
 }
 
-/// Takes the exclusive lock on the file `path`, or returns `None` if another guard holds it. Creates the file if it does
-/// not exist.
+/// Takes the exclusive lock on the file `path`, which is created if missing. Returns `None` if the lock is taken.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
@@ -281,8 +279,7 @@ impl Store {
     /// Locks the store for garbage collection. Returns `None` while a run or another collection uses the store.
     pub(crate) fn try_exclusive(&self) -> Result<Option<LockGuard>, StoreError> {
         let path = self.use_lock();
-        // A machine that died during a run may have left its lease file. `take_unless_alive` waits until it knows whether
-        // the holder is alive.
+        // Waits until it is certain whether the holder is alive, because a dead machine may have left its lease file.
         acquire_with(&path, Mode::Exclusive, false, Lease::take_unless_alive)
     }
 

@@ -13,8 +13,7 @@ pub(crate) struct ProcessId {
     /// The machine, boot and namespaces inside which `number` is unique. Empty if unknown.
     space: String,
     number: u32,
-    /// Start time in clock ticks since the boot, which distinguishes later processes with the same number. `None` if
-    /// unknown.
+    /// Start time in clock ticks since the boot. It distinguishes later processes with the same number.
     start: Option<u64>,
 }
 

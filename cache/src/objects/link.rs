@@ -3,8 +3,7 @@
 //! A hard link needs no space, but a program that writes to the published file changes the store's object. A reflink
 //! shares disk blocks with the object until one of the two files is written. A copy shares nothing.
 //!
-//! A [private](crate::objects::private) object is never hard-linked. The store remembers modes that do not work on a
-//! device.
+//! A [private](crate::objects::private) object is never hard-linked. Modes that a device rejects are remembered.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind};

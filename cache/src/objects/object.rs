@@ -60,8 +60,7 @@ impl Object {
         &self.digest
     }
 
-    /// Returns the path of the object's file, which another process may remove unless you hold a guard of
-    /// [`Store::in_use`].
+    /// Returns the object's path. Another process may remove this file, unless you hold a guard of [`Store::in_use`].
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -76,8 +75,7 @@ impl Object {
         self.len == 0
     }
 
-    /// Returns the open file, for positioned reads and memory mapping. All users share its cursor, unlike that of a
-    /// [`reader`](Self::reader).
+    /// Returns the open file, for positioned reads and memory mapping. All users share its cursor.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -246,8 +244,7 @@ impl Store {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Returns the error to report after copying an object failed with `error`: the damage of the object, if it is
-    /// damaged.
+    /// Returns the error to report after copying failed with `error`: the damage of the object, if it is damaged.
     pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,

@@ -86,8 +86,7 @@ pub struct MappedObject {
 }
 
 impl MappedObject {
-    /// Allows the system to drop the range `part` of the mapped bytes from memory. A later access reads the bytes from
-    /// the file again.
+    /// Allows the system to drop the range `part` from memory. A later access reads it from the file again.
     pub fn release(&self, part: Range<usize>) {
         let Some(map) = &self.map else { return };
         let start = part.start.min(map.len());

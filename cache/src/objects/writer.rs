@@ -317,8 +317,7 @@ impl ObjectWriter {
         Ok(Stored { digest, len })
     }
 
-    /// Ends an object that was started in memory. Returns its bytes if they fit into the buffer. Otherwise adds the
-    /// object to the store.
+    /// Ends an object in memory. Returns its bytes, or adds it to the store if the buffer was too small.
     ///
     /// # Errors
     /// Same as for [`commit`](Self::commit).

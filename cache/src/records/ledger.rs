@@ -50,8 +50,7 @@ impl Store {
         }
     }
 
-    /// Returns the entry of a step key from this store or its tier, for a step of the competition with the id
-    /// `competition`.
+    /// Returns the entry of a step key from this store or its tier. `competition` is the id of the step's competition.
     ///
     /// # Errors
     /// The errors of `lookup`, and an error if an entry of the tier cannot be stored.
@@ -79,8 +78,7 @@ impl Store {
             .collect()
     }
 
-    /// Returns the [`objects`](LedgerEntry::objects) of an entry that are not in this store, even if the tier may have
-    /// them.
+    /// Returns objects of an entry that are not in this store, even if the tier has them. Ignores `unstored`.
     pub fn missing_locally(&self, entry: &LedgerEntry) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
@@ -128,12 +126,10 @@ pub struct LedgerEntry {
     /// Further objects that the outputs refer to, for example the files of a tree.
     #[serde(default)]
     pub references: Vec<Digest>,
-    /// Objects that the outputs refer to, but that were only kept in memory. If a later step needs one, this step runs
-    /// again.
+    /// Objects that were only kept in memory. If a later step needs one, this step runs again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstored: Vec<Digest>,
-    /// Lengths in bytes of the [`objects`](Self::objects), in the same order, as limits for fetching them from a tier.
-    /// Empty if unknown.
+    /// Lengths in bytes of the [`objects`](Self::objects), as limits for fetching them. Empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths: Vec<u64>,
     /// Time of the step's run, in seconds since 1970.
@@ -255,8 +251,7 @@ pub struct HistoryScope {
 }
 
 impl HistoryScope {
-    /// Returns the scope of runs of `variant` into `directory`, which need not exist. Two paths of one directory give the
-    /// same scope.
+    /// Returns the scope of runs of `variant` into `directory`. Two paths of one directory give the same scope.
     pub fn new(variant: &str, directory: &Path) -> HistoryScope {
         HistoryScope {
             variant: variant.to_owned(),

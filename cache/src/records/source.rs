@@ -8,8 +8,7 @@
 //! removed. Each name has one record for the content that was seen last, and one for the content from which results were
 //! produced ([`Store::confirm_source`]).
 //!
-//! All data directories that share a store share these records, so a named record does not show from which content a
-//! directory was prepared.
+//! All data directories share these records, so they do not show from which content one was prepared.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -40,8 +39,7 @@ pub struct SourceRecord {
     pub path: String,
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// MD5 of the bytes as 32 lower-case hexadecimal digits, if it was requested. It is compared with published
-    /// checksums.
+    /// MD5 of the bytes as 32 lower-case hexadecimal digits, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
     /// SHA-256 of its bytes as 64 lower-case hexadecimal digits, if it was requested.

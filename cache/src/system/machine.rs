@@ -110,8 +110,7 @@ pub const CLOCK_TICK: Duration = Duration::from_millis(20);
 /// The coarsest resolution of a file system: that of FAT.
 const COARSEST_RESOLUTION: Duration = Duration::from_secs(2);
 
-/// A state of a file: length, modification time, inode and change time. If all four are unchanged, the bytes are assumed
-/// to be unchanged.
+/// A state of a file. If length, times and inode are unchanged, the bytes are assumed to be unchanged.
 ///
 /// Programs can set the modification time, but not the change time. Renaming, linking and `chmod` update the change time,
 /// so the file is read again although its bytes are unchanged.
@@ -162,8 +161,7 @@ impl Stamp {
         }
     }
 
-    /// Returns whether a file with the earlier stamp `self` and the current stamp `now` is unchanged. Ignores the change
-    /// time if `self` has none.
+    /// Returns whether a file with the earlier stamp `self` is unchanged. Ignores an unknown change time.
     pub(crate) fn agrees_with(self, now: Stamp) -> bool {
         let now = match self.changed {
             Some(_) => now,

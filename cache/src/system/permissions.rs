@@ -45,8 +45,7 @@ fn may_write(path: &Path) -> bool {
     access(path, needed).is_ok()
 }
 
-/// Describes the owner and mode of `path`, or of the directory in which `path` would be created, if the current user
-/// cannot write it.
+/// Describes the owner and mode of `path`, or of its parent directory, if the current user cannot write it.
 pub(crate) fn obstacle(path: &Path) -> Option<String> {
     let existing = path.ancestors().filter(|path| path.exists());
     let blocking = existing.take(2).find(|path| !may_write(path))?;

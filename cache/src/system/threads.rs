@@ -11,8 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The number of additional threads that concurrent tasks together may still start. Clones share the budget.
 ///
-/// Taking a thread never waits: if no thread is free, the caller works on its own thread. Therefore nested uses of the
-/// budget cannot deadlock.
+/// Taking a thread never waits, so nested uses cannot deadlock. If none is free, the caller does the work itself.
 #[derive(Clone, Debug)]
 pub struct Threads {
     free: Arc<AtomicUsize>,

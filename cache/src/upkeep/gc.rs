@@ -12,8 +12,7 @@
 //! 4. If the objects need more than `max_size` bytes, it first removes the other objects that no entry names. If this is
 //!    not enough, it removes the least recently used entries with the objects that only they name.
 //!
-//! A collection needs exclusive access to the store ([`Store::in_use`]). Readers of an open [`Object`](crate::Object) are
-//! not disturbed.
+//! A collection needs exclusive access to the store ([`Store::in_use`]), but open objects remain readable.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -52,8 +51,7 @@ pub struct GcReport {
     pub freed_bytes: u64,
     /// Keys of removed ledger entries, sorted.
     pub entries: Vec<Digest>,
-    /// Other removed records: unreadable records, old runs, old member lists, and records of source files that no longer
-    /// exist.
+    /// Other removed records: unreadable ones, old runs and member lists, and records of files that no longer exist.
     pub records: Vec<PathBuf>,
     /// Number of temporary files of killed processes that were removed.
     pub leftovers: usize,
@@ -232,8 +230,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the entries, records and objects in `report`, in this order. If an entry or record cannot be removed,
-    /// removes no object.
+    /// Removes entries, records and objects, in this order. Removes no object after an error.
     pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));

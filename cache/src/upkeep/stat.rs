@@ -155,8 +155,7 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes lock files that no process has locked, and leases of dead processes. A process that locks a removed file
-/// notices this and tries again.
+/// Removes unlocked lock files and dead leases. A process that locks a removed file notices this and tries again.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in entries(&Bucket::Locks.dir(root))? {

@@ -1,5 +1,4 @@
-//! A model of leases (`src/locks/lease`): at most one process has an exclusive lock, and the lock of a dead process
-//! becomes free.
+//! A model of leases: at most one process has an exclusive lock, and the lock of a dead process becomes free.
 //!
 //! A resumed process checks its lease before it continues, and is treated as a holder only after this check. A process
 //! that is never suspended is never silent.

@@ -6,8 +6,7 @@
 //! The search visits every state that any order of steps leads to. It checks a condition, and that the goal can still be
 //! reached. With one rule of the protocol disabled, it must find a violation.
 //!
-//! The crates for such a search (stateright, loom) enable features of shared dependencies, and DataFusion would be
-//! compiled twice.
+//! With the crates for such a search (stateright, loom), DataFusion would be compiled twice.
 
 mod lease;
 mod lease_breaker;

@@ -31,8 +31,7 @@ struct Visited {
     is_goal: bool,
 }
 
-/// Visits all states of a model. Returns their number. Fails if a state violates the condition, or if no goal can be
-/// reached from it.
+/// Visits all states. Fails if a state violates the condition, or if no goal can be reached from it.
 pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     let mut numbers: HashMap<M::State, usize> = HashMap::new();
     let mut states: Vec<M::State> = Vec::new();

@@ -50,8 +50,7 @@ impl FileDifference {
     }
 }
 
-/// Compares two directories. A missing directory is treated as empty. A file that is damaged or exceeds a limit is a
-/// difference, not an error.
+/// Compares two directories. A missing directory is empty. A damaged file is a difference, not an error.
 pub fn directories(
     old: &Path,
     new: &Path,

@@ -10,8 +10,7 @@ use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Result, Row, TableReader};
 use serde::Serialize;
 
-/// Maximum number of listed cells and ids, and maximum size of the listed cells in bytes. Further differences are
-/// counted.
+/// Limits on the number of listed cells and ids, and on the bytes of cells. Further differences are counted.
 const MAX_LISTED: usize = 1000;
 const MAX_LISTED_BYTES: usize = 16 << 20;
 

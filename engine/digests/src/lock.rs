@@ -19,8 +19,7 @@
 //! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The
 //! other facts record how the data were prepared.
 //!
-//! Version 1 recorded the published MD5 as `bundle`, even if a different bundle was used, and had no
-//! `comparable_with_v1`.
+//! In version 1, `bundle` was the published MD5, even of a different bundle, and `comparable_with_v1` was missing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -192,8 +191,7 @@ impl LockedDataset {
         self
     }
 
-    /// Returns the digest of one of the facts `answers`, `public`, `leaderboard`, `rules` and `pipeline`, for example
-    /// `sha256:9f2c...`.
+    /// Returns the digest of one of the facts `answers`, `public`, `leaderboard`, `rules` and `pipeline`.
     pub fn digest(&self, fact: &str) -> Option<&str> {
         self.0.get(fact)?.split(' ').next()
     }
@@ -349,8 +347,7 @@ impl DatasetDigests {
     }
 }
 
-/// The digests of everything that determines a competition's scores. Two datasets with equal digests give every
-/// submission the same score.
+/// The digests of everything that determines the scores of a competition's submissions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetDigests {
     /// Variant of the pipeline: `v1` or `fixed`.
@@ -364,8 +361,7 @@ pub struct DatasetDigests {
     /// Digest of the section `grade` of the pipeline, which contains the answers, sample submission, rules and metric.
     /// `None` if the pipeline has no such section.
     pub rules: Option<Sha256>,
-    /// Digest of `prepared/public/description.md`. [`DatasetDigests::lines`] omits it, because the digest of `public`
-    /// includes this file.
+    /// Digest of `prepared/public/description.md`, which is also a part of `public`.
     #[serde(default)]
     pub description: Option<Sha256>,
 }
@@ -397,8 +393,7 @@ impl DatasetDigests {
         }
     }
 
-    /// Returns the name and value of each digest and of the variant, sorted by name. A missing digest has the value
-    /// `none`.
+    /// Returns name and value of each digest and of the variant, sorted by name. A missing digest is `none`.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let or_none = |digest: &Option<Sha256>| digest.map_or_else(none, |one| one.to_string());
         vec![
@@ -448,8 +443,7 @@ pub struct DataOrigin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "checksums", rename_all = "snake_case")]
 pub enum ChecksumStatus {
-    /// Every compared output has its published checksum. An output is not compared if its bytes depend on the version of the
-    /// library that wrote it.
+    /// Every output has its published checksum, if its bytes do not depend on the version of a library.
     Passed,
     /// No checksums of outputs are published, and the bundle is not known to differ from the published one.
     NotPublished,

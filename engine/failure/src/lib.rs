@@ -81,8 +81,7 @@ pub fn causes<'a>(
 
 /// Returns the messages of an error and its causes on one line, separated by `: `.
 ///
-/// A message is skipped if the message before it ends with the same text, because some errors repeat the message of their
-/// cause.
+/// A message is skipped if the message before it ends with the same text, as some errors repeat their cause.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut messages: Vec<String> = causes(error).map(ToString::to_string).collect();
     messages.dedup_by(|cause, before| before.ends_with(&**cause));

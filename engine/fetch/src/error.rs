@@ -401,12 +401,10 @@ pub enum Trouble {
 
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The request can be repeated. If a session ends in this way, the download starts again. The string is the API's
-    /// message, or empty.
+    /// The request, or the entire download, can be repeated. The string is the API's message, or empty.
     Trouble(Trouble, String),
     Changed,
-    /// The server sends nothing that identifies the object, so ranges could belong to different objects. The entire file
-    /// must come from one response.
+    /// The server sends nothing that identifies the object, so the entire file must come from one response.
     NoValidator,
     /// The server does not know the protocol or the resource. The other protocol may know it.
     Absent(FetchError),

@@ -91,8 +91,7 @@ impl Network {
         })
     }
 
-    /// Returns the length of an item in bytes. Requests its first byte from `location`. If `location` is `None`,
-    /// first requests a location.
+    /// Returns the length of an item in bytes. Requests the first byte from `location`, or requests a location first.
     async fn length(
         &self,
         item: &Item,
@@ -148,8 +147,7 @@ impl Network {
         &self.shared
     }
 
-    /// Downloads the file of `order` into its partial file. Returns `None` for an order with ranges, because only entire
-    /// files have digests.
+    /// Downloads the file of `order` into its partial file. Only an order of an entire file returns digests.
     pub(crate) fn download(
         &self,
         order: &Order,
@@ -158,8 +156,7 @@ impl Network {
         self.block_on_unless(cancel, download(order))
     }
 
-    /// Runs a future on this thread until it is ready or `cancel` is set. The tasks that it spawns run on the network's
-    /// threads.
+    /// Runs a future on this thread until it is ready or `cancel` is set. Its tasks run on the network's threads.
     pub(crate) fn block_on_unless<T>(
         &self,
         cancel: &Cancel,

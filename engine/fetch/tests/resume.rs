@@ -109,8 +109,7 @@ fn inconsistent_partial_files_are_not_used() -> Outcome {
     Ok(())
 }
 
-/// Returns a record of the map: number of the piece, CRC-32 of its bytes, and CRC-32 of both and of the first line's
-/// CRC-32.
+/// Returns a record of the map: number, CRC-32 of the bytes, and CRC-32 of both and of the first line's CRC-32.
 fn record(line: &[u8], piece: u32, bytes: &[u8]) -> Vec<u8> {
     let crc = crc32fast::hash(bytes);
     let parts = [crc32fast::hash(line), piece, crc].map(u32::to_le_bytes);
@@ -222,8 +221,7 @@ fn killed_downloads_keep_their_complete_pieces() -> Outcome {
     let mut met = 0;
     for kill in 0..kills {
         let mut child = start(&fixture);
-        // One process in five is killed while it starts. The others are killed after a number of bytes, independent of
-        // the speed.
+        // One process in five is killed while it starts. The others are killed after a number of bytes.
         if kill % 5 == 4 {
             sleep(Duration::from_millis(kill % 50));
         } else {

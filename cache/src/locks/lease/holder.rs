@@ -264,8 +264,7 @@ fn mode_of(name: &str) -> Mode {
     }
 }
 
-/// Removes the file of a dead holder. Returns `false` if the holder is alive, or if another process renamed or removed
-/// the file first.
+/// Removes the file of a dead holder. Returns `false` if it is alive, or another process was faster.
 pub(super) fn break_lock(
     holders: &Path,
     path: &Path,

@@ -1,8 +1,7 @@
 //! Locks that work across machines. Each holder of a lock regularly writes to a file, to show that it is alive.
 //!
 //! Leases are needed on file systems where locks of the operating system do not exist, or apply to one machine only
-//! (FUSE, Lustre without `flock`). A lock is a directory with a file for each holder. A process that requests the lock
-//! takes three steps:
+//! (FUSE, Lustre without `flock`). A lock is a directory with a file for each holder. Requesting it takes three steps:
 //!
 //! 1. It *announces* itself: it creates a file with a unique name in the directory.
 //! 2. It *checks* for conflicts: it lists the directory. The file of another process is a conflict if at least one of the
@@ -70,8 +69,7 @@ pub(crate) struct LeaseTiming {
     pub silence: Duration,
 }
 
-/// A holder can miss four heartbeats before it is treated as dead. The lock of a dead machine is free after half a
-/// minute.
+/// A holder can miss four heartbeats. The lock of a dead machine is free after half a minute.
 const TIMING: LeaseTiming = LeaseTiming {
     heartbeat: Duration::from_secs(6),
     silence: Duration::from_secs(25),
@@ -120,8 +118,7 @@ impl Lease {
         if holder_file.since_heartbeat() < silence / 2 {
             return false;
         }
-        // Other processes may still read a file that this process cannot access. The lease is lost only when the silence
-        // is over.
+        // Other processes may still read the file, so the lease is lost only when the silence is over.
         matches!(holder_file.beat(), Ok(false)) || holder_file.since_heartbeat() >= silence
     }
 }
@@ -192,8 +189,7 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
     Ok(Ok(lease))
 }
 
-/// Returns the start of a holder's file name. It contains the mode, so that files that cannot be in conflict need not be
-/// read.
+/// The prefix contains the mode, so that files that cannot be in conflict need not be read.
 fn prefix(mode: Mode) -> &'static str {
     match mode {
         Mode::Shared => "shared-",

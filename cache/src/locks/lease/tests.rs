@@ -168,8 +168,7 @@ fn lock_of_a_dead_local_process_is_free_immediately() -> Outcome {
     Ok(())
 }
 
-/// The process with the holder's id is alive, but writes no heartbeat: it may hang, or be a different process with this
-/// id.
+/// The process with the holder's id may hang, or be a different process with this id.
 #[test]
 #[cfg(target_os = "linux")]
 fn silent_live_process_loses_the_lock() -> Outcome {

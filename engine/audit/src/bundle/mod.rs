@@ -218,8 +218,7 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Returns the evidence that line endings were converted, if any. Intact compressed data contain LF both with and
-    /// without a CR before it.
+    /// Returns the evidence of converted line endings, if any. Intact archives contain LF with and without CR.
     fn text_mode_evidence(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
             (20.., crlf) if crlf == self.lf => Some("every LF comes after a CR"),
@@ -301,8 +300,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// Returns whether the file is the bundle, compressed with gzip. A bundle hardly becomes smaller, so unpacking is
-    /// limited.
+    /// Returns whether the file is the gzipped bundle. Gzip hardly makes a bundle smaller, so unpacking is limited.
     fn is_gzipped(&self) -> io::Result<bool> {
         let Some(expected) = &self.expected.md5 else {
             return Ok(false);
@@ -316,8 +314,7 @@ impl Bundle<'_> {
         Ok(unpacked.is_ok() && hex(hasher).eq_ignore_ascii_case(expected))
     }
 
-    /// If there is evidence of converted line endings, returns this finding, because it explains all other damage.
-    /// Otherwise returns `damage`.
+    /// Returns the finding for converted line endings if there is evidence, because it explains all other `damage`.
     fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
         match self.raw.text_mode_evidence() {
             Some(proof) => vec![

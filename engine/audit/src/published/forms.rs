@@ -150,8 +150,7 @@ impl Rendering {
         line
     }
 
-    /// Renders the row with the index `number` into `line`. `is_number` states for each column whether it contains only
-    /// numbers.
+    /// Renders the row with the index `number`. `is_number` marks columns that contain only numbers.
     pub(super) fn row(&self, number: u64, row: &Row, is_number: &[bool], line: &mut Vec<u8>) {
         line.clear();
         if self.index {

@@ -146,8 +146,7 @@ fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {
         .filter_map(move |line| line.strip_prefix(library)?.strip_prefix(' '))
 }
 
-/// Finds members of the bundle, including members of nested archives, whose MD5 is in `wanted`. Returns their paths by
-/// MD5.
+/// Returns the paths of members of the bundle, also in nested archives, whose MD5 is in `wanted`.
 pub fn members(
     bundle: &Path,
     resources: &Resources<'_>,

@@ -1,5 +1,4 @@
-//! Finds the split that produces a published file: splits the prepared items with other seeds and test sizes, and renders
-//! the file for each split.
+//! Finds the split that produces a published file, by rendering the file for other seeds and test sizes.
 //!
 //! The prepared train table, test table and answers together contain all cells. The split of the pipeline shows the
 //! original order of the items, so other splits can be computed without the bundle.
@@ -61,8 +60,7 @@ impl LoadedTable {
     }
 }
 
-/// Finds the split for which the file at `path` has the MD5 `md5`. `path` is relative to `home`, the directory of the
-/// prepared competition.
+/// Finds the split for which the file at `path` has this MD5. `path` is relative to `home`.
 pub fn search(
     home: &Path,
     path: &str,

@@ -158,8 +158,7 @@ impl ColumnType {
         }
     }
 
-    /// Changes a different spelling of numbers to a different value, unless all cells of the column are numbers. Does the
-    /// same for booleans.
+    /// A different spelling of a number or boolean is a different value, unless the column has this type.
     pub(crate) fn adjust(self, difference: Difference) -> Difference {
         match difference {
             Difference::NumberSpelling

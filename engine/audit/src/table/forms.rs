@@ -87,8 +87,7 @@ pub(super) fn csv_findings(
     found
 }
 
-/// Compares the column types and the writers of two Parquet files. `equal` is the number of rows if all rows are equal
-/// and in the same order.
+/// Compares two Parquet files. `equal` is the number of rows if all rows are equal and in the same order.
 pub(super) fn parquet_findings(
     path: &str,
     theirs: &ParquetFile,
@@ -129,8 +128,7 @@ pub(super) fn parquet_findings(
     found
 }
 
-/// Compares the layout and key order of two files of JSON records. `equal` is true if all rows are equal and in the same
-/// order.
+/// Compares two files of JSON records. `equal` is true if all rows are equal and in the same order.
 pub(super) fn records_findings(
     path: &str,
     theirs: &Records,

@@ -29,14 +29,12 @@ pub struct TableUse {
     pub ids: HashSet<String>,
     pub rows_by_position: bool,
     pub columns_by_position: bool,
-    /// Whether participants write submissions in the order of this table: the answers, the sample submission and the test
-    /// table.
+    /// Whether participants write submissions in the order of this table.
     pub is_followed: bool,
 }
 
 impl TableUse {
-    /// Returns whether a column contains labels. Without known labels, every column of a private table except the ids is
-    /// a label column.
+    /// Returns whether a column contains labels. Without known labels, private columns except ids are labels.
     pub(crate) fn is_label(&self, column: &str) -> bool {
         let all = self.is_private && self.labels.is_empty();
         (all || self.labels.contains(column)) && !self.ids.contains(column)
@@ -130,8 +128,7 @@ pub fn compare(
     Ok(outcome)
 }
 
-/// Compares the tables again with ids in the same spelling. Returns `None` if some rows cannot be paired in this way
-/// either.
+/// Compares the tables with ids in the same spelling. Returns `None` if some rows still cannot be paired.
 fn compare_with_respelled_ids(
     tables: &TablePair<'_>,
     found: &TableComparison,

@@ -1,6 +1,5 @@
-//! Detects ids that are spelled differently in the two tables: without leading zeros, as `7.0`, rounded to double
-//! precision, with spaces, or in lower case. Such rows can be paired only after all ids are converted to the same
-//! spelling.
+//! Detects ids that are spelled differently in the two tables, for example `7.0` and `007`. Rows can be paired only after
+//! all ids are converted to the same spelling.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -141,8 +140,7 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
     digits.get(zeros.min(digits.len() - 1)..).unwrap_or(digits)
 }
 
-/// Returns how many ids change in `spelling`, and how many have leading zeros. The second number is 0 if both tables have
-/// ids with leading zeros.
+/// Returns how many ids change in `spelling`, and how many have leading zeros, if only one table has such ids.
 pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,

@@ -1,7 +1,6 @@
 //! Compares two JSON documents (values, then the order of keys, then the layout), or the pixels of two images.
 //!
-//! A document that does not fit into memory is compared like a table if it is a list. Otherwise it is only reported as
-//! different.
+//! A document that does not fit into memory is compared like a table if it is a list, otherwise by bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
@@ -67,8 +66,7 @@ pub(super) fn compare(
         finding.examples(examples)
     });
     let mut findings: Vec<AuditFinding> = found.collect();
-    // A different order of items does not change the length of a file. If only the order differs, but the lengths differ,
-    // the layout differs, too.
+    // A different order of items does not change the length of a file, but a different layout does.
     let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
     let is_order = |finding: &AuditFinding| finding.cause == Cause::RowOrder;
     let reordered = walk.key_order || !findings.is_empty();

@@ -65,8 +65,7 @@ pub struct TreeComparison {
     pub common: u64,
 }
 
-/// Compares two `prepared` directories. `theirs` was prepared by another program, and `ours` by `prep`. A damaged file is
-/// a finding, not an error.
+/// Compares two `prepared` directories. A damaged file is a finding, not an error.
 pub fn compare(
     theirs: &Path,
     ours: &Path,
@@ -115,8 +114,7 @@ pub fn compare(
         named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
     for (archive, directory) in left.take_unpacked(ours, &resources.limits)? {
-        // The unpacked members in `theirs` have about the length of the archive in `ours`, so the archive determines the
-        // memory budget.
+        // The unpacked files are about as long as the archive, so the archive determines the memory budget.
         let file = ours.join(&archive);
         let found = pair::with_context(&roles, resources, [&file, &file], |context| {
             pair::unpacked_findings(&archive, &directory, theirs, &file, context)

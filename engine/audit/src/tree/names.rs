@@ -26,8 +26,7 @@ impl OneSided {
         }
     }
 
-    /// Removes and returns the files whose paths differ only in case, accents or Unicode normalization: their paths in
-    /// `theirs` and `ours`.
+    /// Removes and returns files whose paths in `theirs` and `ours` differ only in case, accents or normalization.
     pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
         let paths = self.surplus.keys();
         let folded: HashMap<String, String> =
@@ -35,8 +34,7 @@ impl OneSided {
         self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
     }
 
-    /// Removes and returns the files that are compressed only in `theirs`, as `.gz`, `.zip` or `.7z`: their paths in
-    /// `theirs` and `ours`.
+    /// Removes and returns files that are compressed only in `theirs`: their paths in `theirs` and `ours`.
     pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
     }
@@ -265,8 +263,7 @@ pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     finding
 }
 
-/// Returns whether a part of the path begins with `test` or contains `_test` or `-test`, so that the file contains test
-/// items.
+/// Returns whether a part of the path shows that the file contains test items.
 pub(super) fn is_of_test(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();

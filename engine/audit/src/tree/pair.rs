@@ -63,8 +63,7 @@ impl FileComparison {
     }
 }
 
-/// Compares two files. `path` is the path in findings, and its suffix determines the format. A damaged file is a finding,
-/// not an error.
+/// Compares two files. The suffix of `path` determines the format. A damaged file is a finding, not an error.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -456,8 +455,7 @@ fn compare_archives(
     Ok(found)
 }
 
-/// Returns the findings for an archive of `ours` that was unpacked in `theirs`: the unpacking, and each difference
-/// between a member and its file.
+/// Returns the findings for an archive of `ours` that was unpacked in `theirs`.
 pub(super) fn unpacked_findings(
     path: &str,
     directory: &str,
@@ -514,8 +512,7 @@ pub(super) fn inflated_findings(
     Ok(found)
 }
 
-/// Returns a finding if the archive at `path` in `ours` could not be read to its end. `visited` is the outcome of reading
-/// it.
+/// Returns a finding if an archive of `ours` could not be read to its end. `visited` is the outcome of reading it.
 fn unread_archive(path: &str, visited: Result<()>) -> Result<Option<AuditFinding>> {
     match visited {
         Ok(()) => Ok(None),

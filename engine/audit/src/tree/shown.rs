@@ -1,5 +1,4 @@
-//! Finds answers that became public in the audited tree: in an additional column, row, file or archive member, or in the
-//! sample submission.
+//! Finds answers that became public in the audited tree, for example in an additional column, row or file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -64,8 +63,7 @@ pub(super) fn raise(
     Ok(())
 }
 
-/// Returns the path of the file in `theirs` that contains `path`: `path` itself, or the outermost archive that contains
-/// it.
+/// Returns the path of the file that contains `path`: `path` itself, or the outermost archive.
 fn outermost_file(path: &str, theirs: &Path) -> Option<String> {
     let ends = path.match_indices('/').map(|(end, _)| end);
     let mut outer = ends
@@ -82,8 +80,7 @@ fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
     finding.proof = Some(proof.map_or(shown.to_owned(), |proof| format!("{proof}; {shown}")));
 }
 
-/// Raises the harm of additional public files if each belongs to one test item, and most contain the item's answer in
-/// their name or content.
+/// Raises the harm of public files for one test item each, if most of them contain the item's answer.
 fn raise_item_files(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
@@ -142,8 +139,7 @@ impl SearchedAnswers {
         }))
     }
 
-    /// Searches `file`, or the members of an archive, for answers, and raises the harm of `findings` if it contains them.
-    /// Reads the file once.
+    /// Searches `file`, or the members of an archive, for answers. Raises the harm of `findings` if it finds them.
     fn raise_in(
         &self,
         file: &str,
@@ -266,8 +262,7 @@ impl SearchedAnswers {
         vec![vec![Agreement::default(); self.labels.len()]; columns]
     }
 
-    /// Counts how well the cells of a row agree with the answers to the item `id`. Skips the id column at the position
-    /// `key`.
+    /// Counts how well the cells of a row agree with the answers to the item `id`. `key` is the id column.
     fn add_row(&self, all: &mut [Vec<Agreement>], row: &Row, id: &str, key: Option<usize>) {
         let columns = all.iter_mut().enumerate();
         for (position, agreements) in columns.filter(|(position, _)| Some(*position) != key) {

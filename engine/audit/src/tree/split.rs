@@ -301,8 +301,7 @@ fn read_values(
 
 const MAX_CELLS: usize = 8_000_000;
 
-/// Returns the columns of the train table by which the split may be stratified, last ones first, because these are
-/// usually labels.
+/// Returns the columns by which the split may be stratified, last ones first, because these are usually labels.
 fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
     let Some(format) = Format::from_path(&search.train) else {
         return Ok(Vec::new());

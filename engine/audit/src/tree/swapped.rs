@@ -13,8 +13,7 @@ use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 
-/// Replaces the findings about files that have the content of a different file of prep's own tree. Reads only files whose
-/// lengths occur in both trees.
+/// Replaces the findings about files with the content of a different file of prep's own tree.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,

@@ -1,5 +1,4 @@
-//! A source of all files below a directory of the user, and [`Members`], which selects members of a bundle by glob
-//! patterns.
+//! A source of all files below a directory of the user, and the selection of a bundle's members by patterns.
 //!
 //! A file is read again only if its length, inode, modification time or change time changed. Symbolic links to files are
 //! followed. A symbolic link to a directory is an error, because it may lead outside the source.

@@ -175,8 +175,7 @@ pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes of an interrupted download: of the source's file `file`, or of the bundle if `file` is
-/// `None`.
+/// Returns the disk space in bytes of an interrupted download of a source's file, or of the bundle (`None`).
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data

@@ -74,8 +74,7 @@ impl Network {
         Ok(BundlePreview { zip, fronts })
     }
 
-    /// Returns the member list of the bundle of `id`. Makes one API call, and reads the central directory by range
-    /// requests.
+    /// Returns the member list of the bundle of `id`, which range requests read from the central directory.
     ///
     /// # Errors
     /// [`FetchError::Listing`] if the file is not a readable zip archive, [`FetchError::Cancelled`] if `cancel` is set,

@@ -128,8 +128,7 @@ impl WebFile {
         }
     }
 
-    /// Returns the name under which the cache and a remote record the content of this URL. It contains slashes, unlike
-    /// the names of bundles.
+    /// Returns the name of the content's record in the cache and a remote. It contains slashes, unlike bundles' names.
     pub fn record_name(id: &str, address: &WebAddress<'_>) -> String {
         let WebAddress {
             source, file, url, ..
@@ -143,16 +142,14 @@ impl WebFile {
         format!("member {path} of the bundle")
     }
 
-    /// Returns whether the record of the file at the target names a different origin, for example an earlier URL in the
-    /// pipeline.
+    /// Returns whether the file at the target has a different origin, for example an earlier URL.
     fn is_foreign(&self) -> bool {
         let named = self.member.as_deref().map(WebFile::origin_of_member);
         differs_from_origin(&self.target, &self.url)
             && named.is_none_or(|named| differs_from_origin(&self.target, &named))
     }
 
-    /// Returns whether the file at the target is used. If `is_checked` is true, a file in a directory of the user takes
-    /// precedence.
+    /// Returns whether the file at the target is used. With `is_checked`, a user's file takes precedence.
     fn uses_fetched(&self) -> bool {
         let is_given = self.is_checked && self.given.path().is_some();
         !is_given && self.fetched.path().is_some() && !self.is_foreign()
@@ -174,8 +171,7 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Returns the local bundle and its member that is the file at the URL, because the pipeline names it or it has the
-    /// published checksums.
+    /// Returns the bundle and its member if it is the same file by its name in the pipeline or its checksums.
     fn proven_member(&self, context: &Context) -> Result<Option<(File, ZipEntry)>, StepError> {
         let Some((bundle, entry)) = self.candidate() else {
             return Ok(None);
@@ -289,8 +285,7 @@ impl Source for WebFile {
             .as_ref()
             .is_err_and(|error| error.failure() == Failure::Check)
         {
-            // Only a file with the wrong checksum is removed. After another failure, such as a full disk, the file is
-            // complete.
+            // Only a wrong checksum shows that the file must be removed. After a full disk, for example, it is complete.
             remove_with_origin(&self.target);
         }
         value

@@ -1,8 +1,7 @@
 //! The file `credentials.json` of `kaggle auth login`: an access token that is valid for some hours, and a refresh token
 //! with which new access tokens are requested.
 //!
-//! Several processes may use the file at the same time. A refresh token remains valid after its use, so two processes may
-//! both renew the access token.
+//! Several processes may renew the access token in this file, because a refresh token remains valid after its use.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,8 +16,7 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::credentials::{Secret, find};
 
-/// Remaining validity at which an access token is renewed, so that it stays valid during the request even if the local
-/// clock is some minutes slow.
+/// Tokens are renewed early, so that they stay valid even if the local clock is some minutes slow.
 const RENEWAL_MARGIN: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum validity of a new token, even if the server sends a longer one.
@@ -88,8 +86,7 @@ impl Login {
         (expires > now + RENEWAL_MARGIN).then(|| Secret::new(token))
     }
 
-    /// Waits until no other task is renewing the token, and reads the file again, because another process may have
-    /// renewed it.
+    /// Waits for other tasks that renew the token, and reads the file, because another process may have renewed it.
     pub(crate) async fn renewing(&self) -> AsyncMutexGuard<'_, ()> {
         let guard = self.0.renewing.lock().await;
         let text = std::fs::read_to_string(&self.0.path).unwrap_or_default();

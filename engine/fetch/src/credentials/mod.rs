@@ -36,8 +36,7 @@ pub enum KaggleCredentials {
 }
 
 impl KaggleCredentials {
-    /// Replaces the secrets in a server's response with a placeholder. The response may contain them in the form in which
-    /// they were sent.
+    /// Replaces the secrets in a server's response, which may contain them in the form in which they were sent.
     pub(crate) fn scrub(&self, text: &str) -> String {
         match self {
             KaggleCredentials::Key { username, key } => {

@@ -130,8 +130,7 @@ impl<'a> SessionAddress<'a> {
         }
     }
 
-    /// Discards the rejected address with this number. Returns whether the rejection is a failure, because the address
-    /// never served a request.
+    /// Discards the rejected address `number`. Returns whether it never served a request, which is a failure.
     pub(crate) fn reject(&mut self, number: u64, order: &Order) -> bool {
         if number < self.number {
             return false;

@@ -109,8 +109,7 @@ fn verify_digests(
     }
 }
 
-/// Returns an error if the file has no zip directory. The directory is at the end, so this check detects truncated
-/// archives.
+/// A zip archive has its directory at the end, so this check detects truncated archives.
 fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = ZipDirectory::read(
         &*order.partial.file,

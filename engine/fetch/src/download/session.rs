@@ -1,7 +1,6 @@
 //! A download session: an object on the server, its partial file, and the connections that fill it.
 //!
-//! One task on the thread of the downloading step owns all state. It may write to the disk and compute digests, one piece
-//! at a time.
+//! One task on the thread of the downloading step owns all state, writes to the disk, and computes digests.
 //!
 //! Connections are tasks on the runtime's threads. Each fetches one range, passes on the bytes, and ends. Pieces that it
 //! did not complete become missing again.
@@ -398,8 +397,7 @@ impl<'a> StoredPieces<'a> {
         }
     }
 
-    /// Returns whether all ranges of the order are on disk. `false` for an order of an entire file, which is complete
-    /// when its digests are.
+    /// Returns whether all ranges of the order are on disk. An entire file is complete only with its digests.
     pub(crate) fn has_ranges(&self) -> bool {
         self.digester.is_none() && self.pieces.is_complete()
     }

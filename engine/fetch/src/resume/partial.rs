@@ -279,8 +279,7 @@ pub(crate) struct Digester {
 }
 
 impl Digester {
-    /// Creates a digester for a file of `total` bytes in pieces of `size` bytes. `records` contains the number and CRC-32
-    /// of each existing piece.
+    /// Creates a digester for a file of `total` bytes. `records` contains number and CRC-32 of each existing piece.
     pub(crate) fn new(file: Arc<File>, total: u64, size: u64, records: &[(u32, u32)]) -> Digester {
         let pieces = usize::try_from(total.div_ceil(size)).unwrap_or(usize::MAX);
         let mut digester = Digester {

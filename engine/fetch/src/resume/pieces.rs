@@ -17,8 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::identity::Identity;
 
-/// Maximum number of pieces of a file: 8 TiB in pieces of 256 KiB. It limits the memory, because the server determines
-/// the length of the file.
+/// Limits the memory, because the server determines the file's length. Pieces of 256 KiB allow 8 TiB.
 const MAX_PIECES: u64 = 1 << 25;
 
 pub(crate) fn max_bytes(size: u64) -> u64 {
@@ -109,8 +108,7 @@ impl Pieces {
         )
     }
 
-    /// Returns the length of `count` pieces in bytes. `has_last` states whether the file's last piece, which can be
-    /// shorter, is one of them.
+    /// Returns the length of `count` pieces in bytes. The last piece of the file can be shorter (`has_last`).
     fn bytes_of(&self, count: usize, has_last: bool) -> u64 {
         let full = count.saturating_sub(usize::from(has_last)) as u64;
         let last = match has_last {

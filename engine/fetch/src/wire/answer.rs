@@ -1,5 +1,4 @@
-//! Requests a range of an object, and verifies that the response contains this range of this object before its bytes are
-//! used.
+//! Requests a range of an object, and verifies that the response contains this range of this object.
 
 use std::ops::Range;
 
@@ -25,8 +24,7 @@ pub(crate) struct Answer {
     pub(crate) object: Identity,
     /// The range of the bytes. It starts at the requested offset but may end earlier than requested.
     pub(crate) range: Range<u64>,
-    /// Whether the response contains the entire object (status 200), because no range was requested or ranges are not
-    /// supported.
+    /// Whether the response contains the entire object (status 200), because no range was requested or supported.
     pub(crate) is_complete: bool,
 }
 

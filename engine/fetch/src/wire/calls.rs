@@ -212,8 +212,7 @@ impl Endpoint {
         self.preferred.store(protocol as u8, Ordering::Relaxed);
     }
 
-    /// Returns whether credentials may be sent to `url`: to the hosts of the API, and if the API is Kaggle's own, to all
-    /// hosts of Kaggle.
+    /// Returns whether `url` may receive credentials: the API's hosts, and for Kaggle's API all hosts of Kaggle.
     pub(crate) fn is_trusted(&self, url: &Url) -> bool {
         let is_api = [&self.rest, &self.rpc]
             .iter()

@@ -1,5 +1,4 @@
-//! Decides what happens after a failure: repeat the request after a pause, request a new address, stop using ranges, or
-//! give up.
+//! Decides what happens after a failure: retry, request a new address, stop using ranges, or give up.
 //!
 //! API calls, listings, connections and restarted downloads each count their failures in a [`Retry`].
 
@@ -56,8 +55,7 @@ impl Retry {
         self.failures
     }
 
-    /// Counts a failure and returns the next action. Fails after too many failures, or if the server requests a longer
-    /// pause than the options allow.
+    /// Counts a failure and returns the next action, or an error after too many failures or for too long a pause.
     ///
     /// `kept` returns the help for this error, which describes the part of the download that was kept.
     pub(crate) fn next(

@@ -1,5 +1,4 @@
-//! State that all downloads of a process share (HTTP client, runtime, limits on connections and rate), and the function
-//! that sends all requests.
+//! State that all downloads of a process share, and the function that sends all requests.
 //!
 //! If a host that has responded stops responding, a download waits for minutes, because the network may recover. A host
 //! that has never responded usually does not exist, so requests to it fail soon.
@@ -69,8 +68,7 @@ impl Shared {
             .enable_all()
             .build()
             .map_err(no_threads)?;
-        // Host names are resolved on a thread for blocking work. It starts now, because the system may not be able to
-        // start threads later.
+        // The thread that resolves host names starts now, because the system may not be able to start threads later.
         drop(runtime.spawn_blocking(|| ()));
         let client = client(&options).map_err(setup)?;
         Ok(Shared {
@@ -129,11 +127,9 @@ impl Drop for Shared {
     }
 }
 
-/// Creates the HTTP client. With HTTP/2, all ranges of a file would share one TCP connection, whose speed the server may
-/// limit.
+/// Creates the HTTP client. With HTTP/2, all ranges would share one TCP connection, which may be limited.
 ///
-/// The client follows no redirects. The callers of [`send`] follow them, because they know which hosts may receive
-/// credentials.
+/// The callers of [`send`] follow redirects, because they know which hosts may receive credentials.
 fn client(options: &DownloadOptions) -> Result<Client, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -218,8 +214,7 @@ impl Contacts {
         }
     }
 
-    /// Records that a host did not respond to a request from the time `began`. If it has never responded, returns the
-    /// time since the first request.
+    /// Records that a host did not respond to a request from `began`. Returns the time for which it never responded.
     pub(crate) fn record_failure(&self, host: &str, began: Instant) -> Option<Duration> {
         let mut contacts = self.0.lock();
         match contacts
