@@ -58,7 +58,7 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens or creates the store in the directory `root`. Removes temporary files of killed processes after a day.
+    /// Opens or creates the store in `root`, and removes day-old temporary files of killed processes.
     ///
     /// # Errors
     /// If the directory cannot be created or written.
@@ -367,7 +367,8 @@ impl Store {
         })
     }
 
-    /// Flushes `file` if other machines may see its file system, on which `path` is. Returns the metadata of `file`.
+    /// Flushes `file` if other machines may see the file system of `path`, which must be that of `file`. Returns the
+    /// metadata of `file`.
     ///
     /// # Errors
     /// If written bytes did not reach the server.

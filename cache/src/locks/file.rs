@@ -1,6 +1,6 @@
 //! Locks between processes and between threads.
 //!
-//! A lock belongs to an open file, so two guards in one process exclude each other. It ends with its process.
+//! A lock belongs to an open file, so two guards in one process exclude each other. The lock ends with its process.
 //!
 //! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
 //! On both kinds of file systems, a guard also holds a [lease](crate::locks::lease).

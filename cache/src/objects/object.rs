@@ -244,7 +244,7 @@ impl Store {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Returns the error to report after copying failed with `error`: the damage of the object, if it is damaged.
+    /// Returns the error of a failed copy: the damage of the object if it is damaged, otherwise `error`.
     pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,

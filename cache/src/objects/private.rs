@@ -160,7 +160,7 @@ fn mark(file: &File) -> io::Result<bool> {
     Ok(is_marked(&file.metadata()?))
 }
 
-/// Returns whether the only hard link of a marked object is the store's. The order of the checks matters (module docs).
+/// Returns whether the only hard link of a marked object is the store's. The proof depends on the order of the checks.
 fn has_no_other_name(object: &Object) -> io::Result<bool> {
     match object.file().metadata()?.nlink() {
         0 => Ok(true),

@@ -8,7 +8,7 @@
 //! removed. Each name has one record for the content that was seen last, and one for the content from which results were
 //! produced ([`Store::confirm_source`]).
 //!
-//! All data directories share these records, so they do not show from which content one was prepared.
+//! All data directories share these records, so a record does not show from which content a directory was prepared.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -9,8 +9,8 @@
 //!    tier may have their objects.
 //! 2. It removes entries, runs and member lists of bundles that were unused for more than `keep_days` days.
 //! 3. It removes objects that no entry names, once they are a day old.
-//! 4. If the objects need more than `max_size` bytes, it first removes the other objects that no entry names. If this is
-//!    not enough, it removes the least recently used entries with the objects that only they name.
+//! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
+//!    is not enough, it removes the least recently used entries with the objects that only they name.
 //!
 //! A collection needs exclusive access to the store ([`Store::in_use`]), but open objects remain readable.
 

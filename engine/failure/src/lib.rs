@@ -13,9 +13,9 @@
 //!
 //! # Quotes
 //!
-//! Names and values in messages come from foreign files. Control characters, and characters that change the direction of
-//! text, are escaped (`\n`, `\u{1b}`), so that a name cannot add lines to a message or hide a part of itself. Long names
-//! and values are shortened.
+//! Names and values in messages come from files that this project did not write. Control characters, and characters that
+//! change the direction of text, are escaped (`\n`, `\u{1b}`), so that a name cannot add lines to a message or hide a
+//! part of itself. Long names and values are shortened.
 
 #![warn(missing_docs)]
 
@@ -203,7 +203,7 @@ pub enum Remedy {
     ForgetOptions,
     /// Allow downloads.
     AllowDownloads,
-    /// Accept a bundle whose checksum differs from the published one. Outputs are still compared with theirs.
+    /// Accept a bundle whose checksum differs from the published one, but still compare the outputs.
     AcceptBundle,
     /// Accept bundles and outputs without comparing them with published checksums.
     AcceptOutputs,

@@ -13,15 +13,13 @@
 //!
 //! # Guarantees
 //!
-//! | Guarantee | Mechanism |
-//! |---|---|
-//! | No damaged bundle gets the final name | renamed after MD5 (published, or sent by the server) and length are verified |
-//! | No completed piece is fetched again | a map of pieces next to the partial file, extended as each piece is written |
-//! | No file contains bytes of two objects | every response must prove by a strong ETag or MD5 that it belongs to the same object; otherwise one response is used |
-//! | No server blocks a download for ever | every response must begin, and send the minimum rate, within a time limit |
-//! | The bytes are not read a second time | BLAKE3 and MD5 are computed while the file arrives, and the cache records both |
-//! | No secret is printed or sent to other hosts | only the API's own hosts get credentials; messages name hosts, not URLs |
-//! | No endless retries, no error without a cause | failures are counted and limited (`wire/retry`); the error contains the last one as its cause |
+//! - A bundle gets its final name only after its length and MD5 (published, or sent by the server) are verified.
+//! - A completed piece is never fetched again, not even by a later process.
+//! - A file never contains bytes of two objects: every response must prove by a strong ETag or MD5 that it belongs to the
+//!   same object. If the server sends neither, all bytes come from one response.
+//! - No server blocks a download for ever: every response must begin, and send a minimum rate, within a time limit.
+//! - Only the API's own hosts get credentials. Messages name hosts, not URLs.
+//! - Failures are counted and limited (`wire/retry`).
 //!
 //! # Example: a bundle on local disk
 //!

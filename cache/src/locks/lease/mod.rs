@@ -1,7 +1,8 @@
 //! Locks that work across machines. Each holder of a lock regularly writes to a file, to show that it is alive.
 //!
 //! Leases are needed on file systems where locks of the operating system do not exist, or apply to one machine only
-//! (FUSE, Lustre without `flock`). A lock is a directory with a file for each holder. Requesting it takes three steps:
+//! (FUSE, Lustre without `flock`). A lock is a directory with a file for each holder. A process that requests the lock
+//! takes three steps:
 //!
 //! 1. It *announces* itself: it creates a file with a unique name in the directory.
 //! 2. It *checks* for conflicts: it lists the directory. The file of another process is a conflict if at least one of the

@@ -314,7 +314,7 @@ impl Bundle<'_> {
         Ok(unpacked.is_ok() && hex(hasher).eq_ignore_ascii_case(expected))
     }
 
-    /// Returns the finding for converted line endings if there is evidence, because it explains all other `damage`.
+    /// If there is evidence of converted line endings, returns only this finding, otherwise `damage`.
     fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
         match self.raw.text_mode_evidence() {
             Some(proof) => vec![

@@ -140,7 +140,7 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
     digits.get(zeros.min(digits.len() - 1)..).unwrap_or(digits)
 }
 
-/// Returns how many ids change in `spelling`, and how many have leading zeros, if only one table has such ids.
+/// Returns how many ids change in `spelling`, and how many have leading zeros (0 if both tables have such ids).
 pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,

@@ -273,8 +273,8 @@ pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
     fs::read_to_string(origin_path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
 }
 
-/// Removes a file, and then the record of its origin. A file that remains must keep its record, because a file without
-/// one is treated as provided by the user.
+/// Removes a file, and then the record of its origin. A file that remains must keep its record, because a file without a
+/// record is treated as the user's.
 pub(crate) fn remove_with_origin(file: &Path) {
     if fs::remove_file(file).is_ok() {
         let _ = fs::remove_file(origin_path(file));

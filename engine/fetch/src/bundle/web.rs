@@ -128,7 +128,7 @@ impl WebFile {
         }
     }
 
-    /// Returns the name of the content's record in the cache and a remote. It contains slashes, unlike bundles' names.
+    /// Returns the name of the URL's record in the cache and in remotes. The slashes distinguish it from bundles.
     pub fn record_name(id: &str, address: &WebAddress<'_>) -> String {
         let WebAddress {
             source, file, url, ..
@@ -171,7 +171,7 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Returns the bundle and its member if it is the same file by its name in the pipeline or its checksums.
+    /// Returns the bundle and its member that is the file at the URL, by the pipeline or by its checksums.
     fn proven_member(&self, context: &Context) -> Result<Option<(File, ZipEntry)>, StepError> {
         let Some((bundle, entry)) = self.candidate() else {
             return Ok(None);
@@ -285,7 +285,7 @@ impl Source for WebFile {
             .as_ref()
             .is_err_and(|error| error.failure() == Failure::Check)
         {
-            // Only a wrong checksum shows that the file must be removed. After a full disk, for example, it is complete.
+            // After another failure, such as a full disk, the file at the target is complete, so it stays.
             remove_with_origin(&self.target);
         }
         value

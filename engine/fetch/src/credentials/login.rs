@@ -96,8 +96,8 @@ impl Login {
         guard
     }
 
-    /// Stores a new access token that is valid for `valid_for` from `now`, and writes it to the login file. Also uses the
-    /// token if the file cannot be written.
+    /// Stores a new access token that is valid for `valid_for` from `now`, and writes it to the login file. This process
+    /// uses the token even if the file cannot be written.
     pub(crate) fn renew(&self, token: String, now: SystemTime, valid_for: Duration) {
         let expires = Timestamp::try_from(now + valid_for.min(MAX_VALIDITY)).unwrap_or_default();
         let tokens = {

@@ -397,7 +397,7 @@ impl<'a> StoredPieces<'a> {
         }
     }
 
-    /// Returns whether all ranges of the order are on disk. An entire file is complete only with its digests.
+    /// Returns whether all ranges of the order are on disk. Always `false` for an order of an entire file.
     pub(crate) fn has_ranges(&self) -> bool {
         self.digester.is_none() && self.pieces.is_complete()
     }

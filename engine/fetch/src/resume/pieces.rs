@@ -108,7 +108,8 @@ impl Pieces {
         )
     }
 
-    /// Returns the length of `count` pieces in bytes. The last piece of the file can be shorter (`has_last`).
+    /// Returns the length of `count` pieces in bytes. With `has_last`, one is the file's last piece, which can be
+    /// shorter.
     fn bytes_of(&self, count: usize, has_last: bool) -> u64 {
         let full = count.saturating_sub(usize::from(has_last)) as u64;
         let last = match has_last {

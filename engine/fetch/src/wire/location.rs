@@ -82,7 +82,7 @@ pub(crate) fn is_private(url: &Url) -> bool {
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
-/// Returns the URL of a redirect, whose header `Location` is `to`. A redirect from HTTPS to HTTP is an error.
+/// Returns the target of a redirect from `from`, whose header `Location` is `to`. HTTPS to HTTP is an error.
 pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
     let refuse = |to: String, reason| {
         Err(FetchError::Redirect {

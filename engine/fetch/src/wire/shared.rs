@@ -127,7 +127,7 @@ impl Drop for Shared {
     }
 }
 
-/// Creates the HTTP client. With HTTP/2, all ranges would share one TCP connection, which may be limited.
+/// Creates the HTTP client. With HTTP/2, all ranges would share one TCP connection, whose speed may be limited.
 ///
 /// The callers of [`send`] follow redirects, because they know which hosts may receive credentials.
 fn client(options: &DownloadOptions) -> Result<Client, String> {
@@ -214,7 +214,8 @@ impl Contacts {
         }
     }
 
-    /// Records that a host did not respond to a request from `began`. Returns the time for which it never responded.
+    /// Records that a host did not respond to a request from `began`. If it never responded, returns the time since the
+    /// first one.
     pub(crate) fn record_failure(&self, host: &str, began: Instant) -> Option<Duration> {
         let mut contacts = self.0.lock();
         match contacts
