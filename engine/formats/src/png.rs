@@ -34,7 +34,7 @@ pub enum PngError {
         /// Size of the given bytes.
         size: u64,
     },
-    /// The image has 16 bits per channel; Pillow's conversion clips such values instead of scaling them.
+    /// The image has 16 bits per channel. Pillow's conversion clips such values instead of scaling them.
     #[error("the PNG image has 16 bits per channel; only up to 8 are converted to grey")]
     SixteenBit,
     /// The image has more pixels than [`Limit::Pixels`].
@@ -61,7 +61,7 @@ const PIXEL_BYTES: u64 = 8;
 /// Bytes of memory for palettes, rows, color profiles and texts during decoding.
 const DECODER_BYTES: u64 = 1 << 20;
 
-/// Creates a decoder after checking the size of the image. No memory is allocated for more pixels than `limits` allow.
+/// Creates a decoder after checking the size of the image, so no memory is allocated for more pixels than `limits` allow.
 ///
 /// # Errors
 /// [`PngError`] if the file is not a PNG image, is damaged, or exceeds the limits.
@@ -78,8 +78,7 @@ pub fn decoder<'a>(
             size: file.len() as u64,
         });
     };
-    // If the checksum of the header is wrong, the declared size may be wrong, too. Then the damage is reported, not a size
-    // over the limit.
+    // If the checksum of the header is wrong, the declared size may be wrong, too. The damage is reported in this case.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
         && crc32fast::hash(header).to_be_bytes() != sum
     {
@@ -143,7 +142,6 @@ struct Layout {
 }
 
 impl Layout {
-    /// Appends the grey values of a decoded row of `width` pixels.
     fn push_row(&self, row: &[u8], width: usize, pixels: &mut Vec<u8>) {
         match self.color {
             ColorType::Rgb => pixels.extend(row.as_chunks::<3>().0.iter().map(|rgb| grey(*rgb))),

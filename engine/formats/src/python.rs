@@ -12,8 +12,8 @@ const ZERO_CODE_POINTS: &[u32] = &[
 
 /// Python's `float(text)`, or `None` where Python raises `ValueError`.
 ///
-/// [Spaces around the number](trim_number) are ignored, digits may be separated by `_` and belong to any script, and
-/// `inf`, `infinity` and `nan` are accepted in upper or lower case.
+/// Ignores [spaces around the number](trim_number). Accepts `_` between digits, digits of any script, and `inf`, `infinity`
+/// and `nan` in upper or lower case.
 pub fn python_float(text: &str) -> Option<f64> {
     let text = trim_number(text);
     if !text.is_ascii() {
@@ -43,8 +43,7 @@ pub fn python_float(text: &str) -> Option<f64> {
     }
 }
 
-/// Formats a double like Python's `repr`, with the fewest digits that parse to the same double: `1.0`, `1e-05`,
-/// `1e+16`, `inf`, `nan`.
+/// Formats a double like Python's `repr`: `1.0`, `1e-05`, `1e+16`, `inf`, `nan`.
 pub fn python_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();
@@ -56,7 +55,7 @@ pub fn python_repr(value: f64) -> String {
 
 /// Removes the spaces around a number that `float` and `int` ignore.
 ///
-/// In contrast, `str.strip` also removes U+001C to U+001F, which `float` and `int` reject.
+/// `str.strip` also removes U+001C to U+001F, which `float` and `int` reject.
 pub fn trim_number(text: &str) -> &str {
     text.trim()
 }
@@ -66,8 +65,7 @@ pub fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
-/// Parses an ASCII number. Rust accepts the same grammar as Python: sign, digits with an optional point, exponent,
-/// `inf`, `infinity`, `nan`.
+/// Parses an ASCII number. Rust accepts the same grammar as Python.
 fn parse_decimal(text: &str) -> Option<f64> {
     text.parse().ok()
 }

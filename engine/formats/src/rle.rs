@@ -1,8 +1,9 @@
 //! Run-length codes of masks: pairs of a start (from 1) and a length, separated by spaces.
 //!
-//! For example, `3 2 9 1` sets the pixels 3, 4 and 9. The caller decides how pixels are numbered: competitions number
-//! them down the columns ([`column_major`]) or along the rows. The format is a convention of Kaggle's competitions.
-//! Libraries exist only for COCO's run-length encoding, which is different.
+//! For example, `3 2 9 1` sets the pixels 3, 4 and 9. Competitions number pixels down the columns ([`column_major`]) or
+//! along the rows.
+//!
+//! This format is a convention of Kaggle. Libraries implement only COCO's run-length encoding, which is different.
 
 use std::ops::Range;
 
@@ -70,8 +71,9 @@ pub fn area(code: &str) -> Result<u64, RleError> {
         .fold(0, |sum, run| sum.saturating_add(run.end - run.start)))
 }
 
-/// Encodes a mask, given one value per pixel in the order of the pixel numbers. If no pixel is set, the code is empty.
-/// Returns `None` if the code is longer than `max_bytes`.
+/// Encodes a mask, given one value per pixel in the order of the pixel numbers.
+///
+/// The code is empty if no pixel is set. Returns `None` if the code is longer than `max_bytes`.
 pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Option<String> {
     let mut code = String::new();
     let mut run: Option<u64> = None;
@@ -103,11 +105,10 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Optio
     Some(code)
 }
 
-/// Iterates over the indices of an array's `length` elements in column-major order: the first index of an element varies
-/// fastest.
+/// Iterates over the indices of an array's `length` elements in column-major order: the first index varies fastest.
 ///
-/// The elements are stored in C order (the last index varies fastest). A mask of rows and columns is traversed column by
-/// column, from top to bottom. If the elements do not fill `shape`, the iterator is empty.
+/// The elements must be stored in C order (the last index varies fastest). The iterator is empty if they do not fill
+/// `shape`.
 pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let count = shape
         .iter()

@@ -88,7 +88,6 @@ impl FileType {
         Self::detect_text(head)
     }
 
-    /// Determines the type of a file without a binary signature.
     fn detect_text(head: &[u8]) -> Self {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         let text = head.trim_ascii_start().get(..).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! Reformats a JSON text without building a value. The result is the same as if the text were parsed and then formatted.
+//! Reformats a JSON text without building a value. The output is the same as after parsing and formatting.
 //!
-//! This is faster, because most of a text is identical in all styles and can be copied. The functions do not support rare
-//! content: duplicate keys, objects with many keys, and invalid text. Then they return `None` or `false`, and the caller
-//! must parse and format the text instead.
+//! Most of a text is equal in all styles and can be copied, which is faster.
+//!
+//! The functions return `None` or `false` for duplicate keys, objects with many keys, and invalid text. The caller must
+//! parse such a text.
 
 use std::ops::Range;
 
@@ -21,12 +22,12 @@ pub enum JsonStyle {
     Pandas,
 }
 
-/// Objects with more members are not reformatted, because the parser's index finds duplicate keys faster.
+/// Maximum number of members of an object. In larger objects, the parser's index finds duplicate keys faster.
 const MAX_MEMBERS: usize = 32;
 
-/// Reformats `text`, which must consist of one value in `grammar`, and appends it to `out` in the style `printing`.
+/// Appends `text`, one value in `grammar`, to `out` in the style `printing`.
 ///
-/// Returns `false` and appends nothing if the caller must parse the text instead.
+/// Returns `false` and appends nothing if the caller must parse the text.
 pub fn reformat(text: &[u8], grammar: JsonGrammar, printing: JsonStyle, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = match printing {
@@ -54,8 +55,7 @@ struct Member {
 }
 
 impl FormattedObject {
-    /// Formats `text`, which must consist of one value in `grammar`. Returns `None` if the value is not an object, or if
-    /// the caller must parse the text instead.
+    /// Formats `text`, one value in `grammar`. Returns `None` if the value is not an object, or if the caller must parse it.
     pub fn new(text: &[u8], grammar: JsonGrammar) -> Option<FormattedObject> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;
@@ -87,7 +87,7 @@ impl FormattedObject {
         super::parse(value.as_bytes()).ok()
     }
 
-    /// Replaces the value of `key`, if the object contains this key.
+    /// Replaces the value of `key`. Does nothing if the object does not contain this key.
     ///
     /// # Errors
     /// [`super::JsonWriteError`] if `value` cannot be formatted.
@@ -141,7 +141,7 @@ struct Reformatter<'t, 'o> {
     grammar: JsonGrammar,
     number: NumberReader,
     out: &'o mut Vec<u8>,
-    /// The members of all objects that are not finished; at the end, those of the outermost object.
+    /// The members of all unfinished objects. At the end, only those of the outermost object.
     members: Vec<Member>,
 }
 
@@ -208,7 +208,7 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
-    /// Formats a string. The cursor is at its opening quote.
+    /// Formats a string. The cursor must be at the opening quote.
     fn string<S: Style>(&mut self) -> Option<()> {
         self.cursor.offset += 1;
         self.out.push(b'"');
@@ -279,8 +279,7 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
-    /// Formats the next member of an object. In `self.members`, the previous members of this object begin at index
-    /// `first`.
+    /// Formats the next member of an object. The object's previous members begin at index `first` of `self.members`.
     fn member<S: Style>(&mut self, first: usize, depth: usize) -> Option<()> {
         self.cursor.skip_spaces();
         if self.cursor.peek()? != b'"' {
@@ -312,9 +311,9 @@ impl Reformatter<'_, '_> {
     }
 }
 
-/// Returns the length of an integer that is already in the output format.
+/// Returns the length of the integer at the beginning of `text`, if it needs no reformatting.
 fn plain_integer(text: &[u8]) -> Option<usize> {
-    /// Every integer with at most this number of digits fits into 64 bits.
+    /// Integers with at most this number of digits fit into 64 bits.
     const DIGITS: usize = 18;
     let sign = usize::from(text.first() == Some(&b'-'));
     let digits = text.get(sign..)?.iter().take(DIGITS + 1);

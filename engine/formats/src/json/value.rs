@@ -1,4 +1,4 @@
-//! JSON values, objects that preserve the order of their keys, and strings that may contain unpaired surrogates.
+//! JSON values: objects that preserve the order of their keys, and strings that may contain unpaired surrogates.
 
 use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
@@ -115,20 +115,20 @@ impl From<JsonObject> for JsonValue {
     }
 }
 
-/// An object with more keys has a hash index; a smaller one is searched linearly.
+/// Maximum number of keys of an object that is searched linearly. A larger object has a hash index.
 const MAX_UNINDEXED_KEYS: usize = 24;
 
-/// A JSON object. Each key occurs once; keys are in order of first appearance.
+/// A JSON object. Each key occurs once, and the keys are in order of first appearance.
 #[derive(Debug, Clone, Default)]
 pub struct JsonObject {
     entries: Vec<(JsonString, JsonValue)>,
-    /// The index of each key in `entries`, if there are many keys.
+    /// The index of each key in `entries`, if the object has many keys.
     index: Option<Arc<KeyIndex>>,
 }
 
 type KeyIndex = HashMap<JsonString, usize>;
 
-/// The keys of objects that all have the same keys. The objects share the index of the keys.
+/// The keys that many objects have in common. The objects share the index of the keys.
 #[derive(Debug)]
 pub(super) struct SharedKeys {
     keys: Vec<JsonString>,
@@ -136,7 +136,7 @@ pub(super) struct SharedKeys {
 }
 
 impl SharedKeys {
-    /// `keys` must not contain a key twice.
+    /// `keys` must not contain duplicates.
     pub fn new(keys: Vec<JsonString>) -> Self {
         let index = (keys.len() > MAX_UNINDEXED_KEYS).then(|| Arc::new(index_of(keys.iter())));
         Self { keys, index }
@@ -209,8 +209,7 @@ impl JsonObject {
         self.entries.get_mut(position).map(|(_, value)| value)
     }
 
-    /// Sets the value of `key` and returns the previous value. An existing key keeps its position; a new key is
-    /// appended.
+    /// Sets the value of `key` and returns the previous value. A new key is appended.
     pub fn insert(&mut self, key: JsonString, value: JsonValue) -> Option<JsonValue> {
         let position = self.position_of(key.as_wtf8());
         if let Some((_, old)) = position.and_then(|position| self.entries.get_mut(position)) {
@@ -280,19 +279,19 @@ impl<K: Into<JsonString>> FromIterator<(K, JsonValue)> for JsonObject {
     }
 }
 
-/// A string as in Python: a sequence of any code points. It may contain U+D800 to U+DFFF, which JSON can express
-/// (`"\ud83c"`) but UTF-8 cannot.
+/// A string as in Python: a sequence of any code points, in the order of code points.
 ///
-/// The order is that of the code points, as in Python.
+/// The string may contain U+D800 to U+DFFF, which JSON can express (`"\ud83c"`) but UTF-8 cannot.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JsonString {
-    /// WTF-8, which is UTF-8 that can also encode surrogates. A surrogate pair is always encoded as the character that
-    /// it represents. So equal strings have equal bytes, and the order of bytes is the order of code points.
+    /// WTF-8: UTF-8 that can also encode surrogates. A surrogate pair is encoded as its character, so equal strings have
+    /// equal bytes.
     wtf8: Text,
 }
 
-/// The bytes of a string. Valid UTF-8 has a separate variant, so that it is validated only once. Most strings are short
-/// keys, and `CompactString` stores up to 24 bytes without an allocation.
+/// The bytes of a string. The variant shows whether they are UTF-8, so they are validated only once.
+///
+/// Most strings are short keys. `CompactString` stores up to 24 bytes without an allocation.
 #[derive(Clone)]
 enum Text {
     Utf8(CompactString),
@@ -344,7 +343,7 @@ impl JsonString {
         Self { wtf8 }
     }
 
-    /// Returns the text; `None` if it contains unpaired surrogates.
+    /// Returns the text, or `None` if it contains unpaired surrogates.
     pub fn as_str(&self) -> Option<&str> {
         match &self.wtf8 {
             Text::Utf8(text) => Some(text),
@@ -398,7 +397,7 @@ pub(super) fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
             out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
         None => {
-            // A surrogate, encoded like other code points of three bytes.
+            // A surrogate is encoded like other code points of three bytes.
             let [.., high, low] = code_point.to_be_bytes();
             out.extend_from_slice(&[
                 0xe0 | high >> 4,

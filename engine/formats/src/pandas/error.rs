@@ -12,7 +12,7 @@ fn from_row(row: u64) -> String {
 
 /// An error when reading or writing a table. Most of these errors also occur in pandas.
 ///
-/// Rows are counted from 1 and exclude the header. Offsets are in bytes from the beginning of the file.
+/// Rows are counted from 1, without the header. Offsets are in bytes from the beginning of the file.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
     /// A row has more fields than the previous rows.

@@ -1,7 +1,7 @@
-//! Checks a footer before the parquet crate parses it, because the crate does not limit the stack and memory that it uses.
+//! Checks a footer before the parquet crate parses it, because the crate limits neither its stack nor its memory.
 //!
-//! The crate builds the tree of columns by recursion, so a schema with 10,000 nested levels would overflow the stack. It
-//! also copies the path of each column. For columns and their chunks, it allocates a multiple of the footer's length.
+//! - The crate builds the tree of columns by recursion, so 10,000 nested levels would overflow the stack.
+//! - The crate copies the path of each column. For columns and their chunks, it allocates a multiple of the footer's length.
 
 use super::ParquetError;
 use super::pages::FieldKind::{
@@ -11,13 +11,12 @@ use super::pages::STATISTICS;
 use super::pages::{Visitor, walk};
 use crate::limits::{DecodingLimits, Limit};
 
-/// Maximum depth of groups in groups. A list in a column takes two levels.
+/// Maximum depth of nested groups. A list in a column takes two levels.
 const MAX_DEPTH: usize = 32;
 
-/// Memory of a column in bytes, without its path and name. It consists of the schema element of the column, and its fields
-/// in two Arrow schemas: one with string views, the other with ordinary strings.
+/// Memory of a column in bytes, without its path and name: its schema element, and its fields in two Arrow schemas.
 const COLUMN_BYTES: u64 = 1_000;
-/// Memory of a column in a row group.
+/// Memory of a column in a row group, in bytes.
 const CHUNK_BYTES: u64 = 700;
 
 /// The fields of `FileMetaData` in `parquet.thrift`.
@@ -117,9 +116,7 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
 
 /// Checks that the crate can parse this footer without overflowing the stack or using too much memory.
 ///
-/// # Errors
-/// [`ParquetError::Damaged`] if the footer does not have the structure of the format; [`ParquetError::TooDeep`];
-/// [`Limit::Record`] if parsing it would take too much memory.
+/// Returns [`ParquetError::Damaged`], [`ParquetError::TooDeep`], or [`Limit::Record`].
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
     let end = walk(footer, FOOTER, &mut cost);
@@ -140,22 +137,21 @@ const NAME: &[usize] = &[2, 4];
 const NUM_CHILDREN: &[usize] = &[2, 5];
 const CHUNKS: &[usize] = &[4, 1];
 
-/// The memory that the crate needs for the footer.
 #[derive(Default)]
 struct FooterCost {
     bytes: u64,
     is_too_deep: bool,
-    /// Whether there was an element of the schema.
+    /// Whether the schema has an element.
     has_root: bool,
     /// The groups that contain the next element, from the root.
     open: Vec<Group>,
-    /// Name length and children of the current element.
+    /// Name length and number of children of the current element.
     name: u64,
     children: u32,
 }
 
 struct Group {
-    /// The number of children that follow.
+    /// Number of children that follow.
     children: u32,
     /// Total length of the names on the path to the group.
     path: u64,

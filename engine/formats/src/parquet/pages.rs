@@ -1,19 +1,16 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
-//! A page header declares the uncompressed size and the number of values. The crate allocates memory for them without a
-//! limit. So [`Pages`] parses each header before the crate does, and passes only the bytes of this header to the crate.
-//! When the crate reads the page, [`Pages`] checks the declared numbers.
+//! The crate allocates memory for the declared sizes without a limit. So [`Pages`] parses each page header before the crate
+//! does, and checks the declared numbers when the crate reads the page.
 //!
 //! # Thrift
 //!
-//! [`walk`] reads Thrift's compact protocol, with a limit on the depth of recursion.
+//! [`walk`] reads Thrift's compact protocol, with a limit on the depth of recursion. It must see the same numbers as the
+//! crate.
 //!
-//! The parquet crate reads known fields with the type that the format defines and ignores the type in the file. If the
-//! two types differ, the crate would find a different end of the field than this module. So a difference is an error,
-//! which ensures that the crate and this module see the same numbers.
-//!
-//! The crate also skips unknown structures, with up to 64 levels. In them, it reads lists of booleans without consuming
-//! bytes, whatever length a list declares. Both deep nesting and such lists are errors here.
+//! - The crate ignores the types in the file and uses those of the format, so different types are errors here.
+//! - The crate skips unknown structures of up to 64 levels, and lists of booleans in them without consuming bytes. Deep
+//!   nesting and such lists are errors here.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,7 +26,7 @@ use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
 
 /// Bytes of a header that are read first. Headers contain a minimum and a maximum, which are usually short.
 const HEADER_BYTES: u64 = 1 << 12;
-/// Maximum length of a header.
+/// Maximum length of a header in bytes.
 const MAX_HEADER_BYTES: u64 = HEADER_BYTES << 12;
 
 /// The page headers read so far, and the budget of all pages. Clones share both.
@@ -39,24 +36,22 @@ pub(super) struct Pages(Arc<Mutex<PagesState>>);
 #[derive(Debug)]
 struct PagesState {
     limits: DecodingLimits,
-    /// Length of the file in bytes.
     length: u64,
-    /// Budget of all pages together.
     budget: ArchiveBudget,
     lists: Vec<ListChunk>,
     /// Number of values in lists so far.
     values: u64,
-    /// For each page whose header was read, but whose data were not: the declared uncompressed size and number of values.
-    /// The key is the offset of the data. There may be several entries, one for each column.
+    /// Declared uncompressed size and number of values of each page whose data were not read yet. The key is the offset of
+    /// the data.
     headers: BTreeMap<u64, (u64, u64)>,
 }
 
-/// A part of the file that contains values of lists. The number of these values is limited, because one row may contain
-/// all of them, and a row is read at once.
+/// A part of the file that contains values of lists. Their number is limited, because one row, which is read at once, may
+/// contain all of them.
 #[derive(Debug)]
 pub(super) struct ListChunk {
     pub range: Range<u64>,
-    /// Bytes of a value, if all values have the same length. Otherwise 0.
+    /// Bytes of a value, or 0 if the values have different lengths.
     pub width: u64,
 }
 
@@ -85,11 +80,7 @@ impl Pages {
 
     /// Reads the page header at the offset `start`, and returns its bytes.
     ///
-    /// Returns no bytes if the data of a page begin at `start`, and the header of this page was already read. In this case,
-    /// the crate `parquet` now reads the data and not a header.
-    ///
-    /// # Errors
-    /// If `from` fails; [`io::ErrorKind::InvalidData`] if there is no valid header.
+    /// Returns no bytes if page data begin at `start`, and their header was read: the crate reads the data in this case.
     pub(super) fn header(&self, start: u64, from: &mut impl Read) -> io::Result<Vec<u8>> {
         let mut state = self.0.lock();
         let mut bytes = Vec::new();
@@ -115,8 +106,8 @@ impl Pages {
 
     /// Checks the page of `length` bytes at the offset `start`.
     ///
-    /// # Errors
-    /// An error that contains [`LimitExceeded`]; [`io::ErrorKind::InvalidData`] if the header of the page was not read.
+    /// Returns an error that contains [`LimitExceeded`], or [`io::ErrorKind::InvalidData`] if the header of the page was not
+    /// read.
     pub(super) fn check(&self, start: u64, length: u64) -> io::Result<()> {
         let mut state = self.0.lock();
         let header = state.headers.remove(&start);
@@ -160,8 +151,8 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
 struct PageHeader {
     /// `uncompressed_page_size`
     size: Option<u64>,
-    /// `num_values` of a data page, otherwise 0. If a header contains both versions of a data page header, this is the
-    /// larger number, because it is unknown which version the crate uses.
+    /// `num_values` of a data page, otherwise 0. If a header contains both versions of a data page header, the larger
+    /// number.
     values: u64,
 }
 
@@ -196,15 +187,16 @@ pub(super) enum FieldKind {
     List(&'static FieldKind),
     /// The fields, numbered from 1.
     Structure(&'static [FieldKind]),
-    /// A field that the format does not define. The crate skips it, by the type in the file.
+    /// A field that the format does not define. The crate skips it by the type in the file.
     Undefined,
 }
 
-/// Maximum depth of structures and lists in each other. The format has nine levels.
+/// Maximum depth of nested structures and lists. The format has nine levels.
 const MAX_NESTING: usize = 16;
 
-/// Receives the content of a structure from [`walk`]. `path` contains the field numbers from the root to the value. An
-/// element of a list has the same path as the list. The walk ends if a method returns `None`.
+/// Receives the content of a structure from [`walk`]. The walk ends if a method returns `None`.
+///
+/// `path` contains the field numbers from the root to the value. An element of a list has the path of the list.
 pub(super) trait Visitor {
     fn integer(&mut self, _path: &[usize], _value: i64) -> Option<()> {
         Some(())
@@ -222,6 +214,7 @@ pub(super) trait Visitor {
 }
 
 /// Walks through the structure at the beginning of `bytes`, which has the fields `kinds`. Returns its length in bytes.
+///
 /// Returns `None` if the structure is truncated or has unexpected content, or if the visitor ended the walk.
 pub(super) fn walk(
     bytes: &[u8],
@@ -302,7 +295,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.visitor.end(&self.path)
     }
 
-    /// Walks through a value of the type `wire` in the file, other than a boolean.
+    /// Walks through a value whose type in the file is `wire`, but not boolean.
     fn value(&mut self, kind: &'static FieldKind, wire: u8) -> Option<()> {
         use FieldKind::{Binary, Byte, Double, Integer, List, Structure, Undefined};
         match (kind, wire) {

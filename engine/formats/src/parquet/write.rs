@@ -1,13 +1,9 @@
 //! Writes files with the same content as pandas' `to_parquet` with the engine fastparquet.
 //!
-//! All columns are optional, and NaN is stored as null. Values are plain (without dictionaries) and compressed with Snappy,
-//! and chunks have statistics. The bytes differ from those of fastparquet. To write the same bytes, use the module
-//! `fastparquet`.
-//!
-//! # Metadata
-//!
-//! [`metadata_entry`] formats the `pandas` entry of the footer. `pandas.read_parquet` reads the types and the index of the
-//! frame from this entry.
+//! - All columns are optional, and NaN is stored as null. Chunks have statistics.
+//! - Values are plain (without dictionaries) and compressed with Snappy.
+//! - The bytes differ from those of fastparquet. To write the same bytes, use the module `fastparquet`.
+//! - [`metadata_entry`] formats the `pandas` entry of the footer, from which pandas reads the types and the index.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -165,7 +161,6 @@ pub(super) fn metadata_column(name: Option<&str>, numpy: &str, pandas: &str) -> 
     ])
 }
 
-/// Returns the `pandas` entry for a file with the columns `fields` that this program writes.
 fn pandas_metadata(fields: &[&Field]) -> Result<String, ParquetError> {
     let describe = |field: &&Field| {
         let numpy = numpy_type(field)?;

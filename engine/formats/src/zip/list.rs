@@ -1,9 +1,8 @@
 //! Reads the central directory of an archive.
 //!
-//! - [`ZipDirectory::read`] checks the members: sizes that contradict each other, members with the same path, a member
-//!   whose path is below another member that is a file (`a` and `a/b`), and members whose bytes overlap are errors.
-//! - [`read_tolerant`] returns the records without these checks, for an audit that reports the defects of a damaged or
-//!   unsafe archive.
+//! - [`ZipDirectory::read`] rejects contradictory sizes, duplicate paths, a member below a file (`a` and `a/b`), and
+//!   overlaps.
+//! - [`read_tolerant`] returns the records without these checks. An audit reports the defects of damaged archives with it.
 
 use std::io;
 use std::io::{BufReader, Read};
@@ -27,16 +26,16 @@ use crate::paths;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
-/// Maximum number of members for which memory is reserved, because the declared number may be wrong.
+/// Maximum number of members for which memory is reserved. The number in the end record may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// Maximum length in bytes of an extra field, of all extra fields, and of a comment in [`StoredForm::form`]. The limits are
-/// necessary, because in a hostile directory each member may have long extra fields and a long comment.
+/// Maximum lengths in bytes in [`StoredForm::form`]: of one extra field, of all extra fields, and of the comment. A hostile
+/// directory may contain long ones in each record.
 const MAX_FORM_EXTRA_BYTES: usize = 24;
 const MAX_FORM_EXTRAS_BYTES: usize = 1024;
 const MAX_FORM_COMMENT_BYTES: usize = 1024;
 
-/// The records of a central directory. They are not checked.
+/// The unchecked records of a central directory.
 pub(super) struct Records<'a, R: ?Sized> {
     archive: ZipArchive<Positional<'a, R>>,
     buffer: Vec<u8>,
@@ -63,37 +62,30 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         self.start + self.archive.directory_offset()
     }
 
-    /// Offset in the base file of the end of the archive: the end of its last record with its comment.
+    /// Offset in the base file of the end of the archive, after its last record and comment.
     pub fn end(&self) -> u64 {
         self.start + self.archive.end_offset()
     }
 
-    /// Returns whether the end record belongs to an archive inside this one. Then this archive is truncated.
+    /// Returns whether the end record belongs to an archive inside this one. This archive is truncated if it does.
     ///
-    /// This is the case if the directory was written for an archive that begins later, but this archive begins with a
-    /// member.
-    ///
-    /// # Errors
-    /// If the first bytes or the end record cannot be read.
+    /// Two signs together show this: this archive begins with a member, but its directory was written for a later beginning.
     fn is_nested(&self, section: &ByteSection<&R>) -> io::Result<bool> {
         let (end_record, directory) = (self.archive.eocd_offset(), self.archive.directory_offset());
         Ok(nested::is_moved(section, end_record, directory)? && begins_with_member(section)?)
     }
 
-    /// Returns the number of members that the end record declares. Writers without zip64 store it modulo 65,536.
+    /// Returns the number of members that the end record declares. Writers without zip64 store the number modulo 65,536.
     pub fn declared(&self) -> u64 {
         self.archive.entries_hint()
     }
 
-    /// Returns whether the directory may have `count` members, according to the end record.
+    /// Returns whether `count` members agree with the declared number.
     pub fn may_have(&self, count: u64) -> bool {
         count == self.declared() || count % 0x1_0000 == self.declared()
     }
 
     /// Calls `visit` for each record. Returns the number of records.
-    ///
-    /// # Errors
-    /// If a record cannot be read. Also returns errors from `visit`.
     pub fn each(
         &mut self,
         mut visit: impl FnMut(&ZipFileHeaderRecord<'_>) -> Result<(), ZipError>,
@@ -126,7 +118,7 @@ impl ZipDirectory {
         Self::read_with(base, range, budget, StoredForms::Skip)
     }
 
-    /// Like [`read`](Self::read), and also reads how the members are stored, if requested.
+    /// Like [`read`](Self::read). If requested, also reads how the members are stored.
     ///
     /// # Errors
     /// Same as [`read`](Self::read).
@@ -162,7 +154,7 @@ impl ZipDirectory {
     /// Visits all members with their contents. `base` must be the file from which the directory was read.
     ///
     /// # Errors
-    /// [`ZipError`] if a member cannot be opened; errors from `visit`.
+    /// [`ZipError`] if a member cannot be opened, and errors of `visit`.
     pub fn visit(&self, base: &impl ReadAt, visit: VisitMember<'_>) -> Result<(), ArchiveError> {
         for (index, member) in self.iter().enumerate() {
             let found = Member {
@@ -182,7 +174,7 @@ impl ZipDirectory {
     }
 }
 
-/// Implements the trait of `rawzip` for random access to a section.
+/// Random access to a section, for `rawzip`.
 struct Positional<'a, R: ?Sized>(&'a ByteSection<&'a R>);
 
 impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
@@ -191,7 +183,7 @@ impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
     }
 }
 
-/// Adds a member to `entries`. The root directory, which some archives contain, is skipped.
+/// Adds a member to `entries`. Skips the root directory, which some archives contain.
 fn add(
     entries: &mut ZipDirectory,
     record: &ZipFileHeaderRecord<'_>,
@@ -258,8 +250,7 @@ fn add(
     Ok(())
 }
 
-/// Rejects links, devices, pipes and sockets, according to the Unix mode. The mode is 0 if the archive was created on a
-/// different system.
+/// Rejects links, devices, pipes and sockets. Archives of systems other than Unix have the mode 0.
 fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> {
     let member = || member.to_owned();
     match mode & 0o170_000 {
@@ -276,8 +267,7 @@ fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
     }
 }
 
-/// Returns how a member is stored. Omits lengths, and times in extra fields, because they differ even between members that
-/// the same program stored.
+/// Describes how a member is stored. Omits lengths and times, because they differ between members of the same program.
 fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     let (mut extras, mut unix_time) = (String::from("["), None);
     for (id, content) in record.extra_fields() {
@@ -318,7 +308,6 @@ fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     }
 }
 
-/// Returns the error for a file without an end of central directory.
 fn no_directory<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
@@ -345,12 +334,11 @@ fn no_directory<R: ReadAt + ?Sized>(
     }
 }
 
-/// Returns a function that makes a system error at `offset` a [`ZipError`].
+/// Returns a function that converts a system error at `offset` to a [`ZipError`].
 fn failed_at(offset: u64) -> impl Fn(io::Error) -> ZipError {
     move |source| ZipError::Io { offset, source }
 }
 
-/// Reads the first bytes of the section, at most [`SNIFF_BYTES`].
 fn head<R: ReadAt + ?Sized>(section: &ByteSection<&R>) -> std::io::Result<Vec<u8>> {
     let mut head = vec![0; SNIFF_BYTES.min(usize::try_from(section.len()).unwrap_or(SNIFF_BYTES))];
     ReadAt::read_exact_at(section, &mut head, 0)?;
@@ -372,8 +360,8 @@ fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
 
 /// Rejects an archive that begins with a member that is not in its central directory.
 ///
-/// This happens if an archive is truncated and its last complete member is a stored archive. The end of central
-/// directory is then that of the inner archive, which may have no members.
+/// Such an archive was truncated after a member that is a stored archive. The end record that was found belongs to the inner
+/// archive, which may have no members.
 fn reject_hidden_front<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
@@ -393,13 +381,13 @@ fn reject_hidden_front<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Size in bytes of the buffer for the content of a member.
+/// Size in bytes of the buffer for a member's content.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// A record of the central directory, as it is. Names may be unsafe or occur repeatedly.
+/// A record of the central directory, unchecked. Names may be unsafe or duplicate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RawMember {
-    /// The name, in which bytes that are not UTF-8 are replaced.
+    /// The name. Bytes that are not UTF-8 are replaced.
     pub name: String,
     /// Uncompressed size in bytes.
     pub size: u64,
@@ -407,13 +395,13 @@ pub struct RawMember {
     pub crc: u32,
     /// Compressed size in bytes.
     pub compressed: u64,
-    /// Offset of the local record in the base file.
+    /// Offset of the local header in the base file.
     pub offset: u64,
     /// Compression method: 0 is stored, 8 is deflate.
     pub method: u16,
 }
 
-/// The records of an archive.
+/// The unchecked records of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawListing {
     /// The records, in the order of the central directory.
@@ -422,12 +410,11 @@ pub struct RawListing {
     pub trailing_bytes: u64,
 }
 
-/// Lists the records of the archive in the range `range` of `base`. Unlike [`ZipDirectory`](super::ZipDirectory), accepts
-/// unsafe and duplicate names, unsupported methods, and sizes that contradict each other.
+/// Lists the records of the archive in the range `range` of `base`. Accepts everything that
+/// [`ZipDirectory::read`](super::ZipDirectory::read) rejects in a readable record: unsafe names, duplicates, wrong sizes.
 ///
 /// # Errors
-/// [`ZipError::Truncated`] or [`ZipError::NotAZip`] if the end record is missing; [`ZipError::DamagedDirectory`] if records
-/// are damaged or missing; [`ZipError::Limit`]; [`ZipError::Io`].
+/// [`ZipError`] if the end record or another record is missing or damaged, or if the number of members exceeds a limit.
 pub fn read_tolerant<R: ReadAt + ?Sized>(
     base: &R,
     range: Range<u64>,
@@ -451,7 +438,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         let extra = record.extra_fields().remaining_bytes().len();
         let variable = name.as_bytes().len() + extra + record.comment().as_bytes().len();
         reached = start + record.central_directory_offset() + RECORD_BYTES + variable as u64;
-        // Sizes are not counted, because they may be damaged.
+        // The budget does not count sizes here, because sizes may be damaged.
         if let Err(cause) = budget.add(&member.name, 0) {
             let (member, offset) = (member.name, member.offset);
             return Err(ZipError::Limit {

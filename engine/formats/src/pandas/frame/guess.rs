@@ -1,9 +1,10 @@
 //! Reads the cells of a file while the types of its columns are still being inferred.
 //!
-//! The type of a column is certain only at the end of the file, but nearly always it is the type of the first cells. So
-//! the first pass already converts each cell to the type that all previous cells have. At the end,
-//! [`FrameScanner::finish`] keeps a column if pandas would store the same values. Only the other columns are read in a
-//! second pass.
+//! A column's type is certain only at the end of the file, but nearly always equals that of the first cells. So the first
+//! pass converts each cell to the type of the previous ones.
+//!
+//! At the end, [`FrameScanner::finish`] keeps a column if pandas would store the same values. A second pass reads the
+//! others.
 
 use super::table::{ColumnData, push};
 use crate::pandas::numbers::parse::{Integer, is_missing, parse_f64, parse_i64};
@@ -15,8 +16,8 @@ use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumber
 /// Doubles represent all integers below this magnitude exactly.
 const EXACT: f64 = (1_u64 << 53) as f64;
 
-/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros. Then pandas' default parser
-/// may ignore the last digits, because it uses only 17 digits, including the zeros.
+/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros, so pandas' default parser may
+/// ignore its last digits.
 const EXACT_BYTES: usize = 16;
 
 /// Number of rows after which the memory of the columns is compared with the limit.
@@ -29,22 +30,21 @@ pub(super) struct FrameScanner {
     /// Number of fields before the first column.
     skipped: usize,
     columns: Vec<ColumnGuess>,
-    /// Maximum memory of the collected cells, in bytes. Beyond it, none are collected.
+    /// Maximum memory of the collected cells, in bytes. If they need more, no cells are kept.
     max_bytes: usize,
 }
 
-/// The cells of a column so far.
 enum ColumnGuess {
     /// All cells are missing. Contains their number.
     Missing(usize),
     Int {
         values: PackedNumbers<i64>,
-        /// Whether parsing any of the cells as a double would give the same number.
+        /// Whether parsing the cells as doubles gives the same numbers.
         is_exact: bool,
     },
     Float {
         values: PackedNumbers<f64>,
-        /// Whether parsing any of the cells as an integer, if it is one, would give the same number.
+        /// Whether parsing those cells that are integers as integers gives the same numbers.
         is_exact: bool,
     },
     Text(ObjectColumn),
@@ -63,13 +63,11 @@ impl FrameScanner {
         }
     }
 
-    /// Returns the number of columns of the file.
     pub fn width(&self) -> usize {
         self.types.width()
     }
 
-    /// Returns the types of the columns, and the cells of each column whose type was guessed correctly. `rows` is the
-    /// number of rows of the file.
+    /// Returns the types of the columns, and the cells of each column whose type was guessed correctly.
     pub fn finish(mut self, rows: u64) -> (CsvScan, Vec<Option<ColumnData>>) {
         self.check_memory();
         let scan = self.types.finish(rows);
@@ -156,7 +154,7 @@ impl ColumnGuess {
         }
     }
 
-    /// Returns the column with another cell that does not have its type.
+    /// Adds a cell that does not have the type of the column.
     #[cold]
     fn changed(self, cell: &[u8], parser: FloatParser) -> Self {
         let is_number = is_missing(cell) || parse_f64(cell, parser).is_some();
@@ -191,7 +189,7 @@ impl ColumnGuess {
     fn memory(&self) -> usize {
         match self {
             ColumnGuess::None => 0,
-            // Stored as doubles in the end.
+            // Missing cells are stored as doubles in the end.
             ColumnGuess::Missing(count) => 8 * count,
             ColumnGuess::Int { values, .. } => 8 * values.len(),
             ColumnGuess::Float { values, .. } => 8 * values.len(),
@@ -199,7 +197,7 @@ impl ColumnGuess {
         }
     }
 
-    /// Returns the cells if pandas stores the same values for the types that were inferred.
+    /// Returns the cells if pandas stores the same values for the inferred types.
     fn finish(self, scanned: &ScannedColumn) -> Option<ColumnData> {
         let consists_of =
             |kinds: &[BlockType]| scanned.blocks.iter().all(|one| kinds.contains(one));
@@ -208,8 +206,8 @@ impl ColumnGuess {
                 Some(ColumnData::Int64(values))
             }
             ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
-                // pandas parses a block of integers as integers, and converts them to doubles when it joins the blocks. If
-                // the column has such a block, the doubles collected here are correct only if they are exact.
+                // pandas parses a block of integers as integers and converts them to doubles later. If the column has such a
+                // block, the doubles are correct only if they are exact.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);
@@ -229,7 +227,7 @@ impl ColumnGuess {
     }
 }
 
-/// Whether both parsers of numbers give `value` for a cell, if it is an integer other than zero.
+/// Returns whether both parsers of numbers give `value` for a cell that is an integer other than zero.
 fn is_exactly(cell: &[u8], value: f64) -> bool {
     value.abs() < EXACT && cell.len() <= EXACT_BYTES
 }

@@ -2,26 +2,25 @@
 //!
 //! # Decimals that need no formatting
 //!
-//! [`is_surely_canonical`] checks whether a cell already is the decimal that Python would write for its value, without
-//! formatting the value.
+//! [`is_surely_canonical`] checks without formatting whether a cell is the decimal that Python writes for its value. Most
+//! decimals in large tables are.
 //!
-//! This saves time, because most decimals in large tables were written by pandas or Python. Decimals of up to 15 digits are
-//! always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of them after the point, has the
-//! value `w / 10^k` with an integer `w`. The nearest double is `x = m * 2^e` with an integer `m`. Python formats `x` as this
-//! text if two conditions are met: no shorter decimal is in the interval that rounds to `x`, and no decimal of the same
-//! length is closer to `x`.
+//! A decimal of up to 15 digits is always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of
+//! them after the point, has the value `w / 10^k` with an integer `w`. The nearest double is `x = m * 2^e`.
 //!
-//! Both conditions are checked with integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with `s =
-//! -(e + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The text and the double have up to 105 bits, but only their
-//! difference is needed, which fits into 64 bits.
+//! Python formats `x` as this text if no shorter decimal rounds to `x`, and no decimal of the same length is closer to `x`.
+//!
+//! Both conditions are checked with integers, multiplied by `2^-e * 5^k`: the text is `w << s` with `s = -(e + k)`, the
+//! double is `m * 5^k`, and an ulp is `5^k`. Only the difference is needed, which fits into 64 bits.
 
 use std::io::Write;
 use std::ops::Range;
 
 use crate::pandas::FloatParser;
 
-/// Appends the shortest decimal that parses back to `value`, in the format of Python's `repr`: with an exponent if
-/// the magnitude is below 1e-4 or at least 1e16, otherwise with a point. For NaN nothing is appended, as in `to_csv`.
+/// Appends the shortest decimal that parses back to `value`, in the format of Python's `repr`. Appends nothing for NaN.
+///
+/// There is an exponent if the magnitude is below 1e-4 or at least 1e16.
 pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
     } else if value.is_infinite() {
@@ -36,7 +35,7 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Magnitudes that Python formats without an exponent. For these, the number library produces Python's format.
+/// Magnitudes that Python formats without an exponent. The number library formats them like Python.
 const POSITIONAL_MAGNITUDES: Range<f64> = 1e-4..1e16;
 
 /// Appends the shortest decimal that parses back to the same `f32`, in the format of [`push_f64`].
@@ -45,8 +44,8 @@ pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else {
-        // NumPy decides by the value whether to write an exponent, not by the formatted digits. For example, the float32
-        // nearest to 0.0001 is smaller than 0.0001, so it becomes `1e-04`.
+        // NumPy decides by the value, not by the digits, whether to write an exponent. For example, the float32 nearest to
+        // 0.0001 is smaller than 0.0001 and becomes `1e-04`.
         push_digits(
             out,
             zmij::Buffer::new().format_finite(value).as_bytes(),
@@ -147,9 +146,9 @@ fn parse_exponent(text: &[u8]) -> i32 {
     text.parse().unwrap_or(0)
 }
 
-/// Decimals whose digits form an integer below this number have at most 15 digits and are always preserved.
+/// Decimals whose digits form an integer below this number are always preserved.
 const SAFE_DIGITS: u64 = 10u64.pow(15);
-/// Decimals whose digits form an integer of at least this number have more than 17 digits. Python writes at most 17.
+/// Decimals whose digits form a larger integer have more than 17 digits, which Python never writes.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
 /// Mask of the stored bits of a double's mantissa.
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
@@ -170,8 +169,9 @@ const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
 const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
 const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
-/// Returns true if it is certain that parsing a cell with `parser` and formatting the number gives the same text as the
-/// cell. Returns false if this was not decided, so the text can be the same or different.
+/// Returns true if parsing a cell with `parser` and formatting the number certainly gives the same text.
+///
+/// Returns false if the check cannot decide.
 pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = PlainDecimal::parse(cell) else {
         return false;
@@ -184,8 +184,7 @@ pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
     }
 }
 
-/// A decimal in Python's format for magnitudes from 0.0001 to 1e16: digits on both sides of a point, no superfluous
-/// zeros.
+/// A decimal in Python's format without exponent: digits on both sides of a point, no superfluous zeros.
 struct PlainDecimal {
     /// All digits as one integer.
     digits: u64,
@@ -227,7 +226,7 @@ impl PlainDecimal {
         })
     }
 
-    /// Checks a decimal of 16 or 17 digits. `false` may also mean that the check would need more precision.
+    /// Checks a decimal of 16 or 17 digits. Also returns `false` if the check would need more precision.
     #[inline]
     fn is_shortest(&self) -> bool {
         let (Some(five), Some(ten)) = (
@@ -236,7 +235,7 @@ impl PlainDecimal {
         ) else {
             return false;
         };
-        // The power of ten is exact, so two roundings keep the result within one ulp of the text.
+        // The power of ten is exact, so two roundings keep the quotient within one ulp of the text.
         let near = (self.digits as f64 / *ten as f64).to_bits();
         let (exponent, mantissa) = (
             (near >> 52) as i32 - 1075,
@@ -247,14 +246,13 @@ impl PlainDecimal {
             return false;
         }
         let ulp = *five as i64;
-        // The text and the double differ by less than two ulps, so their difference fits into 64 bits. All higher bits are
-        // identical and cancel out.
+        // The text and the double differ by less than two ulps, so their difference fits into 64 bits. The higher bits
+        // cancel out.
         let difference = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
         // An ulp is odd, so the difference is never exactly half an ulp.
         let step = i64::from(2 * difference > ulp) - i64::from(2 * difference < -ulp);
         let difference = difference - step * ulp;
-        // If the double is a power of two, the next smaller double is nearer than the next larger one. The last check would
-        // then be wrong.
+        // Below a power of two, the doubles are closer together, so the last check would be wrong.
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }
@@ -264,8 +262,9 @@ impl PlainDecimal {
     }
 }
 
-/// Appends the digits of `text` to the decimal `value`. Returns `None` if a byte is not a digit. The result must have at
-/// most 19 digits, so that it fits into `u64`.
+/// Appends the digits of `text` to `value`. Returns `None` if a byte is not a digit.
+///
+/// `value` must have at most 19 digits afterwards, so that it fits into `u64`.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (
@@ -273,8 +272,7 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
         text.split_first_chunk::<8>(),
         text.split_last_chunk::<8>(),
     ) {
-        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, the digits that are also in the
-        // first chunk are masked.
+        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, the digits of the first are masked.
         let (more, again) = (text.len() - 8, 16 - text.len());
         let second = eight_digits(*last, u64::MAX << (8 * again))?;
         let ten = POWERS_OF_TEN.get(more)?;
@@ -294,8 +292,9 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses eight digits at once. Digits outside `mask` are treated as zeros. Neighbors are combined into pairs, pairs into
-/// groups of four, and these into eight digits.
+/// Parses eight digits at once. Digits outside `mask` are treated as zeros.
+///
+/// Neighbors are combined into pairs, pairs into groups of four, and these groups into eight digits.
 #[inline]
 fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -408,8 +407,8 @@ mod shortest_tests {
         );
     }
 
-    /// Generates formatted doubles and replaces some of the last digits. Most results are decimals close to a double
-    /// that differ from its format.
+    /// Formatted doubles with some of the last digits replaced. Most are decimals close to a double that differ from its
+    /// format.
     fn nearly_canonical() -> impl Strategy<Value = String> {
         let magnitude = prop_oneof![
             1e-4..1e-2,

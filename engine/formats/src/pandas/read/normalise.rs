@@ -1,9 +1,8 @@
 //! Reads raw files a second time, when the types of their columns are known.
 //!
 //! - [`normalise`] writes the canonical text of a raw file if the text of some cells changes.
-//! - [`Concatenation`] reads several files as one table, as `pandas.concat` combines the frames that `read_csv` creates
-//!   from them.
-//! - [`first_type_mismatch`] finds the cell that prevents a column from having the required type, for an error message.
+//! - [`Concatenation`] reads several files as one table, like `pandas.concat` of the frames of `read_csv`.
+//! - [`first_type_mismatch`] finds the cell that prevents a column from having a required type, for an error message.
 
 use std::io::{Read, Write};
 
@@ -18,10 +17,10 @@ use crate::pandas::{ColumnSchema, ColumnType, CsvError, CsvScan, FloatParser, Re
 /// Approximate number of bytes that are buffered before they are written.
 const CHUNK_BYTES: usize = 1 << 18;
 
-/// Writes the canonical text of a raw file. `scan` is the result of scanning the same file with the same options.
+/// Writes the canonical text of a raw file. `scan` must be the scan of this file with the same options.
 ///
 /// # Errors
-/// Returns I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
+/// I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
 pub fn normalise(
     raw: impl Read,
     scan: &CsvScan,
@@ -37,7 +36,6 @@ pub fn normalise(
     Ok(())
 }
 
-/// Formats rows of a scanned file.
 pub(in crate::pandas) struct RowPrinter<'a, W> {
     /// An additional first cell of each row.
     first: Option<&'a str>,
@@ -140,7 +138,7 @@ pub struct MissingColumn {
 }
 
 impl Concatenation {
-    /// Selects the columns with these names.
+    ///  Selects the columns with these names.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         let columns = names.into_iter().map(|name| ConcatenatedColumn {
             name,
@@ -152,7 +150,7 @@ impl Concatenation {
         }
     }
 
-    /// Adds a file, given the result of scanning it.
+    /// Adds a scanned file.
     ///
     /// # Errors
     /// [`MissingColumn`] names the first selected column that the file does not contain.
@@ -168,8 +166,7 @@ impl Concatenation {
                 .columns
                 .get(index)
                 .is_some_and(|own| own.nullable);
-            // The columns of a frame without rows are objects. pandas ignores such frames when it determines the common
-            // type.
+            // A file without rows does not affect the common type, as in pandas.
             if scan.schema.rows > 0 {
                 column.kinds.add(own, nullable);
             }
@@ -191,7 +188,7 @@ impl Concatenation {
     /// Writes the rows of an added file as canonical text. Each row begins with the additional cell `first`.
     ///
     /// # Errors
-    /// Returns I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
+    /// I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
     pub fn write(
         &self,
         first: &str,
@@ -241,10 +238,10 @@ impl ColumnTypes {
         }
     }
 
-    /// Returns the common type of a column. If numbers have different types, all become doubles.
+    /// Returns the common type of a column. Numbers of different types become doubles.
     ///
-    /// If a column contains booleans and numbers, NumPy converts the booleans to numbers. If the numbers include doubles,
-    /// all values become doubles and are stored as objects. In other columns of objects, the values are unchanged.
+    /// As in NumPy, booleans become numbers if the column also contains numbers. Together with doubles, they become doubles
+    /// that are stored as objects.
     fn common_type(self) -> JoinedType {
         match self {
             Self { object: true, .. } => JoinedType::Object,
@@ -267,8 +264,8 @@ impl ColumnTypes {
     }
 }
 
-/// Returns the type in which the values of a file are formatted. `own` is the type of the column in this file, and
-/// `common` is its common type in all files.
+/// Returns the type in which the values of a file are formatted: `own` is the column's type in this file, and `common` in
+/// all files.
 fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
     match (own, common) {
         (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,
@@ -295,8 +292,7 @@ pub struct TypeMismatch {
 
 /// Reads a file again and returns the first cell of `column` whose type does not satisfy `fits`.
 ///
-/// Returns `None` if the type of each single cell satisfies `fits`, although the type of the column does not. Also
-/// returns `None` if the column does not exist.
+/// Returns `None` if each single cell satisfies `fits`, although the column does not, or if the column does not exist.
 ///
 /// # Errors
 /// Same as [`CsvScanner`](crate::pandas::CsvScanner), for the part of the file before the cell.
@@ -319,7 +315,6 @@ pub fn first_type_mismatch(
     Ok(search.found)
 }
 
-/// The state of the search.
 struct Search<'a, F> {
     options: &'a ReadOptions,
     column: &'a str,

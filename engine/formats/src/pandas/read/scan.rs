@@ -1,4 +1,4 @@
-//! Scans a raw file: infers the types, and checks whether pandas changes the text of any cell.
+//! Scans a raw file: infers types, and checks whether pandas changes the text of any cell.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,12 +15,10 @@ pub struct CsvScan {
     pub schema: Schema,
     /// Whether the text of each cell equals its formatted value, except for quotes.
     pub(crate) is_canonical: bool,
-    /// Number of columns at the left of the file that pandas uses as an index, because the first row has more fields
-    /// than the header. The canonical text does not contain these columns.
+    /// Number of columns at the left that pandas uses as an index, because the first row is longer than the header. The
+    /// canonical text does not contain them.
     pub index_columns: usize,
-    /// The types of each column.
     pub(crate) columns: Vec<ScannedColumn>,
-    /// Number of rows in a block.
     pub(crate) block_rows: u64,
 }
 
@@ -44,7 +42,7 @@ impl ScannedColumn {
     }
 }
 
-/// Infers from chunks of a file how `read_csv` would read the file. Memory usage is the longest row.
+/// Infers from chunks of a file how `read_csv` would read the file. Keeps only the longest row in memory.
 pub struct CsvScanner {
     rows: RowReader,
     sink: TypeScanner,
@@ -60,7 +58,7 @@ impl CsvScanner {
         }
     }
 
-    /// Adds the next bytes of the file; chunks may end anywhere.
+    /// Adds the next bytes of the file. A chunk may end anywhere.
     ///
     /// # Errors
     /// [`CsvError`] at the first position where pandas rejects the file.
@@ -71,7 +69,7 @@ impl CsvScanner {
     /// Ends the file.
     ///
     /// # Errors
-    /// Same as [`feed`](Self::feed); also [`CsvError::UnclosedQuote`] if a quote is never closed.
+    /// Same as [`feed`](Self::feed), and [`CsvError::UnclosedQuote`] if a quote is never closed.
     pub fn finish(mut self) -> Result<CsvScan, CsvError> {
         self.rows.finish(&mut self.sink)?;
         Ok(self.sink.finish(self.rows.rows()))
@@ -84,9 +82,9 @@ struct ColumnScan {
     forced: Option<ColumnType>,
     current: Inference,
     blocks: Vec<BlockResult>,
-    /// Only for a requested type: whether a cell is missing.
+    /// For a requested type: whether a cell is missing.
     forced_missing: bool,
-    /// Only for a requested type: whether the text of each cell equals its formatted value.
+    /// For a requested type: whether the text of each cell equals its formatted value.
     forced_is_canonical: bool,
 }
 
@@ -94,13 +92,13 @@ struct ColumnScan {
 pub(crate) struct TypeScanner {
     options: ReadOptions,
     names: Vec<String>,
-    /// The names as in the file, before they are made unique.
+    /// The names in the file, which may not be unique.
     written: Vec<String>,
     watched: Vec<ColumnScan>,
     shape: Shape,
     /// Number of rows in the current block.
     in_block: u64,
-    /// Whether all columns contain only integers in this block. Another row of integers then does not change the state.
+    /// Whether all columns contain only integers in this block. Another row of integers does not change the state.
     has_integers: bool,
 }
 
@@ -148,7 +146,6 @@ impl TypeScanner {
         self.has_integers = false;
     }
 
-    /// Adds the cells of a row one by one.
     fn add_cells(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let (parser, skipped) = (self.options.floats, self.shape.index);
         match row.plain(skipped, self.watched.len()) {
@@ -159,8 +156,7 @@ impl TypeScanner {
             }
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
-                    // A cell that contains a quote cannot be missing. So if the column already consists of strings, the cell
-                    // does not change the result, and need not be read.
+                    // A cell with a quote is not missing. If the column is already text, the cell does not change the state.
                     if !(row.surely_contains_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
                     }
@@ -175,7 +171,7 @@ impl TypeScanner {
         self.shape.width
     }
 
-    /// Iterates over the column names. There are none before `shape` has been called.
+    /// Iterates over the column names. They are unknown before `shape` has been called.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.watched.iter().map(|column| column.name.as_str())
     }
@@ -241,8 +237,8 @@ impl RowSink for TypeScanner {
         }
         let parser = self.options.floats;
         for (position, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
-            // If a name occurs twice, the second column gets a new name, such as `a.1`. The type that is requested for the
-            // new name takes precedence over the type that is requested for the original name.
+            // The second column of the same name gets a new name, such as `a.1`. A type requested for the new name takes
+            // precedence over a type requested for the original name.
             let repeated = self.written.get(position);
             let forced = self
                 .requested_type(&name)
@@ -289,7 +285,7 @@ impl ColumnScan {
         self.forced.is_none() && self.current.contains_only_integers()
     }
 
-    // Inlined, because a call per cell would take as long as the work itself.
+    // Inlined, because a call for each cell would take as long as the work itself.
     #[inline(always)]
     fn push(&mut self, cell: &[u8], parser: FloatParser, row: &RawRow<'_>) -> Result<(), CsvError> {
         match self.forced {
@@ -324,8 +320,10 @@ impl ColumnScan {
     }
 }
 
-/// Returns unique names for the fields of a header. An empty name becomes `Unnamed: <position>`; a repeated name gets
-/// the suffix `.1`, `.2`, ... Names in the file take precedence over generated names.
+/// Returns unique names for the fields of a header. An empty name becomes `Unnamed: <position>`, and a duplicate gets the
+/// suffix `.1`, `.2`, ...
+///
+/// Names in the file take precedence over generated names.
 pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {
     let unnamed: HashSet<usize> = (0..header.len())
         .filter(|i| header[*i].is_empty())
@@ -345,7 +343,7 @@ pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {
         .filter(|i| !unnamed.contains(i))
         .chain((0..names.len()).filter(|i| unnamed.contains(i)))
         .collect::<Vec<_>>();
-    // The number of occurrences of each name, so that a name is found without a search.
+    // The number of occurrences of each name.
     let mut present: HashMap<String, usize> = HashMap::new();
     for name in &names {
         *present.entry(name.clone()).or_default() += 1;

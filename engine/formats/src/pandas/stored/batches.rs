@@ -13,8 +13,7 @@ use crate::pandas::{Cells, ColumnType, CsvError, TextTable};
 /// Maximum number of bytes of the rows in a batch. A consumer may need several times this amount of memory.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 
-/// Rows are treated as long if their average length is at least this number of bytes. Long rows are prefetched, because
-/// they span several cache lines.
+/// Minimum average length of long rows in bytes. Long rows are prefetched, because they span several cache lines.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// The rows to read.
@@ -43,11 +42,10 @@ pub fn arrow_type(kind: ColumnType) -> DataType {
 }
 
 impl TextTable {
-    /// Reads the columns with these indices, in batches of at most `batch` rows. Missing cells become null.
+    /// Reads the columns with these indices in batches of at most `batch` rows. Missing cells become null.
     ///
     /// # Errors
-    /// [`CsvError::NoSuchColumn`] if a column does not exist. If a row does not exist or a cell has the wrong type, the
-    /// iterator returns an error.
+    /// [`CsvError::NoSuchColumn`]. The iterator returns an error if a row does not exist or a cell has the wrong type.
     pub fn read_batches(
         &self,
         columns: &[usize],
@@ -63,8 +61,7 @@ impl TextTable {
                 columns: all.len(),
             };
             let found = all.get(*column).ok_or(no_column)?;
-            // All fields are nullable, even if the schema declares that no cell is missing. The reason is that an empty
-            // string becomes null.
+            // All fields are nullable, because an empty string becomes null even in a column without missing cells.
             fields.push(Field::new(&found.name, arrow_type(found.kind), true));
             wanted.push((*column, position));
         }
@@ -106,7 +103,7 @@ pub struct Batches<'a> {
     rows: RowSelection,
     /// Whether the requested rows are not in the order of the table.
     is_unordered: bool,
-    /// Whether rows are so long that the processor does not prefetch the next row by itself.
+    /// Whether rows are so long that the processor does not prefetch the next row.
     are_long: bool,
     at: u64,
     total: u64,

@@ -1,6 +1,6 @@
 //! Opens stored tables: canonical text with a schema, accessed by rows and cells.
 //!
-//! A [`RowIndex`] contains the offsets of the rows, which are recorded when the text is written, or found when it is opened.
+//! The offsets of the rows are recorded when the text is written, or found when the text is opened.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -22,22 +22,21 @@ const LONG_ROW_BYTES: u64 = 1 << 13;
 /// Number of rows or cells that are prefetched before the first of them is read.
 pub const PREFETCH_ROWS: usize = 32;
 
-/// Maximum number of bytes that one access adds to the mapped memory. If the file is in the system's cache, the system
-/// maps up to a large page around the accessed byte.
+/// Maximum number of bytes that one access adds to the mapped memory. The system maps up to a large page around it.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
 /// The text of a table, in memory or in a file.
 enum Bytes {
     Owned(Vec<u8>),
-    /// Pages of memory, and the number of bytes that are text.
+    /// Pages of memory, and the length of the text in bytes.
     Pages(Mmap, usize),
     Mapped(Mapped),
 }
 
 /// The text of a table in a memory-mapped file.
 ///
-/// Implementors must guarantee that the bytes do not change. This crate cannot guarantee this, so it does not map files
-/// itself. Its callers map private objects of the cache, which do not change.
+/// Implementors must guarantee that the bytes do not change. This crate cannot, so it does not map files. Its callers map
+/// private objects of the cache.
 pub trait MappedText: Send + Sync {
     /// Returns the text.
     fn bytes(&self) -> &[u8];
@@ -55,7 +54,7 @@ struct Mapped {
 }
 
 impl Mapped {
-    /// Counts `rows` random lookups. Returns whether they may have exceeded the limit.
+    /// Counts `rows` random lookups. Returns whether the lookups may have exceeded `room`.
     fn is_full_after(&self, rows: u64) -> bool {
         if self.map.bytes().len() as u64 <= self.room {
             return false;
@@ -90,8 +89,7 @@ impl Bytes {
 /// Number of bytes that the processor loads at once.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Maximum number of bytes of a row that are prefetched. The rest of a longer row is read sequentially, so the processor
-/// prefetches it by itself.
+/// Maximum number of bytes of a row that are prefetched. The processor prefetches the rest by itself.
 const MAX_PREFETCH_BYTES: usize = 8 * CACHE_LINE_BYTES;
 
 /// Starts to load bytes that are needed soon, without waiting for them.
@@ -115,7 +113,6 @@ fn prefetch(text: &[u8]) {
     }
 }
 
-/// The text of a table and the offsets of its rows.
 struct Lines {
     bytes: Bytes,
     index: RowIndex,
@@ -128,8 +125,9 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Opens a table in a mapped file. Random lookups keep up to `room` bytes of the file in memory. `index` contains the
-    /// offsets of the rows. If `index` is `None`, the entire text is read to find the rows.
+    /// Opens a table in a mapped file. Random lookups keep up to `room` bytes of the file in memory.
+    ///
+    /// If `index` is `None`, the entire text is read to find the rows.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -147,8 +145,7 @@ impl TextTable {
         Self::new(bytes, schema, index)
     }
 
-    /// Opens a table that consists of the first `len` bytes of anonymous pages. If `index` does not match the text, the
-    /// entire text is read to find the rows.
+    /// Opens a table in the first `len` bytes of anonymous pages. Reads the entire text if `index` does not match it.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -169,7 +166,6 @@ impl TextTable {
         Self::new(Bytes::Owned(bytes), schema, None)
     }
 
-    /// Opens a table like [`from_bytes`](Self::from_bytes), but with known offsets of rows.
     pub(crate) fn from_indexed(
         bytes: Vec<u8>,
         schema: Schema,
@@ -196,7 +192,7 @@ impl TextTable {
         Self { schema, lines }.validate()
     }
 
-    /// Returns the same text with a different schema. The text is not copied.
+    /// Returns a table with the same text, which is not copied, and a different schema.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -226,7 +222,7 @@ impl TextTable {
         !matches!(self.lines.bytes, Bytes::Mapped(_))
     }
 
-    /// Memory usage of the row offsets in bytes.
+    /// Returns the memory of the row offsets in bytes.
     #[must_use]
     pub fn index_bytes(&self) -> u64 {
         self.lines.index.bytes()
@@ -264,8 +260,9 @@ impl TextTable {
         })
     }
 
-    /// Prefetches rows at arbitrary positions: first their offsets, then their text. This is faster, because the processor
-    /// waits for all rows at the same time, not for one after the other. Rows that do not exist are ignored.
+    /// Prefetches rows: first their offsets, then their text. So the processor waits for all rows at the same time.
+    ///
+    /// Ignores rows that do not exist.
     pub(crate) fn fetch(&self, rows: &[u64]) {
         let lines = || {
             rows.iter()
@@ -283,7 +280,6 @@ impl TextTable {
             .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// Returns the offset of a row in the text.
     pub(crate) fn offset(&self, row: u64) -> u64 {
         let span = usize::try_from(row)
             .ok()
@@ -299,9 +295,9 @@ impl TextTable {
         Ok(Cells::new(self.row(row)?))
     }
 
-    /// Records that `rows` rows with `bytes` bytes in total were looked up at random. Releases the memory of mapped
-    /// text if the rows are long, or if all lookups may have loaded more than the limit. Otherwise the text stays in
-    /// memory, because nearby rows are likely to be looked up soon.
+    /// Records random lookups of `rows` rows with `bytes` bytes in total.
+    ///
+    /// Releases the memory of mapped text if rows are long, or if all lookups may have loaded more than the limit.
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -310,7 +306,6 @@ impl TextTable {
         }
     }
 
-    /// Releases the memory of a range of mapped text.
     pub(crate) fn release(&self, from: usize, to: usize) {
         self.lines.bytes.release(from, to);
     }
@@ -342,9 +337,8 @@ impl<'a> Cells<'a> {
 
 /// Finds the first comma.
 ///
-/// Most cells are short, so starting a call of `memchr` takes longer than the search itself. Therefore the first eight
-/// bytes are checked as one integer. An XOR turns commas into 0, and the lowest 0 is the first byte that borrows in a
-/// subtraction.
+/// Most cells are short, so a call of `memchr` would take longer than checking the first eight bytes as one integer. An XOR
+/// turns commas into 0, and the lowest 0 is the first byte that borrows in a subtraction.
 #[inline]
 fn comma(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -406,8 +400,7 @@ pub fn cell_content(cell: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
 /// Number of rows that share a 64-bit base offset.
 const GROUP_ROWS: usize = 16;
 
-/// Maximum number of rows whose offsets are recorded while they are written. If a table has more rows, its text is read to
-/// find them when the table is opened.
+/// Maximum number of rows whose offsets are recorded. The rows of larger tables are found when the table is opened.
 const MAX_RECORDED_ROWS: usize = 1 << 22;
 
 /// Offsets of rows: four bytes each, plus eight for every 16 rows.
@@ -428,12 +421,12 @@ impl RowIndex {
         }
     }
 
-    /// Returns the number of rows. The header is row 0 of the index.
+    /// Returns the number of rows, including the header, which is row 0 of the index.
     pub(crate) fn len(&self) -> usize {
         self.deltas.len()
     }
 
-    /// Memory usage of the offsets in bytes.
+    /// Returns the memory of the offsets in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         (self.bases.len() * size_of::<u64>() + self.deltas.len() * size_of::<u32>()) as u64
@@ -450,8 +443,8 @@ impl RowIndex {
         self.deltas.shrink_to_fit();
     }
 
-    /// Loads the entries that a lookup of the row needs into the CPU cache. Returns a number without meaning, so that the
-    /// compiler does not remove the reads.
+    /// Loads the entries for a lookup of `row` into the CPU cache. The returned number keeps the compiler from removing the
+    /// reads.
     pub(crate) fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP_ROWS).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
@@ -483,14 +476,13 @@ impl RowIndex {
     }
 }
 
-/// Records the offsets of rows while they are written. It records nothing if it is disabled or if there are too many
-/// rows.
+/// Records the offsets of rows while they are written. Records nothing if disabled, or if there are too many rows.
 #[derive(Debug, Default)]
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. Memory for the maximum number of rows is reserved immediately, because untouched pages take no
-    /// memory, but a growing vector would need three times its size.
+    /// Starts recording. Reserves memory for the maximum number of rows: untouched pages take no memory, but a growing
+    /// vector would need three times its size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }
@@ -531,8 +523,10 @@ impl Indexer {
         }
     }
 
-    /// Adds the next chunk. Only an LF outside quotes ends a row. A position is inside quotes if an odd number of quotes
-    /// precedes it, because quotes inside a field are doubled in canonical text.
+    /// Adds the next chunk. Only an LF outside quotes ends a row.
+    ///
+    /// A position is inside quotes if an odd number of quotes precedes it, because canonical text doubles quotes inside a
+    /// field.
     pub fn feed(&mut self, text: &[u8]) -> Result<(), CsvError> {
         let mut at = 0;
         while let Some(rest) = text.get(at..) {

@@ -1,12 +1,9 @@
 //! Writes the pages of a column in a row group.
 //!
-//! # Snappy
+//! [`Snappy`] compresses a stream piece by piece in Snappy's block format: the uncompressed length, followed by
+//! independently compressed blocks of 64 KiB.
 //!
-//! [`Snappy`] compresses a stream piece by piece in Snappy's block format.
-//!
-//! A stream consists of its uncompressed length and independently compressed blocks of 64 KiB. So each block is
-//! compressed as soon as it is complete. Because the length comes first, the compressed blocks are stored until the
-//! length is known.
+//! The compressed blocks are stored until the length is known, because it comes first.
 
 use std::io;
 use std::io::{Read, Seek, Write};
@@ -43,7 +40,6 @@ pub(super) struct Chunk {
 #[derive(Clone, Copy)]
 pub(super) struct ChunkOptions<'a> {
     pub versions: &'a WriterVersions,
-    /// The directory for temporary files.
     pub scratch: &'a Path,
 }
 
@@ -117,8 +113,8 @@ fn text_bytes(values: &mut ColumnValues, rows: u64) -> Result<f64, ParquetError>
     Ok(characters as f64 / f64::from(count) + 4.0)
 }
 
-/// Writes the definition levels: a single run if no value is missing, otherwise one bit per row. Returns the number of
-/// missing values.
+/// Writes the definition levels: one run if no value is missing, otherwise one bit per row. Returns the number of missing
+/// values.
 fn levels(
     page: &mut Snappy,
     values: &ColumnValues,
@@ -169,7 +165,6 @@ impl Packer {
         Ok(())
     }
 
-    /// Pads the bits with zeros to `bytes` bytes.
     fn finish(self, bytes: u64, page: &mut Snappy) -> Result<(), ParquetError> {
         let mut last = Some(self.byte);
         for _ in self.bits / 8..bytes {
@@ -254,8 +249,8 @@ impl ValueRange {
                 let Ok(bytes) = bytes.try_into() else { return };
                 let value = <$kind>::from_le_bytes(bytes);
                 let (low, high) = $range.get_or_insert((value, value));
-                // If a column contains 0.0 and -0.0, the processor decides which of them NumPy returns. Usually it is
-                // the last one, so equal values are replaced here.
+                // The processor decides whether NumPy returns 0.0 or -0.0 if a column contains both. Usually it is the last
+                // one, so equal values are replaced here.
                 if value <= *low {
                     *low = value;
                 }
@@ -305,8 +300,7 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
     header.i32(3, compressed);
     header.inner(5, |page| {
         page.i32(1, rows);
-        // The values are PLAIN, and definition and repetition levels are run-length encoded. There are no repetition
-        // levels.
+        // The values are PLAIN, and definition levels are run-length encoded. There are no repetition levels.
         page.i32(2, 0);
         page.i32(3, 3);
         page.i32(4, 4);
@@ -317,10 +311,9 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
 
 /// Uncompressed size of a block in bytes.
 const BLOCK_BYTES: usize = 1 << 16;
-/// Maximum size in bytes of the compressed blocks in memory. Further blocks are stored in a temporary file.
+/// Maximum size in bytes of the compressed blocks in memory. More blocks are stored in a temporary file.
 const MAX_MEMORY_BYTES: usize = 4 << 20;
 
-/// The state of compressing a stream.
 pub(super) struct Snappy {
     encoder: Encoder,
     block: Vec<u8>,
@@ -342,7 +335,6 @@ impl Snappy {
         }
     }
 
-    /// Appends uncompressed bytes.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.read += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -430,7 +422,6 @@ impl<'a> Struct<'a> {
         push_binary(self.out, value);
     }
 
-    /// Writes a structure as a field.
     pub(super) fn inner(&mut self, id: u8, write: impl FnOnce(&mut Struct<'_>)) {
         self.field(id, STRUCT);
         let mut inner = Struct::new(self.out);

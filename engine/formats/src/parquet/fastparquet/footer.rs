@@ -6,7 +6,6 @@ use super::chunk::Struct;
 use super::column::{FastparquetColumn, PhysicalType};
 use crate::parquet::write::{Creator, metadata_column, metadata_entry};
 
-/// A row group that was written.
 pub(super) struct RowGroup {
     pub rows: u64,
     pub chunks: Vec<Chunk>,
@@ -17,7 +16,6 @@ const SNAPPY: i32 = 1;
 /// The number that marks a column as optional in the Parquet format.
 const OPTIONAL: i32 = 1;
 
-/// Returns the footer of a file.
 pub(super) fn footer(
     columns: &[FastparquetColumn],
     groups: &[RowGroup],
@@ -84,7 +82,6 @@ fn is_unknown(column: &FastparquetColumn) -> bool {
     column.types.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
 }
 
-/// Writes the metadata of a column's pages.
 fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, rows: u64) {
     out.i32(1, physical(column.types.storage));
     out.i32_list(2, &[0]);

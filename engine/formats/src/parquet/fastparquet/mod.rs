@@ -1,16 +1,12 @@
 //! Writes files with the same bytes as pandas' `to_parquet(engine="fastparquet", index=False)`.
 //!
-//! The files have format version 1. Each column of a row group consists of PLAIN data pages, compressed with Snappy,
-//! with definition levels and without a dictionary. A column below 500 MiB has a single page. The footer contains the
-//! minimum and maximum of numbers, and the versions of fastparquet and pandas. Row groups have about equal sizes, at
-//! most 50 million rows.
-//!
-//! The sizes of row groups depend on the number of rows, and a page header contains the compressed size. So rows are
-//! collected in temporary files, one for each column, and the Parquet file is written after the last row. Memory usage
-//! does not depend on the size of the table.
-//!
-//! [`WriterVersions`] defines everything that depends on the version of a library. If two versions behave the same,
-//! only strings in the footer differ, and [`with_versions`] replaces these in a finished file.
+//! - Files have format version 1. Each column of a row group consists of PLAIN data pages with definition levels, without a
+//!   dictionary, compressed with Snappy. A column below 500 MiB has one page.
+//! - Row groups have about equal sizes, at most 50 million rows.
+//! - The sizes of row groups and pages come first, so the columns are collected in temporary files. Memory usage does not
+//!   depend on the size of the table.
+//! - [`WriterVersions`] defines everything that depends on the versions of fastparquet and pandas. If only strings in the
+//!   footer differ, [`with_versions`] replaces them in a finished file.
 
 mod chunk;
 mod column;
