@@ -7,7 +7,6 @@
 
 use std::sync::LazyLock;
 
-/// Name and ids of each set, without the alias `lite`.
 static SETS: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(|| {
     let files = [
         ("low", include_str!("../sets/low.txt")),

@@ -6,7 +6,6 @@ use std::io::{self, Read};
 /// expected one.
 pub struct CheckedReader<R> {
     inner: R,
-    /// Number of bytes that are still expected.
     left: u64,
     crc32: Option<u32>,
     hasher: crc32fast::Hasher,

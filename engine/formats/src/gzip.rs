@@ -7,7 +7,6 @@ use flate2::bufread::GzDecoder;
 use crate::archive::member::StoredForm;
 use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 
-/// The first bytes of a gzip file.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Length in bytes of the trailer: the CRC-32 of the content, and its length modulo 2^32.
@@ -15,7 +14,6 @@ const TRAILER_BYTES: usize = 8;
 
 /// Reads a gzip file once from the beginning, and builds an index for random access.
 pub struct GzipIndexer<'w, R: Read> {
-    /// Length of the gzip header in bytes.
     header: u64,
     inner: InflateIndexer<'w, BufReader<CountingReader<R>>>,
 }

@@ -205,7 +205,6 @@ fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
                 let width = u16::from_be_bytes(bytes.array()?);
                 return Ok((width.into(), height.into()));
             }
-            // Markers without content.
             0x01 | 0xd0..=0xd8 => {}
             0xd9 | 0xda => {
                 return Err(bytes.damaged("the image data begin before the frame header"));
@@ -302,7 +301,6 @@ impl<R: Read> Numbers<'_, R> {
         self.bytes.damaged(reason)
     }
 
-    /// Reads an integer of `size` bytes, at most 8.
     fn read_integer(&mut self, size: usize) -> Result<u64, ImageError> {
         let mut number = 0;
         for index in 0..size {

@@ -45,7 +45,6 @@ pub struct TextLines<R> {
     count: u64,
     /// Whether the last line ended with CR. A following LF belongs to the same line ending.
     after_cr: bool,
-    /// Whether the last line ended with a line break.
     ended: bool,
     limits: DecodingLimits,
 }

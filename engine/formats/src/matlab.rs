@@ -14,19 +14,15 @@ use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-/// Length of the file header in bytes.
 const HEADER_BYTES: usize = 128;
-/// Element type of a compressed variable.
 const COMPRESSED: u32 = 15;
 /// Element type of a matrix: a variable, or the value of a field.
 const MATRIX: u32 = 14;
-/// Matrix class of a structure.
 const STRUCTURE: u8 = 2;
 
 /// Maximum number of uncompressed bytes of a variable that are searched for names.
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
-/// Maximum depth of nested structures that are searched for names.
 const MAX_NESTING: usize = 32;
 
 /// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
@@ -84,7 +80,6 @@ pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     found.paths
 }
 
-/// The paths found so far, and their total size in bytes.
 #[derive(Default)]
 struct Names {
     paths: Vec<String>,
@@ -378,13 +373,11 @@ mod tests {
         assert!(memchr::memmem::find(&found, b"secret").is_none());
         let empty = small(MATRIX, b"");
         assert_eq!(found, file(&[video(empty), other.clone()]));
-        // A second removal changes nothing.
         assert!(remove_variables(&found, &unwanted).unwrap().is_none());
         let without_video = remove_variables(&full, &["Video".to_owned()])
             .unwrap()
             .unwrap();
         assert_eq!(without_video, file(std::slice::from_ref(&other)));
-        // The same removal from a compressed variable.
         let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
         packed.write_all(&video(value(b"secret!!"))).unwrap();
         let packed = packed.finish().unwrap();
@@ -420,7 +413,6 @@ mod tests {
             (MAX_PATHS_BYTES / 2..=MAX_PATHS_BYTES).contains(&bytes),
             "{bytes}"
         );
-        // A name of 2 MB.
         let huge = long_field(&"n".repeat(2 << 20), &matrix(6, "", &[]));
         assert_eq!(variable_paths(&file(&[huge])), ["s"]);
     }

@@ -134,7 +134,6 @@ pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, Pn
     })
 }
 
-/// How the samples of an image represent colors.
 struct Layout {
     color: ColorType,
     depth: BitDepth,
@@ -175,7 +174,6 @@ impl Layout {
         }
     }
 
-    /// Iterates over the samples of a row with one channel of 1 to 8 bits.
     fn samples(&self, row: &[u8], width: usize) -> impl Iterator<Item = u8> {
         let bits = (self.depth as usize).min(8);
         let mask = u8::MAX >> (8 - bits);
@@ -196,7 +194,6 @@ fn grey_palette(palette: &[u8]) -> [u8; 256] {
     greys
 }
 
-/// Returns the grey value of a color by ITU-R 601-2.
 fn grey([r, g, b]: [u8; 3]) -> u8 {
     let sum = 19_595 * u32::from(r) + 38_470 * u32::from(g) + 7471 * u32::from(b) + 0x8000;
     u8::try_from(sum >> 16).unwrap_or(u8::MAX)

@@ -68,7 +68,6 @@ enum Part {
 /// A conversion such as `%-8.3f`: its flags, width, precision and letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Conversion {
-    /// The conversion as written.
     spelled: String,
     left: bool,
     plus: bool,
@@ -259,7 +258,6 @@ impl Conversion {
         }
     }
 
-    /// Pads digits with zeros up to the precision.
     fn pad_digits(&self, digits: String) -> String {
         let zeros = self.precision.unwrap_or(0).saturating_sub(digits.len());
         "0".repeat(zeros) + &digits
@@ -345,7 +343,6 @@ impl Conversion {
     }
 }
 
-/// Appends the exponent with at least two digits.
 fn exponential(mantissa: &str, exponent: i64) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     let mut text = mantissa.to_owned();

@@ -52,7 +52,6 @@ pub enum FileType {
     Binary,
 }
 
-/// Signatures at the start of a file.
 const MAGIC: [(&[u8], FileType); 14] = [
     (b"PK\x03\x04", FileType::Zip),
     (b"PK\x05\x06", FileType::Zip),

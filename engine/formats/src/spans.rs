@@ -71,7 +71,6 @@ impl<S: Spans + ?Sized> Spans for Box<S> {
 pub struct SpanReader<S> {
     spans: S,
     cache: Mutex<Cache>,
-    /// Maximum number of spans in memory.
     capacity: usize,
 }
 
@@ -156,7 +155,6 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
-    /// Decodes a span unless `bytes` contains it already.
     fn fill(&self, bytes: &mut Vec<u8>, number: usize) -> io::Result<()> {
         if !bytes.is_empty() {
             return Ok(());

@@ -51,7 +51,6 @@ pub fn read_plain(
     read_buffered(input, budget, forms, visit)
 }
 
-/// Size in bytes of the buffer for an archive.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 const BLOCK_BYTES: u64 = 512;
@@ -188,7 +187,6 @@ fn name_and_kind(
     Err(ArchiveError::NotAFile { member, kind })
 }
 
-/// Returns the time, mode and owner in a header.
 fn stored_form(header: &tar::Header) -> StoredForm {
     let field = |from: usize, length: usize| {
         let bytes = header.as_bytes().get(from..from + length);

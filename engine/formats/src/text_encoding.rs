@@ -62,7 +62,6 @@ pub struct Utf8Reader<R> {
     is_finished: bool,
 }
 
-/// Number of bytes that are read at once.
 const CHUNK_BYTES: u64 = 1 << 16;
 
 impl<R: Read> Utf8Reader<R> {
@@ -128,7 +127,6 @@ impl<R: Read> Read for Utf8Reader<R> {
 mod tests {
     use super::*;
 
-    /// A reader that returns only a few bytes at a time.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {

@@ -88,7 +88,6 @@ impl<R: Read> TfRecords<R> {
         Ok(Some(TfRecord { offset, payload }))
     }
 
-    /// Reads `count` bytes, or fewer at the end of the input.
     fn take(&mut self, count: u64) -> Result<Vec<u8>, TfRecordError> {
         let offset = self.offset;
         let mut bytes = Vec::new();
@@ -184,7 +183,6 @@ enum Field<'a> {
     },
 }
 
-/// Iterates over the numbers and values of a message's fields.
 struct Fields<'a> {
     bytes: &'a [u8],
     /// Offset of `bytes` in the payload, for error messages.
@@ -373,7 +371,6 @@ fn feature(message: &[u8], offset: usize) -> Result<Option<Feature>, TfRecordErr
 }
 
 impl Feature {
-    /// Appends the values of a list.
     fn extend(&mut self, message: &[u8], offset: usize) -> Result<(), TfRecordError> {
         let mut fields = Fields::new(message, offset);
         while let Some((number, field)) = fields.next()? {

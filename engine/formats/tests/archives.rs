@@ -43,7 +43,6 @@ fn content(reader: &mut dyn Read) -> std::io::Result<(u64, u32)> {
     Ok((bytes.len() as u64, crc32fast::hash(&bytes)))
 }
 
-/// Reads all members in the order of the archive.
 fn read(format: ArchiveFormat, bytes: &[u8]) -> Result<Vec<Member>, ArchiveError> {
     let (mut members, archive) = (Vec::new(), ByteSection::new(bytes, 0..bytes.len() as u64));
     let budget = limited(1 << 30);
@@ -73,7 +72,6 @@ fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, ArchiveError> {
     Ok(members)
 }
 
-/// Visits the members of a 7z archive without reading them.
 fn walk_7z(
     bytes: &[u8],
     budget: &ArchiveBudget,
@@ -257,7 +255,6 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     Ok(Some((count, content)))
 }
 
-/// The concatenated contents of all members, in the order of reading.
 fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, ArchiveError> {
     let mut joined = Vec::new();
     walk_7z(
@@ -575,7 +572,6 @@ fn invalid_7z_archives_are_rejected() {
     }
 }
 
-/// Reads the forms of all members with their paths.
 fn forms(format: ArchiveFormat, bytes: &[u8]) -> Vec<(String, StoredForm)> {
     let archive = ByteSection::new(bytes, 0..bytes.len() as u64);
     let mut found = Vec::new();
@@ -664,7 +660,6 @@ fn zip64_is_read_in_every_way() {
         let mut reader = member.content(source, begin).unwrap();
         assert_eq!(content(&mut reader).unwrap(), file.unwrap());
     }
-    // The archive inside another file.
     let moved = [b"front", &bytes[..], b"more"].concat();
     let range = 5..5 + length;
     let directory = ZipDirectory::read(&moved, range.clone(), &budget).unwrap();

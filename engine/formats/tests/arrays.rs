@@ -22,7 +22,6 @@ fn open(file: &[u8]) -> Result<NpyArray<&[u8]>, NpyError> {
     NpyArray::open(file, 0..file.len() as u64)
 }
 
-/// The elements, formatted as Python prints them.
 fn printed(elements: &ArrayRef) -> Vec<String> {
     let missing = match elements.data_type() {
         DataType::Utf8 => "",

@@ -77,7 +77,6 @@ proptest! {
     ) {
         let packed = deflate(&content, level, flush_every);
         let used = packed.len() as u64;
-        // Bytes after the stream do not matter.
         let packed = [packed, vec![0xff; behind]].concat();
         let (mut found, windows) = indexed(&packed);
         prop_assert_eq!((found.used, found.len), (used, content.len() as u64));
@@ -246,7 +245,6 @@ fn decoding_starts_every_few_megabytes() {
     // Two passes, and two readers at different positions.
     assert_eq!(read(1, &mut forwards().chain(forwards())), 0);
     assert_eq!(read(2, &mut forwards().flat_map(|at| [at, at / 2])), 0);
-    // Random access.
     let turned = |at: usize| at * 7_919 % (content.len() - 10);
     assert!(read(1, &mut forwards().map(turned)) > 500_000_000);
 }

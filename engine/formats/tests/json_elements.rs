@@ -7,7 +7,6 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::text_encoding::{TextEncoding, Utf8Reader};
 use proptest::prelude::*;
 
-/// A reader that returns a few bytes at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
@@ -163,7 +162,6 @@ proptest! {
     fn arbitrary_text_does_not_panic(text in "[\\[\\]{}:,\"ab1\\\\ ]{0,40}") {
         let _ = read(&text, &["a"]);
         if let Ok(elements) = read(&text, &[]) {
-            // Each element can be formatted as JSON.
             for (_, value) in elements {
                 value.to_json(&WriteOptions::default()).unwrap();
             }

@@ -5,7 +5,6 @@ use prep_formats::json::{
     JsonValue, WriteOptions, parse,
 };
 
-/// The rows of the table, or the error.
 fn rows(records: Vec<JsonValue>, typing: FrameFunction) -> Result<Vec<JsonValue>, String> {
     let mut frame = FrameBuilder::new(typing);
     for record in &records {

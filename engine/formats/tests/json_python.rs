@@ -189,7 +189,6 @@ fn list_reader_rejects_the_same_texts_as_the_parser() {
     assert!(is_limit(syntax(line.unwrap()).0));
 }
 
-/// A reader that returns a few bytes at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl std::io::Read for Trickle<'_> {

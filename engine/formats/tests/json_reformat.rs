@@ -9,7 +9,6 @@ use prep_formats::json::{
 };
 use proptest::prelude::*;
 
-/// Reformats the text without building a value, if possible.
 fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let mut out = b"before".to_vec();
     let done = reformat(text, grammar, printing, &mut out);
@@ -19,7 +18,6 @@ fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String
     done.then_some(printed)
 }
 
-/// Parses and formats the text, if possible.
 fn slow(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let value = match grammar {
         JsonGrammar::Python => parse(text).ok()?,

@@ -18,7 +18,6 @@ use prep_formats::pandas::{ColumnSchema, ColumnType, RowSelection, Schema, TextT
 const ROWS: u64 = 400_000;
 const BATCH: usize = 8192;
 
-/// A table file of 40 MB.
 fn file() -> (File, Schema) {
     let mut file = tempfile::tempfile().unwrap();
     let rows = (0..ROWS).map(|row| format!("{row:0>99}\n"));

@@ -11,7 +11,6 @@ use proptest::prelude::*;
 
 use pandas_support::{lines, scan_in_chunks};
 
-/// Returns the canonical table of a raw text.
 fn table(raw: &str) -> Result<TextTable, CsvError> {
     let options = ReadOptions::default();
     let scan = scan_in_chunks(raw.as_bytes(), &options, 1000)?;
@@ -184,7 +183,6 @@ proptest! {
         gather(&table, order.clone(), &columns, &mut direct, &large).unwrap();
         gather(&table, order.clone(), &columns, &mut dealt, &small).unwrap();
         prop_assert_eq!(&direct, &dealt);
-        // The expected text is built from the content of the cells.
         let mut expected = Vec::new();
         for row in &order {
             let row: Vec<_> = table.cells(*row).unwrap().collect();

@@ -356,7 +356,6 @@ fn failing_disk_is_distinguished_from_a_damaged_file() {
     }
 }
 
-/// Returns a file with one column, written by the parquet crate.
 fn written(column: ArrayRef) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
     // In version 1, only texts have dictionaries.

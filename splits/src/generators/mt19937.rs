@@ -10,7 +10,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Number of state words.
 const N: usize = 624;
 /// Distance between a state word and the word with which the recurrence combines it.
 const M: usize = 397;
@@ -22,7 +21,6 @@ const M: usize = 397;
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {
     state: [u32; N],
-    /// The outputs of the current state.
     outputs: [u32; N],
     /// Number of outputs of this state that have been returned.
     used: usize,

@@ -132,7 +132,6 @@ impl PythonRandom {
         Ok(drawn)
     }
 
-    /// Draws from a list of the remaining numbers.
     fn sample_pool(&mut self, n: u32, k: u32) -> Vec<u32> {
         let mut pool: Vec<u32> = (0..n).collect();
         (0..k)

@@ -32,7 +32,6 @@ const EXTENDED_KEYS: &[&str] = &[
     "$undefined",
 ];
 
-/// A JSON object that represents a BSON value.
 struct ExtendedValue<'a> {
     /// The object's key, one of [`EXTENDED_KEYS`].
     tag: &'a str,

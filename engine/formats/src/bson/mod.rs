@@ -21,7 +21,6 @@ use crate::json::{JsonObject, JsonValue};
 
 pub use json::push_json;
 
-/// The type bytes of elements.
 mod kind {
     pub const DOUBLE: u8 = 0x01;
     pub const STRING: u8 = 0x02;
@@ -235,7 +234,6 @@ pub enum BsonError {
 /// Maximum length in bytes of a binary that is stored in the JSON itself.
 const MAX_INLINE_BYTES: usize = 64;
 
-/// Number of hex digits of the hash in a [`BinaryReference`].
 const HASH_DIGITS: usize = 32;
 
 /// A reference to a binary value in a BSON file: the offset, length and hash of its bytes.
@@ -255,11 +253,9 @@ pub struct BinaryReference {
 pub type BinaryReader<'r> = dyn FnMut(&BinaryReference, &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
     + 'r;
 
-/// The place of a document that is converted to JSON.
 #[derive(Debug, Clone, Copy)]
 struct DocumentOrigin<'f> {
     pub file: &'f str,
-    /// Offset of the document in the file.
     pub offset: u64,
 }
 
@@ -280,7 +276,6 @@ impl BinaryReference {
         let mut members = JsonObject::new();
         members.insert("file".into(), self.file.as_str().into());
         for (name, number) in [("at", self.at), ("bytes", self.bytes)] {
-            // File offsets fit into `i64`.
             let number = i64::try_from(number).unwrap_or(i64::MAX);
             members.insert(name.into(), JsonValue::Int(number));
         }

@@ -82,7 +82,6 @@ impl Writer<'_> {
         self.out.push(0);
     }
 
-    /// Writes the value of a string element: its length, its bytes, a zero byte.
     pub fn string(&mut self, key: &str, text: &str) -> Result<(), BsonError> {
         let length = i32::try_from(text.len() + 1).map_err(|_| too_long(key))?;
         self.out.extend(length.to_le_bytes());

@@ -49,7 +49,6 @@ impl BitBuffer {
 #[derive(Debug)]
 pub(super) struct BitReader<'i> {
     input: &'i [u8],
-    /// Offset of the next byte.
     pub at: usize,
     /// The next bit is the lowest one. Bits above the lowest `count` may belong to the following bytes.
     pub bits: u64,

@@ -2,10 +2,8 @@
 
 use super::Damaged;
 
-/// Maximum length of a code in bits.
 const MAX_CODE_BITS: usize = 15;
 
-/// Maximum number of symbols of a code.
 pub(super) const MAX_SYMBOLS: usize = 288;
 
 /// Set in every entry that is not a literal. The bits below this flag contain the length of the code.
@@ -14,7 +12,6 @@ const NOT_LITERAL: u32 = 1 << 6;
 const SPECIAL: u32 = 1 << 7;
 /// Marks a code that is longer than the root of the table and continues in a subtable.
 const SUBTABLE: u32 = 1 << 31 | SPECIAL | NOT_LITERAL;
-/// The symbol that ends a block.
 const END_OF_BLOCK: u32 = 1 << 30 | SPECIAL | NOT_LITERAL;
 /// Marks bits that do not begin any code.
 const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
@@ -109,7 +106,6 @@ impl<const ROOT: u32, const ENTRIES: usize> Default for Codes<ROOT, ENTRIES> {
 }
 
 impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
-    /// Returns the entry for the next bits of the stream.
     #[inline(always)]
     pub fn entry(&self, bits: u64) -> CodeEntry {
         let index = bits as usize & ((1 << ROOT) - 1);
@@ -318,7 +314,6 @@ pub(super) static DISTANCES: [CodeEntry; 32] = {
     entries
 };
 
-/// The symbols of the code for code lengths.
 const CODE_LENGTHS: [CodeEntry; 19] = {
     let mut entries = [CodeEntry(0); 19];
     let mut symbol = 0;

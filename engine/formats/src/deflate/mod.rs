@@ -42,7 +42,6 @@ impl Damaged {
     const REPEAT: Damaged = Damaged("invalid bit length repeat");
 }
 
-/// The result of a decoding call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decoded {
     /// Number of input bytes that are decoded at least partially.
@@ -51,7 +50,6 @@ pub(crate) struct Decoded {
     pub stop: Stop,
 }
 
-/// The reason why a decoding call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Input or output is exhausted.
@@ -61,7 +59,6 @@ pub(crate) enum Stop {
         /// Number of these first bits.
         left_over: u64,
     },
-    /// The stream ended.
     End,
 }
 
@@ -105,7 +102,6 @@ pub(crate) struct Inflater {
     window: Window,
 }
 
-/// Numbers of code lengths in a block's header.
 #[derive(Debug, Clone, Copy, Default)]
 struct CodesHeader {
     literals: usize,
@@ -113,7 +109,6 @@ struct CodesHeader {
     length_codes: usize,
 }
 
-/// The buffers of a call, and the numbers of bytes used and written.
 struct Buffers<'b> {
     input: &'b [u8],
     used: usize,
@@ -466,7 +461,6 @@ impl Inflater {
     }
 }
 
-/// Copies bytes of a stored block, of which `left` bytes remain.
 fn copy_stored(left: usize, buffers: &mut Buffers<'_>) -> Option<State> {
     if left == 0 {
         return Some(State::BlockEnd);

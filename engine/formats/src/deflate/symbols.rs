@@ -205,7 +205,6 @@ fn repeat(out: &mut [u8], at: usize, length: usize, distance: usize) {
     }
 }
 
-/// Copies [`COPY_BYTES`] bytes from offset `from` to a place `distance` bytes further.
 #[inline(always)]
 fn copy_chunk(bytes: &mut [u8], from: usize, distance: usize) {
     let chunk = bytes.get(from..).and_then(<[u8]>::first_chunk).copied();

@@ -1,6 +1,5 @@
 //! The last output bytes of earlier calls, which matches may copy.
 
-/// Maximum distance of a match in bytes.
 pub(super) const WINDOW_BYTES: usize = 1 << 15;
 
 /// A ring of the last 32 KiB.
@@ -8,7 +7,6 @@ pub(super) const WINDOW_BYTES: usize = 1 << 15;
 pub(super) struct Window {
     /// Empty until the first bytes are added.
     bytes: Vec<u8>,
-    /// Position after the newest byte.
     end: usize,
     len: usize,
 }
@@ -23,7 +21,6 @@ impl Window {
         (self.end, self.len) = (0, 0);
     }
 
-    /// Appends bytes and removes the oldest ones.
     pub fn push(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;

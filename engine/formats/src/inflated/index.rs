@@ -62,7 +62,6 @@ pub enum SpanWindow {
     Kept(u64),
 }
 
-/// A deserialized index before validation.
 #[derive(Deserialize)]
 struct UncheckedIndex {
     spans: Vec<InflateSpan>,
@@ -120,7 +119,6 @@ impl InflateIndex {
         start.saturating_sub(WINDOW_BYTES)..start
     }
 
-    /// Returns the uncompressed offset at which a span ends.
     fn end_of(&self, number: usize) -> u64 {
         let next = self.spans.get(number + 1);
         next.map_or(self.len, |next| next.start)

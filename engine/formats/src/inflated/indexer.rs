@@ -155,7 +155,6 @@ impl<R: Read> Read for InflateIndexer<'_, R> {
 struct Spans<'w> {
     spans: Vec<InflateSpan>,
     windows: &'w dyn WindowStore,
-    /// Total length in bytes of all stored windows.
     stored_windows: u64,
     /// Uncompressed offset of the current stored block, unless the block belongs to a compressed span.
     stored: Option<u64>,

@@ -6,7 +6,6 @@ use std::ops::Range;
 pub(super) use crate::deflate::Stop;
 use crate::deflate::{Decoded, Inflater};
 
-/// Size in bytes of the buffer for compressed data.
 const BUFFER_BYTES: usize = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +14,6 @@ pub(super) struct Step {
     pub stop: Stop,
 }
 
-/// A raw deflate stream that is decoded step by step.
 pub(super) struct Stream<R> {
     packed: R,
     buffer: Vec<u8>,
@@ -23,7 +21,6 @@ pub(super) struct Stream<R> {
     left: Range<usize>,
     /// The byte before the content of `buffer`.
     before: u8,
-    /// Number of compressed bytes read.
     read: u64,
     decoder: Inflater,
 }
@@ -32,7 +29,6 @@ pub(super) struct Stream<R> {
 pub(super) struct Block {
     /// Offset in bits of the block's first bit in the stream.
     pub bit: u64,
-    /// Whether the block's content is not compressed.
     pub is_stored: bool,
 }
 
@@ -58,7 +54,6 @@ impl<R: Read> Stream<R> {
         Ok(stream)
     }
 
-    /// Returns the number of compressed bytes consumed.
     pub fn used(&self) -> u64 {
         self.read - self.left.len() as u64
     }

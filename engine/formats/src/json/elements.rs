@@ -25,7 +25,6 @@ pub struct JsonElements<R> {
     /// The lists and objects that contain the current position, outermost first. After the path has been followed, the last
     /// one is iterated over.
     entered: Vec<Kind>,
-    /// Keys that were read from the object, to detect duplicates.
     keys: HashSet<JsonString>,
     state: State,
 }
@@ -39,13 +38,10 @@ enum Kind {
     Object,
 }
 
-/// The parser's progress in the current list or object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
-    /// After the opening bracket.
     First,
-    /// After an element.
     Next,
     Done,
 }
@@ -263,7 +259,6 @@ impl<R: Read> Iterator for JsonElements<R> {
     }
 }
 
-/// Size in bytes of the chunks in which the input is read.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Bytes that were read but not consumed, and their position in the text.
@@ -273,7 +268,6 @@ pub(super) struct Cursor<R> {
     buffer: Vec<u8>,
     /// Index in `buffer` of the first unconsumed byte.
     start: usize,
-    /// The position of `buffer[start]` in the text.
     position: Position,
     /// Total size in bytes of the keys that callers keep.
     kept: u64,
@@ -363,7 +357,6 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// Reads the element at the current position into the buffer and returns its length.
     fn length(&mut self, mut scan: Scan) -> Result<usize, JsonError> {
         let mut seen = 0;
         loop {
@@ -391,7 +384,6 @@ impl<R: Read> Cursor<R> {
         self.start = end;
     }
 
-    /// Reads more input. Returns `false` at the end of the input.
     fn fill(&mut self) -> Result<bool, JsonError> {
         if self.at_end {
             return Ok(false);

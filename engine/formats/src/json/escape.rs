@@ -76,7 +76,6 @@ pub(super) fn read_ujson(
     }
 }
 
-/// Combines the halves of a surrogate pair.
 fn pair(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }

@@ -255,9 +255,7 @@ pub struct JsonInference {
     boolean: bool,
     fraction: bool,
     integer: bool,
-    /// The column contains an integer below 0.
     negative: bool,
-    /// The column contains an integer above the range of `int64`.
     above_int64: bool,
     /// pandas keeps the values as they are (`object`).
     object: bool,

@@ -24,7 +24,6 @@ pub struct JsonLines<R> {
     input: R,
     line: Vec<u8>,
     position: Position,
-    /// Line number of the last value.
     number: u64,
     options: ParseOptions,
     done: bool,

@@ -184,7 +184,6 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// Parses a string. The cursor must be at the opening quote.
     fn string(&mut self) -> Result<JsonString, JsonErrorKind> {
         let content = self.cursor.rest().get(1..).unwrap_or_default();
         let read = match self.grammar {
@@ -203,7 +202,6 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips the list or object at the current position and returns an empty one.
     fn skipped_value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
         let is_list = self.cursor.peek() == Some(b'[');
         match Scan::default().end(self.cursor.rest()) {

@@ -47,7 +47,6 @@ pub struct FormattedObject {
     members: Vec<Member>,
 }
 
-/// The byte ranges of a member of the outermost object in the formatted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     key: Range<usize>,
@@ -73,7 +72,6 @@ impl FormattedObject {
         &self.text
     }
 
-    /// Iterates over the formatted keys and values, in order.
     pub(super) fn members(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.members.iter().map(|member| {
             let part = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
@@ -146,7 +144,6 @@ struct Reformatter<'t, 'o> {
 }
 
 impl Reformatter<'_, '_> {
-    /// Formats the value at the current position, which is inside `depth` lists and objects.
     fn value<S: Style>(&mut self, depth: usize) -> Option<()> {
         self.cursor.skip_spaces();
         match self.cursor.rest() {
@@ -208,7 +205,6 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
-    /// Formats a string. The cursor must be at the opening quote.
     fn string<S: Style>(&mut self) -> Option<()> {
         self.cursor.offset += 1;
         self.out.push(b'"');
@@ -313,7 +309,6 @@ impl Reformatter<'_, '_> {
 
 /// Returns the length of the integer at the beginning of `text`, if it needs no reformatting.
 fn plain_integer(text: &[u8]) -> Option<usize> {
-    /// Integers with at most this number of digits fit into 64 bits.
     const DIGITS: usize = 18;
     let sign = usize::from(text.first() == Some(&b'-'));
     let digits = text.get(sign..)?.iter().take(DIGITS + 1);

@@ -69,7 +69,6 @@ mod tests {
 
     use super::*;
 
-    /// A reference implementation that works byte by byte.
     fn end_bytewise(text: &[u8], is_key: bool) -> Option<usize> {
         let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
         for (position, byte) in text.iter().enumerate() {

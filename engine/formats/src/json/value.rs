@@ -71,7 +71,6 @@ impl From<String> for JsonValue {
     }
 }
 
-/// `None` becomes null.
 impl<T: Into<JsonValue>> From<Option<T>> for JsonValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
@@ -102,7 +101,6 @@ impl From<Vec<JsonValue>> for JsonValue {
     }
 }
 
-/// Converts members to an object.
 impl<const N: usize> From<[(&str, JsonValue); N]> for JsonValue {
     fn from(members: [(&str, JsonValue); N]) -> Self {
         Self::Object(JsonObject::from_iter(members))
@@ -122,7 +120,6 @@ const MAX_UNINDEXED_KEYS: usize = 24;
 #[derive(Debug, Clone, Default)]
 pub struct JsonObject {
     entries: Vec<(JsonString, JsonValue)>,
-    /// The index of each key in `entries`, if the object has many keys.
     index: Option<Arc<KeyIndex>>,
 }
 
@@ -254,7 +251,6 @@ impl JsonObject {
 }
 
 impl PartialEq for JsonObject {
-    /// Compares keys, values and order.
     fn eq(&self, other: &Self) -> bool {
         self.entries == other.entries
     }
@@ -334,7 +330,6 @@ impl std::hash::Hash for Text {
 }
 
 impl JsonString {
-    /// Creates a string from WTF-8, as the parser decodes it.
     pub(super) fn from_wtf8(bytes: &[u8]) -> Self {
         let wtf8 = match std::str::from_utf8(bytes) {
             Ok(text) => Text::Utf8(text.into()),
@@ -390,7 +385,6 @@ impl fmt::Debug for JsonString {
     }
 }
 
-/// Appends a code point below U+110000 in WTF-8.
 pub(super) fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
     match char::from_u32(code_point) {
         Some(character) => {

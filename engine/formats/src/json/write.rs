@@ -50,7 +50,6 @@ pub enum JsonWriteError {
 /// 10^10, because `to_json` writes ten fraction digits (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// Number of buffered bytes after which the text is written to the output.
 const FLUSH_BYTES: usize = 64 * 1024;
 
 impl JsonValue {
@@ -98,7 +97,6 @@ impl JsonValue {
 pub(super) trait Style {
     const COMMA: &'static str;
     const COLON: &'static str;
-    /// Whether unpaired surrogates can be printed.
     const HALVES: bool;
 
     /// Returns a nonzero value for a byte that must not be copied unchanged into a string: a quote, a backslash, a control

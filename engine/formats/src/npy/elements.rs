@@ -188,7 +188,6 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     }
 }
 
-/// Approximate size in bytes of the chunks in which rows are written.
 const CHUNK_BYTES: u64 = 256 * 1024;
 
 /// An array in a file, read row by row.
@@ -352,7 +351,6 @@ impl MaskBits {
         word >> (index % 64) & 1 == 1
     }
 
-    /// Reads the elements of an array after its header.
     fn read(input: impl Read, header: &NpyHeader) -> Result<Self, NpyError> {
         let unsupported = || NpyError::UnsupportedType {
             descr: header.descr.clone(),

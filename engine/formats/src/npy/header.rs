@@ -117,7 +117,6 @@ impl NpyHeader {
         self.checked_bytes().unwrap_or(u64::MAX)
     }
 
-    /// Returns the size of all data in bytes, or `None` on overflow.
     fn checked_bytes(&self) -> Option<u64> {
         // The product must not overflow either if one dimension is 0.
         self.shape
@@ -163,7 +162,6 @@ impl NpyHeader {
     }
 }
 
-/// Returns `descr`, `fortran_order` and `shape` of the header's dictionary.
 fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     let entries = dictionary(text)
         .ok_or_else(|| bad(format!("{} is not a dictionary", Quoted(text.trim()))))?;
@@ -230,7 +228,6 @@ pub(super) enum Literal {
     Text(String),
     Bool(bool),
     Integer(u64),
-    /// A tuple of integers.
     Tuple(Vec<u64>),
     /// A list. It describes a record array and is not parsed.
     List,

@@ -3,7 +3,6 @@
 //! NumPy uses this algorithm for strings and other keys that are compared one by one. It sorts 64-bit numbers differently on
 //! processors with AVX-512.
 
-/// Maximum number of keys of a part that is sorted with insertion sort.
 const MAX_INSERTION_SORT: usize = 16;
 
 /// Sorts `indices` with NumPy's introsort (`npy_aquicksort`): median of three as the pivot, insertion sort for small parts,

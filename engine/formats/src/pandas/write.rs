@@ -51,7 +51,6 @@ impl CsvDialect {
     };
 }
 
-/// Approximate number of bytes that are buffered before they are written.
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// Writes a table cell by cell. Each row ends with [`end_row`](Self::end_row), the table with [`finish`](Self::finish).
@@ -59,10 +58,8 @@ pub struct CsvWriter<W> {
     out: W,
     buffer: Vec<u8>,
     dialect: CsvDialect,
-    /// Offset of the current row in the buffer.
     row: usize,
     fields: usize,
-    /// Number of bytes written to the output.
     flushed_bytes: u64,
     index: IndexRecorder,
 }
@@ -269,7 +266,6 @@ pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
     }
 }
 
-/// Appends the header line. Returns the number of names.
 pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a str>) -> usize {
     let mut count = 0;
     for name in names {

@@ -141,7 +141,6 @@ const CHUNKS: &[usize] = &[4, 1];
 struct FooterCost {
     bytes: u64,
     is_too_deep: bool,
-    /// Whether the schema has an element.
     has_root: bool,
     /// The groups that contain the next element, from the root.
     open: Vec<Group>,

@@ -26,7 +26,6 @@ use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
 
 /// Bytes of a header that are read first. Headers contain a minimum and a maximum, which are usually short.
 const HEADER_BYTES: u64 = 1 << 12;
-/// Maximum length of a header in bytes.
 const MAX_HEADER_BYTES: u64 = HEADER_BYTES << 12;
 
 /// The page headers read so far, and the budget of all pages. Clones share both.
@@ -39,7 +38,6 @@ struct PagesState {
     length: u64,
     budget: ArchiveBudget,
     lists: Vec<ListChunk>,
-    /// Number of values in lists so far.
     values: u64,
     /// Declared uncompressed size and number of values of each page whose data were not read yet. The key is the offset of
     /// the data.
@@ -56,7 +54,6 @@ pub(super) struct ListChunk {
 }
 
 impl Pages {
-    /// Creates the checks for a file of `length` bytes.
     pub(super) fn new(limits: &DecodingLimits, length: u64, mut lists: Vec<ListChunk>) -> Self {
         lists.sort_unstable_by_key(|list| list.range.start);
         // Chunks that overlap are treated as one.
@@ -146,7 +143,6 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
     Binary, Binary, Integer, Integer, Binary, Binary, Boolean, Boolean,
 ]);
 
-/// The checked fields of a page header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct PageHeader {
     /// `uncompressed_page_size`
@@ -177,7 +173,6 @@ impl Visitor for PageHeader {
     }
 }
 
-/// The type of a field according to the format.
 pub(super) enum FieldKind {
     Boolean,
     Byte,
@@ -207,7 +202,6 @@ pub(super) trait Visitor {
         Some(())
     }
 
-    /// Is called at the end of a structure.
     fn end(&mut self, _path: &[usize]) -> Option<()> {
         Some(())
     }
@@ -402,7 +396,6 @@ mod thrift_tests {
         assert_eq!(parsed(&nested(0x2c, 16)), Some(33));
         assert_eq!(parsed(&nested(0x2c, 17)), None);
         assert_eq!(parsed(&nested(0x2c, 1 << 20)), None);
-        // A list of a list of lists.
         assert_eq!(
             parsed(&[[0x29].as_slice(), &[0x19; 1 << 20]].concat()),
             None

@@ -274,7 +274,6 @@ impl Iterator for ParquetBatches {
 struct LastError(Arc<Mutex<Option<io::Error>>>);
 
 impl LastError {
-    /// Stores an error and returns a copy of it.
     fn keep(&self, error: io::Error) -> io::Error {
         let copy = io::Error::new(error.kind(), prep_failure::chain(&error));
         if error.kind() != io::ErrorKind::Interrupted {
@@ -283,14 +282,12 @@ impl LastError {
         copy
     }
 
-    /// Returns the stored error if there is one, otherwise `error`.
     fn cause_of(&self, error: impl Into<ParquetError>) -> ParquetError {
         let stored = self.0.lock().take();
         stored.map_or_else(|| error.into(), ParquetError::Io)
     }
 }
 
-/// The pages of a file, as the parquet crate accesses them.
 #[derive(Debug)]
 struct ParquetSource<R> {
     section: Arc<ByteSection<R>>,
@@ -305,7 +302,6 @@ impl<R: ReadAt + Send + Sync> Length for ParquetSource<R> {
 }
 
 impl<R: ReadAt> ParquetSource<R> {
-    /// Returns the bytes from `start` to the end of the file.
     fn from(&self, start: u64) -> ByteSection<&ByteSection<R>> {
         ByteSection::new(&*self.section, start..self.section.len())
     }

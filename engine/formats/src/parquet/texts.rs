@@ -47,7 +47,6 @@ pub(super) struct Texts {
     schema: SchemaRef,
     limits: DecodingLimits,
     budget: ArchiveBudget,
-    /// The rest of the last batch.
     rest: Option<RecordBatch>,
 }
 

@@ -125,7 +125,6 @@ pub(super) struct Creator<'a> {
 
 /// Returns the entry of a frame with these columns and without an index. Keys are sorted, as in fastparquet.
 pub(super) fn metadata_entry(columns: Vec<JsonValue>, creator: &Creator<'_>) -> Vec<u8> {
-    // The column labels have one level without a name.
     let (numpy, pandas) = creator.labels;
     let labels = metadata_column(None, numpy, pandas);
     let entry = JsonValue::from([

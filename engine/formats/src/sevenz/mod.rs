@@ -228,7 +228,6 @@ const FOLDER: u8 = 0x0b;
 const UNPACK_SIZES: u8 = 0x0c;
 const PACKED_HEADER: u8 = 0x17;
 
-/// The sizes in bytes of a compressed header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackedHeader {
     pub packed: u64,

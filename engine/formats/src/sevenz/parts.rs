@@ -206,7 +206,6 @@ fn walk(
     Ok(at < stream.end)
 }
 
-/// Wraps the errors of a decoder in an [`ArchiveError`].
 struct ErrorMapper<R>(R);
 
 impl<R: Read> Read for ErrorMapper<R> {
@@ -228,9 +227,7 @@ fn decoding_error(error: io::Error) -> io::Error {
 pub struct PartSpans<P> {
     archive: Arc<P>,
     parts: Vec<SevenZPart>,
-    /// Offset of each part in the concatenated content.
     starts: Vec<u64>,
-    /// Maximum length of a span in bytes.
     longest: u64,
     /// The number of the first span of each part, followed by the total number of spans.
     firsts: Vec<usize>,
@@ -238,10 +235,8 @@ pub struct PartSpans<P> {
     current: Mutex<Option<PartDecoder>>,
 }
 
-/// The decoder of a part, at the current position.
 struct PartDecoder {
     part: usize,
-    /// Number of bytes decoded.
     done: u64,
     decoding: ErrorMapper<Box<dyn Read + Send>>,
 }

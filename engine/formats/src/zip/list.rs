@@ -334,7 +334,6 @@ fn no_directory<R: ReadAt + ?Sized>(
     }
 }
 
-/// Returns a function that converts a system error at `offset` to a [`ZipError`].
 fn failed_at(offset: u64) -> impl Fn(io::Error) -> ZipError {
     move |source| ZipError::Io { offset, source }
 }
@@ -381,7 +380,6 @@ fn reject_hidden_front<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Size in bytes of the buffer for a member's content.
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// A record of the central directory, unchecked. Names may be unsafe or duplicate.
@@ -544,7 +542,6 @@ impl RawMember {
     }
 }
 
-/// Reads up to `length` bytes at `offset`.
 fn read_up_to(base: &impl ReadAt, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let range = offset..offset.saturating_add(length);
@@ -555,7 +552,6 @@ fn read_up_to(base: &impl ReadAt, offset: u64, length: u64) -> io::Result<Vec<u8
 /// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.
 const MAX_DEFLATE_RATIO: u64 = 1032;
 
-/// Rejects a member whose sizes contradict each other.
 pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
     let (size, actual) = (entry.size, entry.compressed_size);
@@ -702,7 +698,6 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
         };
         while open.pop_if(|file| !entry.path.starts_with(*file)).is_some() {}
         let is_inside = |file: &&&str| entry.path.as_bytes().get(file.len()) == Some(&b'/');
-        // Reports the first error in the order of the central directory.
         if let Some(file) = open.iter().rev().find(is_inside)
             && first.is_none_or(|(other, _)| index < other)
         {

@@ -87,10 +87,8 @@ const LENGTH_BITS: u32 = 20;
 /// The members of an archive, for archives with millions of members. Each takes about 50 bytes plus its name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ZipDirectory {
-    /// All names, concatenated.
     names: String,
     members: Vec<ZipRecord<NameRange>>,
-    /// The stored forms of the members, if requested.
     forms: Vec<StoredForm>,
 }
 
@@ -215,7 +213,6 @@ impl ZipEntry {
             .map_err(|source| ZipError::Io { offset, source })
     }
 
-    /// Returns the length in bytes of the local header at the beginning of `record`.
     pub(super) fn header_length(&self, record: &[u8]) -> Result<usize, ZipError> {
         if !record.starts_with(b"PK\x03\x04") {
             let found = record.get(..4).unwrap_or(record);

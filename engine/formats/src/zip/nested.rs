@@ -5,7 +5,6 @@ use std::io;
 use super::member::{LOCAL_HEADER_BYTES, u16_at, u32_at};
 use crate::read_at::{ByteSection, ReadAt};
 
-/// The first bytes of a local header.
 pub(super) const LOCAL_RECORD: &[u8] = b"PK\x03\x04";
 
 /// Length in bytes of an end record without its comment.
@@ -31,7 +30,6 @@ pub(super) fn is_moved<R: ReadAt + ?Sized>(
     Ok(declared != u32::MAX && directory != u64::from(declared))
 }
 
-/// Returns whether the section begins with a local header.
 pub(super) fn begins_with_member<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
 ) -> io::Result<bool> {

@@ -67,7 +67,6 @@ pub struct MemberReader<'a, R: ReadAt> {
     content: Content<R>,
     crc: crc32fast::Hasher,
     done: u64,
-    /// Whether size and CRC have been verified.
     ended: bool,
 }
 
@@ -112,7 +111,6 @@ impl<R: ReadAt> MemberReader<'_, R> {
         Ok(read)
     }
 
-    /// Verifies size and CRC after all declared bytes were read.
     fn end(&mut self) -> Result<(), ZipError> {
         self.ended = true;
         let mut extra = [0];
@@ -153,7 +151,6 @@ impl ZipEntry {
         }
     }
 
-    /// Compares the length of the deflate stream with the declared compressed size.
     fn check_used(&self, used: u64) -> Result<(), ZipError> {
         if used == self.compressed_size {
             return Ok(());
@@ -178,7 +175,6 @@ impl ZipEntry {
         })
     }
 
-    /// Classifies an error of the decoder or the base file.
     fn failed(&self, error: io::Error) -> ZipError {
         match error.kind() {
             io::ErrorKind::InvalidInput
@@ -380,7 +376,6 @@ pub(super) struct DeflateReader<R> {
     input: R,
     /// `Some` until the reader is dropped.
     decoder: Option<Inflater>,
-    /// Number of compressed bytes that were used.
     used: u64,
     has_ended: bool,
 }

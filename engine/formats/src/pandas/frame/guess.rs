@@ -20,14 +20,11 @@ const EXACT: f64 = (1_u64 << 53) as f64;
 /// ignore its last digits.
 const EXACT_BYTES: usize = 16;
 
-/// Number of rows after which the memory of the columns is compared with the limit.
 const ROWS_PER_CHECK: u64 = 1 << 12;
 
-/// Infers the types of all columns, and collects their cells.
 pub(super) struct FrameScanner {
     types: TypeScanner,
     parser: FloatParser,
-    /// Number of fields before the first column.
     skipped: usize,
     columns: Vec<ColumnGuess>,
     /// Maximum memory of the collected cells, in bytes. If they need more, no cells are kept.
@@ -154,7 +151,6 @@ impl ColumnGuess {
         }
     }
 
-    /// Adds a cell that does not have the type of the column.
     #[cold]
     fn changed(self, cell: &[u8], parser: FloatParser) -> Self {
         let is_number = is_missing(cell) || parse_f64(cell, parser).is_some();

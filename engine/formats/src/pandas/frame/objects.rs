@@ -67,7 +67,6 @@ pub struct ObjectColumn {
     ends: CellEnds,
 }
 
-/// The offsets at which the cells of a column end.
 #[derive(Clone)]
 enum CellEnds {
     /// All cells have the same length, for example identifiers with leading zeros. Reading a cell at random causes one cache
@@ -302,7 +301,6 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Number of values in a block.
 const BLOCK_NUMBERS: usize = 1 << 16;
 
 /// A type of numbers that can be stored in narrower types.
@@ -321,7 +319,6 @@ pub trait PackedNumber: Copy + PartialEq + std::fmt::Debug {
 #[derive(Clone)]
 pub struct PackedNumbers<T: PackedNumber> {
     full: Vec<T::Block>,
-    /// The last numbers, which do not fill a block yet.
     open: Vec<T>,
 }
 
@@ -581,7 +578,6 @@ mod packed_tests {
         ];
         let count = BLOCK_NUMBERS * edges.len() + 5;
         let value = |at: usize| match at % 1000 {
-            // Each block has a different extreme value.
             999 => edges[at / BLOCK_NUMBERS % edges.len()],
             _ => (at % 100) as i64,
         };

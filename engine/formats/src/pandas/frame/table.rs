@@ -242,7 +242,6 @@ impl<'a> ScannedFrame<'a> {
     }
 }
 
-/// Reads the columns with these indices.
 #[cfg(test)]
 pub(super) fn read_rows(
     bytes: &[u8],
@@ -256,10 +255,8 @@ pub(super) fn read_rows(
 struct FrameReader<'a> {
     scan: &'a CsvScan,
     options: &'a ReadOptions,
-    /// Each column with its index in the file.
     columns: Vec<(usize, ColumnData)>,
     rows: usize,
-    /// Maximum number of rows to read.
     max_rows: usize,
 }
 

@@ -160,20 +160,16 @@ fn power_of_ten(n: i64) -> f64 {
     }
 }
 
-/// The result of parsing a cell as `int64` or `uint64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Integer<T> {
-    /// A number in range.
     Value(T),
     /// The digits exceed the range. The text after them is not checked.
     Overflow,
     /// For `uint64` only: the cell begins with a minus. The rest is not checked.
     Negative,
-    /// Anything else.
     Invalid,
 }
 
-/// Returns whether a byte is whitespace for C's `isspace`.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }

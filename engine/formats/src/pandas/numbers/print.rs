@@ -110,7 +110,6 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
         out.extend_from_slice(b"0.0");
         return;
     };
-    // The decimal exponent of the first digit.
     let exponent = exponent + point as i32 - leading - 1;
     if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         if exponent < 0 {
@@ -135,7 +134,6 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
             out.push(b'.');
             out.extend_from_slice(others);
         }
-        // Writing to a vector cannot fail.
         let sign = if exponent < 0 { '-' } else { '+' };
         let _ = write!(out, "e{sign}{:02}", exponent.unsigned_abs());
     }
@@ -155,7 +153,6 @@ const MANTISSA_MASK: u64 = (1 << 52) - 1;
 /// Maximum number of decimal digits that always fit into 64 bits.
 const MAX_DIGITS: usize = 19;
 
-/// Returns the powers of `base` up to the exponent [`MAX_DIGITS`].
 const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
     let mut powers = [1; MAX_DIGITS + 1];
     let mut k = 1;
@@ -186,7 +183,6 @@ pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
 
 /// A decimal in Python's format without exponent: digits on both sides of a point, no superfluous zeros.
 struct PlainDecimal {
-    /// All digits as one integer.
     digits: u64,
     /// Number of digits after the point, at most [`MAX_DIGITS`].
     decimals: usize,
@@ -339,7 +335,6 @@ mod shortest_tests {
     use crate::pandas::numbers::parse::parse_f64;
     use {is_canonical_f64, push_f64};
 
-    /// Reference implementation: formats the value and compares.
     fn is_canonical(cell: &[u8]) -> bool {
         parse_f64(cell, FloatParser::RoundTrip).is_some_and(|value| is_canonical_f64(cell, value))
     }
@@ -416,7 +411,6 @@ mod shortest_tests {
             1.0..256.0,
             1e3..1e9,
             1e9..1e16,
-            // At powers of two and next to them.
             (-13i32..53, -2i64..3).prop_map(|(power, step)| {
                 f64::from_bits((2f64.powi(power).to_bits() as i64 + step) as u64)
             }),

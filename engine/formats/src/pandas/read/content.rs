@@ -74,7 +74,6 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    /// Reads the next chunk. Returns `None` at the end of the input.
     pub fn next(&mut self, input: &mut impl Read) -> io::Result<Option<&[u8]>> {
         loop {
             match input.read(&mut self.0) {

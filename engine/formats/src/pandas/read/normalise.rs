@@ -14,7 +14,6 @@ use crate::pandas::types::infer::value;
 use crate::pandas::write::{end_line, push_header, push_minimal};
 use crate::pandas::{ColumnSchema, ColumnType, CsvError, CsvScan, FloatParser, ReadOptions};
 
-/// Approximate number of bytes that are buffered before they are written.
 const CHUNK_BYTES: usize = 1 << 18;
 
 /// Writes the canonical text of a raw file. `scan` must be the scan of this file with the same options.
@@ -37,13 +36,11 @@ pub fn normalise(
 }
 
 pub(in crate::pandas) struct RowPrinter<'a, W> {
-    /// An additional first cell of each row.
     first: Option<&'a str>,
     /// The index of each column in the file, and the type for its values.
     columns: Vec<(usize, JoinedType)>,
     scan: &'a CsvScan,
     parser: FloatParser,
-    /// Formatted text that is not written yet.
     text: Vec<u8>,
     out: W,
 }
@@ -121,7 +118,6 @@ pub struct Concatenation {
     columns: Vec<ConcatenatedColumn>,
 }
 
-/// A column, and its types in the files added so far.
 #[derive(Debug, Clone)]
 struct ConcatenatedColumn {
     name: String,
@@ -214,7 +210,6 @@ impl Concatenation {
     }
 }
 
-/// The types that a column has in the files.
 #[derive(Debug, Clone, Copy, Default)]
 struct ColumnTypes {
     bool: bool,

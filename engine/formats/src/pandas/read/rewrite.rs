@@ -19,7 +19,6 @@ use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
 /// Approximate number of bytes after which copied rows are passed on: a chunk of a file, minus space for the last row.
 const FLUSH_BYTES: usize = (1 << 18) - (1 << 12);
-/// Number of buffers that are kept for reuse.
 const MAX_SPARE_BUFFERS: usize = 1;
 
 /// The kind of text that a [`Rewriter`] produced.
@@ -204,23 +203,19 @@ impl RowSink for ScanSink {
 struct RewrittenText {
     /// The header line, if it may be unchanged.
     header: Vec<u8>,
-    /// Whether the file's delimiter is a comma.
     has_commas: bool,
     /// Number of columns in the file that are not columns of the table.
     skipped: usize,
     width: usize,
-    /// Whether no row has been copied so far.
     is_unchanged: bool,
     /// Number of unchanged bytes at the beginning of the file.
     unchanged_bytes: u64,
     /// Number of bytes in copied rows, except those in `written`.
     flushed_bytes: u64,
-    /// Chunks of copied rows that are not passed on yet.
     full: VecDeque<Vec<u8>>,
     written: Vec<u8>,
     spare: Vec<Vec<u8>>,
     index: IndexRecorder,
-    /// The columns that are also collected.
     projection: ProjectionBuilder,
     /// Whether the text can be split into rows again.
     is_readable: bool,
@@ -246,7 +241,6 @@ impl RewrittenText {
         }
     }
 
-    /// Returns the number of bytes of the text so far.
     fn end(&self) -> u64 {
         self.unchanged_bytes + self.flushed_bytes + self.written.len() as u64
     }
@@ -301,7 +295,6 @@ impl RewrittenText {
         Ok(())
     }
 
-    /// Moves the copied rows to `full` and continues with a new buffer.
     fn flush_rows(&mut self) {
         if self.written.is_empty() {
             return;
@@ -316,7 +309,6 @@ impl RewrittenText {
 
 #[cfg(test)]
 impl Rewriter {
-    /// Rewrites an entire file that is read in chunks. Returns its text and the result.
     pub(in crate::pandas) fn text_of(
         &mut self,
         raw: &[u8],

@@ -30,18 +30,15 @@ pub const MAX_COLUMNS: usize = 1 << 18;
 /// small file with a wide header could become a huge table.
 const MAX_MISSING: u64 = 1 << 26;
 
-/// A row of the file.
 pub(crate) struct RawRow<'a> {
     text: &'a [u8],
     /// The fields, whose number may differ from the number of columns.
     pub fields: &'a [Field],
     /// Whether the row may contain a NUL byte, at which pandas ends a field.
     nul: bool,
-    /// Whether the row may contain a quote.
     quotes: bool,
     /// Number of the row, counted from 0 without the header.
     pub number: u64,
-    /// Offset of the row in the file.
     pub offset: u64,
     /// Whether the row ends with LF without CR.
     pub ends_in_lf: bool,
@@ -97,7 +94,6 @@ impl<'a> RawRow<'a> {
         (0..self.fields.len()).map(text).collect()
     }
 
-    /// Returns the content of a field that contains quotes or a NUL byte.
     #[inline(never)]
     fn unusual_content(&self, field: &Field) -> Cow<'a, [u8]> {
         let content = field.content(self.text);
@@ -192,13 +188,11 @@ fn plain_length(text: &[u8]) -> usize {
     256 * chunks.iter().take_while(is_plain).count()
 }
 
-/// The number of columns, and how they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub width: usize,
     /// Number of columns at the left that form an index without names.
     pub index: usize,
-    /// Number of rows in a block.
     pub block: u64,
 }
 
@@ -223,7 +217,6 @@ fn block_rows(columns: usize) -> u64 {
     rows
 }
 
-/// Receives the rows that a [`RowReader`] finds.
 pub(crate) trait RowSink {
     fn header(&mut self, _row: &RawRow<'_>) -> Result<(), CsvError> {
         Ok(())
@@ -235,7 +228,6 @@ pub(crate) trait RowSink {
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
 }
 
-/// Splits a stream of chunks into rows.
 pub(crate) struct RowReader {
     delimiter: u8,
     wants_header: bool,
@@ -336,7 +328,6 @@ impl RowReader {
         self.check_row(self.carry.len(), self.offset)
     }
 
-    /// Checks the length of the next row, as far as it was read.
     fn check_row(&self, bytes: usize, offset: u64) -> Result<(), CsvError> {
         let row = self.current();
         let limit = if row == 0 {

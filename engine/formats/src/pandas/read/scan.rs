@@ -30,7 +30,6 @@ pub(crate) struct ScannedColumn {
 }
 
 impl ScannedColumn {
-    /// Returns the type of the block that contains row `number`.
     pub fn block(&self, number: u64, block_rows: u64) -> BlockType {
         let block = number
             .checked_div(block_rows)
@@ -76,7 +75,6 @@ impl CsvScanner {
     }
 }
 
-/// A column during the scan.
 struct ColumnScan {
     name: String,
     forced: Option<ColumnType>,
@@ -88,7 +86,6 @@ struct ColumnScan {
     forced_is_canonical: bool,
 }
 
-/// Infers the types of columns row by row.
 pub(crate) struct TypeScanner {
     options: ReadOptions,
     names: Vec<String>,
@@ -96,7 +93,6 @@ pub(crate) struct TypeScanner {
     written: Vec<String>,
     watched: Vec<ColumnScan>,
     shape: Shape,
-    /// Number of rows in the current block.
     in_block: u64,
     /// Whether all columns contain only integers in this block. Another row of integers does not change the state.
     has_integers: bool,
@@ -119,7 +115,6 @@ impl TypeScanner {
         }
     }
 
-    /// Returns the requested type of a column, or `None` if no type is requested.
     fn requested_type(&self, name: &str) -> Option<ColumnType> {
         let options = &self.options;
         if options.all_text || options.text.iter().any(|text| text == name) {
@@ -176,7 +171,6 @@ impl TypeScanner {
         self.watched.iter().map(|column| column.name.as_str())
     }
 
-    /// Returns the result of scanning a file of `rows` rows.
     pub fn finish(&mut self, rows: u64) -> CsvScan {
         if self.in_block > 0 {
             self.end_block();
@@ -343,7 +337,6 @@ pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {
         .filter(|i| !unnamed.contains(i))
         .chain((0..names.len()).filter(|i| unnamed.contains(i)))
         .collect::<Vec<_>>();
-    // The number of occurrences of each name.
     let mut present: HashMap<String, usize> = HashMap::new();
     for name in &names {
         *present.entry(name.clone()).or_default() += 1;
@@ -380,7 +373,6 @@ mod tests {
 
     use super::*;
 
-    /// Adds each cell separately, without the fast path.
     struct OneByOne(TypeScanner);
 
     impl RowSink for OneByOne {

@@ -39,7 +39,6 @@ impl Field {
             .unwrap_or_default()
     }
 
-    /// Returns the content of the field, without quotes.
     pub fn content<'a>(&self, row: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = self.raw(row);
         match self.form {
@@ -59,7 +58,6 @@ pub(crate) fn unquote(raw: &[u8]) -> Vec<u8> {
     content
 }
 
-/// Appends the unquoted content of `raw`. See [`unquote`].
 pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     let mut rest = raw.get(1..).unwrap_or_default();
     while let Some(at) = memchr(b'"', rest) {
@@ -148,14 +146,11 @@ pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec
     }
 }
 
-/// Number of bytes that are scanned at once.
 const BLOCK_BYTES: usize = 64;
 
-/// Iterates over the delimiters and line endings of a text.
 pub(crate) struct FieldEnds<'a> {
     text: &'a [u8],
     delimiter: u8,
-    /// Offset of the current block.
     block: usize,
     /// A bit for each byte of the block that ends a field. The lowest bit belongs to the first byte.
     marks: u64,

@@ -65,7 +65,6 @@ impl TextTable {
             fields.push(Field::new(&found.name, arrow_type(found.kind), true));
             wanted.push((*column, position));
         }
-        // Cells are read from left to right.
         wanted.sort_unstable();
         let total = match &rows {
             RowSelection::All => self.schema().rows,
@@ -101,7 +100,6 @@ pub struct Batches<'a> {
     /// Index of each column in the table and in the batch, from left to right.
     wanted: Vec<(usize, usize)>,
     rows: RowSelection,
-    /// Whether the requested rows are not in the order of the table.
     is_unordered: bool,
     /// Whether rows are so long that the processor does not prefetch the next row.
     are_long: bool,

@@ -108,7 +108,6 @@ fn direct(
 
 /// A temporary file with the rows of a range of the output.
 struct Bucket {
-    /// First output row of the range.
     first: u32,
     file: BufWriter<File>,
 }
@@ -222,7 +221,6 @@ fn write_bucket(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), Cs
 pub(in crate::pandas) struct Copier {
     /// The columns, or `None` for the entire line.
     columns: Option<Vec<usize>>,
-    /// Number of cells in a line.
     width: usize,
     /// Number of cells at the left of a line that must be found.
     wanted: usize,

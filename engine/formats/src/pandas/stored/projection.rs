@@ -50,9 +50,7 @@ impl Projection {
 /// Collects columns while rows are written. Drops columns that turn out to be a large part of the table.
 #[derive(Debug, Default)]
 pub(in crate::pandas) struct ProjectionBuilder {
-    /// The requested names.
     names: BTreeSet<String>,
-    /// Number of columns of the table.
     width: usize,
     columns: Vec<usize>,
     text: Vec<u8>,
@@ -67,7 +65,6 @@ impl ProjectionBuilder {
         }
     }
 
-    /// Starts a table with the columns `names`.
     pub fn start<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<(), CsvError> {
         let mut held = Vec::new();
         for (column, name) in names.enumerate() {

@@ -25,7 +25,6 @@ pub const PREFETCH_ROWS: usize = 32;
 /// Maximum number of bytes that one access adds to the mapped memory. The system maps up to a large page around it.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
-/// The text of a table, in memory or in a file.
 enum Bytes {
     Owned(Vec<u8>),
     /// Pages of memory, and the length of the text in bytes.
@@ -86,7 +85,6 @@ impl Bytes {
     }
 }
 
-/// Number of bytes that the processor loads at once.
 const CACHE_LINE_BYTES: usize = 64;
 
 /// Maximum number of bytes of a row that are prefetched. The processor prefetches the rest by itself.
@@ -315,7 +313,6 @@ impl TextTable {
 #[derive(Debug, Clone)]
 pub struct Cells<'a> {
     rest: Option<&'a [u8]>,
-    /// Number of remaining cells, if it is known.
     left: usize,
 }
 
@@ -408,7 +405,6 @@ const MAX_RECORDED_ROWS: usize = 1 << 22;
 pub struct RowIndex {
     bases: Vec<u64>,
     deltas: Vec<u32>,
-    /// Offset of the end of the last row.
     end: u64,
 }
 
@@ -436,7 +432,6 @@ impl RowIndex {
         self.end
     }
 
-    /// Sets the end of the last row and releases unused memory.
     fn close(&mut self, end: u64) {
         self.end = end;
         self.bases.shrink_to_fit();
@@ -450,7 +445,6 @@ impl RowIndex {
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
     }
 
-    /// Returns the start and end offsets of a row, including its LF.
     pub(crate) fn span(&self, row: usize) -> Option<(u64, u64)> {
         let start = self.start(row)?;
         Some((start, self.start(row + 1).unwrap_or(self.end)))
@@ -495,7 +489,6 @@ impl IndexRecorder {
         Ok(())
     }
 
-    /// Returns the index of a text that ends at `end`.
     pub fn take(&mut self, end: u64) -> Option<RowIndex> {
         let mut index = self.0.take()?;
         index.close(end);
@@ -503,13 +496,11 @@ impl IndexRecorder {
     }
 }
 
-/// Builds a [`RowIndex`] from consecutive chunks of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Indexer {
     index: RowIndex,
     offset: u64,
     quoted: bool,
-    /// Whether the next byte begins a row.
     at_row_start: bool,
 }
 

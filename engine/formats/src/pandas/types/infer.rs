@@ -23,11 +23,8 @@ pub(crate) enum BlockType {
     Int,
     /// `float64`, from integers and missing cells, or from missing cells only.
     IntGaps,
-    /// `uint64`.
     UInt,
-    /// `float64`.
     Float,
-    /// `bool`.
     Bool,
     /// Objects: `True`, `False` and missing cells.
     BoolGaps,
@@ -46,7 +43,6 @@ enum Trial {
     Text,
 }
 
-/// The state of inferring the type of a column in the current block.
 #[derive(Debug, Clone)]
 pub(crate) struct Inference {
     trial: Trial,
@@ -246,9 +242,7 @@ impl Inference {
 /// The type of a column after concatenating its blocks, as pandas does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum JoinedType {
-    /// All `int64`.
     Int,
-    /// All `uint64`.
     UInt,
     /// Numbers of several types, or all `float64`.
     Float,
@@ -286,7 +280,6 @@ impl JoinedType {
         }
     }
 
-    /// Returns the type of the column in a [`Schema`](crate::pandas::Schema).
     pub fn column_type(self) -> ColumnType {
         match self {
             Self::Int => ColumnType::Int64,

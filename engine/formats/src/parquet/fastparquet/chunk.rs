@@ -20,10 +20,8 @@ use crate::parquet::ParquetError;
 const PAGE_BYTES: f64 = 500.0 * 1024.0 * 1024.0;
 /// Number of rows from which the mean length of the strings is estimated.
 const SAMPLE_ROWS: u64 = 1000;
-/// Zeros at the end of each page.
 const PADDING: [u8; 8] = [0; 8];
 
-/// The description of a column's pages in the footer.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub begin: u64,
@@ -36,14 +34,12 @@ pub(super) struct Chunk {
     pub uncompressed: u64,
 }
 
-/// The options that the chunks of all columns share.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkOptions<'a> {
     pub versions: &'a WriterVersions,
     pub scratch: &'a Path,
 }
 
-/// Writes the next `rows` rows of a column at the offset `begin`.
 pub(super) fn write_chunk(
     out: &mut impl Write,
     begin: u64,
@@ -148,7 +144,6 @@ fn levels(
     Ok(missing)
 }
 
-/// Packs bits into bytes, lowest bit first.
 #[derive(Default)]
 struct Packer {
     byte: u8,
@@ -219,7 +214,6 @@ fn numbers(
     Ok(())
 }
 
-/// The minimum and maximum of a column, in the type of its values.
 enum ValueRange {
     None,
     I32(Option<(i32, i32)>),
@@ -270,7 +264,6 @@ impl ValueRange {
         }
     }
 
-    /// Returns maximum and minimum in the encoding of the footer.
     fn bytes(self) -> Option<(Vec<u8>, Vec<u8>)> {
         macro_rules! bytes {
             ($range:expr) => {
@@ -309,7 +302,6 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
     Ok(bytes)
 }
 
-/// Uncompressed size of a block in bytes.
 const BLOCK_BYTES: usize = 1 << 16;
 /// Maximum size in bytes of the compressed blocks in memory. More blocks are stored in a temporary file.
 const MAX_MEMORY_BYTES: usize = 4 << 20;
@@ -361,12 +353,10 @@ impl Snappy {
         Ok(())
     }
 
-    /// Returns the number of uncompressed bytes.
     pub(super) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Returns the compressed length and a reader of the stream.
     pub(super) fn finish(mut self) -> io::Result<(u64, impl Read)> {
         if !self.block.is_empty() {
             self.flush()?;

@@ -27,7 +27,6 @@ pub(super) enum PhysicalType {
     Text,
 }
 
-/// The description of a column in the footer.
 #[derive(Debug)]
 pub(super) struct FastparquetColumn {
     pub name: String,
@@ -146,7 +145,6 @@ fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
     })
 }
 
-/// Returns NumPy's name for the type of a column.
 pub(in crate::parquet) fn numpy_type(field: &Field) -> Result<&'static str, ParquetError> {
     Ok(types(field)?.numpy)
 }
@@ -251,7 +249,6 @@ impl ColumnSpool {
         self.column.missing += u64::from(!has_value);
     }
 
-    /// Returns the column, whose values can now be read.
     pub(super) fn finish(self) -> Result<ColumnValues, ParquetError> {
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.rewind()?;
@@ -292,7 +289,6 @@ impl ColumnValues {
         Ok(true)
     }
 
-    /// Returns the current position, for [`ColumnValues::back`].
     pub(super) fn mark(&mut self) -> Result<(u64, u64), ParquetError> {
         Ok((self.file.stream_position()?, self.row))
     }

@@ -11,7 +11,6 @@ pub(super) struct RowGroup {
     pub chunks: Vec<Chunk>,
 }
 
-/// The number of the Snappy compression in the Parquet format.
 const SNAPPY: i32 = 1;
 /// The number that marks a column as optional in the Parquet format.
 const OPTIONAL: i32 = 1;
@@ -65,7 +64,6 @@ pub(super) fn footer(
     bytes
 }
 
-/// Returns the number of a physical type in the Parquet format.
 fn physical(storage: PhysicalType) -> i32 {
     match storage {
         PhysicalType::Bool => 0,

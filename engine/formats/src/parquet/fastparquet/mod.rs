@@ -27,10 +27,8 @@ use footer::RowGroup;
 pub(super) use column::numpy_type;
 pub use versions::{ParquetFooter, VersionError, WriterVersions, with_versions};
 
-/// The bytes at the beginning and the end of a file.
 const MAGIC: &[u8] = b"PAR1";
 
-/// Maximum number of rows in a row group.
 const ROW_GROUP_ROWS: u64 = 50_000_000;
 
 /// Writes batches with the same schema.
