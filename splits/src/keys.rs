@@ -26,8 +26,7 @@ impl KeyRole {
         }
     }
 
-    /// Returns whether keys must be numbered in sorted order, as `numpy.unique` does. Otherwise they are numbered by first
-    /// appearance.
+    /// Returns whether keys must be numbered in sorted order, as by `numpy.unique`, instead of by first appearance.
     pub fn is_sorted(self) -> bool {
         self == KeyRole::Stratify
     }
@@ -63,8 +62,7 @@ pub struct Split {
 pub enum SplitOrder {
     /// The order of the rows in the table that was split.
     File,
-    /// The order in which the rows were drawn. Groups are in the order in which they were drawn, with their rows in table
-    /// order.
+    /// The order in which the rows were drawn. Groups are in the order drawn, and their rows in table order.
     Split,
 }
 

@@ -22,10 +22,7 @@ impl Default for SplitSize {
 }
 
 impl SplitSize {
-    /// Returns the fraction `part / (part + rest)`, computed in doubles, for a split with the proportions of an existing
-    /// one.
-    ///
-    /// `part` and `rest` are the numbers of rows of the two parts of the existing split.
+    /// Returns the fraction `part / (part + rest)` in doubles, for a split with the proportions of an existing one.
     pub fn fraction_of_total(part: u32, rest: u32) -> Self {
         SplitSize::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
     }

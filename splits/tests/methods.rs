@@ -212,8 +212,7 @@ fn errors_state_their_reason() {
     );
 }
 
-/// `check` finds sizes that are invalid for every table, without knowing the number of rows. `split` rejects these sizes,
-/// too.
+/// `check` finds sizes that are invalid for every table. `split` rejects these sizes, too.
 #[test]
 fn sizes_invalid_for_every_table_are_found_by_check() {
     let cases = [

@@ -198,8 +198,7 @@ fn cuts_equal_recorded_splits() {
     }
 }
 
-/// Sizes of test parts that the benchmark published. A case consists of the rows of the table, the fraction, and the test
-/// rows.
+/// Sizes of test parts that the benchmark published: the rows of the table, the fraction, and the test rows.
 #[test]
 fn published_test_sizes_are_reproduced() {
     let sizes = [

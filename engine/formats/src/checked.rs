@@ -2,8 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Returns the bytes of the inner reader unchanged. Fails at the end of the stream if the length or CRC-32 is not the
-/// expected one.
+/// Returns the bytes of the inner reader. Fails at the end of the stream if the length or CRC-32 is wrong.
 pub struct CheckedReader<R> {
     inner: R,
     left: u64,

@@ -48,9 +48,7 @@ pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
-/// Returns the stored form of the only member of a gzip file. Returns `None` if `head` is shorter than a header.
-///
-/// `head` contains the first bytes of the file, and `bytes` is the size of the file.
+/// Describes the only member of a gzip file of `bytes` bytes. Returns `None` if `head`, its beginning, is too short.
 pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
     let [_, _, _, flags, time @ .., level, system] = head.first_chunk::<10>()?;
     Some(StoredForm {
@@ -61,8 +59,7 @@ pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
 }
 
 impl<'w, R: Read> GzipIndexer<'w, R> {
-    /// Reads a gzip file from `input`. `windows` stores uncompressed bytes that a later start needs, see
-    /// [`crate::inflated`].
+    /// Reads a gzip file from `input`. `windows` stores uncompressed bytes for a later start, see [`crate::inflated`].
     ///
     /// # Errors
     /// I/O errors, and [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::UnexpectedEof`] if the input is not gzip.

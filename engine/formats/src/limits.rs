@@ -1,9 +1,8 @@
 //! Limits on the memory, disk space and time that untrusted bytes can demand.
 //!
-//! Bytes are untrusted if this project did not write them, for example bundles, submissions and responses of servers. A file
-//! of a few kilobytes can declare terabytes.
+//! Bytes are untrusted if this project did not write them. A bundle of a few kilobytes can declare terabytes.
 //!
-//! So every decoder compares declared numbers with [`DecodingLimits`] before it allocates, loops or descends. A limit never
+//! Every decoder compares declared numbers with [`DecodingLimits`] before it allocates, loops or descends. A limit never
 //! changes decoded values.
 
 use std::cell::Cell;
@@ -30,8 +29,7 @@ pub enum Limit {
     Spooled,
     /// Pixels of an image.
     Pixels,
-    /// Cells of a table. A small file can have many cells, because short rows are padded and repeated values may be stored
-    /// once.
+    /// Cells of a table. A small file can have many, because short rows are padded and repeated values are stored once.
     Cells,
     /// Columns of a table. Each takes about a kilobyte of memory.
     Columns,
@@ -152,13 +150,11 @@ pub struct DecodingLimits {
 const MAX_NESTING: u64 = 8;
 /// Number of bytes to which even the shortest archive may unpack.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
-/// Number of additional uncompressed bytes for each byte of an archive. Text tables reach a ratio of 20, decompression bombs
-/// about 1,000.
+/// Number of additional uncompressed bytes for each byte of an archive. Text tables reach a ratio of 20, bombs about 1,000.
 const MAX_RATIO: u64 = 100;
 /// Number of members that even the shortest archive may have, if memory suffices.
 const MIN_MEMBERS: u64 = 1 << 16;
-/// Number of bytes of an archive for each additional member. Even an empty member in a compressed archive takes about 12
-/// bytes.
+/// Number of bytes of an archive for each additional member. An empty member in a compressed archive takes about 12 bytes.
 const BYTES_PER_MEMBER: u64 = 4;
 /// Number of cells that even the table in the shortest file may have.
 const MIN_CELLS: u64 = 1 << 24;
@@ -175,9 +171,7 @@ const PIXEL_BYTES: u64 = 16;
 impl DecodingLimits {
     /// Computes limits from the memory for decoding and the free disk space, both in bytes.
     ///
-    /// - One record or image may use a quarter of the memory, and a list of members half of it.
-    /// - The copy of a member may use a quarter of the disk.
-    /// - Lower bounds keep ordinary bundles readable on small systems. Upper bounds limit the cost of hostile bundles.
+    /// Lower bounds keep ordinary bundles readable on small systems. Upper bounds limit the cost of hostile bundles.
     pub fn from_budgets(memory: u64, disk: u64) -> Self {
         Self {
             nesting: MAX_NESTING,
@@ -238,8 +232,7 @@ impl DecodingLimits {
         check(Limit::Record, allowed, unpacked)
     }
 
-    /// Creates the budget for the members of an archive of `archive` bytes. Inner archives may share it, so the length of
-    /// the outer archive limits the members of all.
+    /// Creates the budget for the members of an archive of `archive` bytes. Inner archives may share the budget.
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {
@@ -319,14 +312,10 @@ impl ArchiveBudget {
         self.unpacked.add(bytes)
     }
 
-    /// Checks the size of a compressed list of members before the codec unpacks it, because the codec may allocate a record
-    /// for each unpacked byte.
-    ///
-    /// Real lists have compression ratios of 5 to 15.
+    /// Checks the size of a compressed list of members. The codec may allocate a record for each unpacked byte.
     ///
     /// # Errors
-    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`, or the larger of 16 MiB and twice the
-    /// allowed members.
+    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`, or 16 MiB and twice the allowed members.
     pub fn check_header(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let by_ratio = packed.saturating_mul(24).saturating_add(1 << 18);
         let by_members = self.members.allowed.saturating_mul(2).max(16 << 20);

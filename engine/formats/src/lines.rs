@@ -1,7 +1,6 @@
 //! Reads text files line by line, as Python does in text mode.
 //!
-//! The encoding is UTF-8, and a byte order mark is part of the first line. A line ends with LF, CR LF or a lone CR, but not
-//! with form feed, U+0085, U+2028 or similar characters.
+//! The encoding is UTF-8, and a byte order mark is part of the first line. Only LF, CR LF and a lone CR end a line.
 
 use std::io::{self, BufRead};
 
@@ -74,8 +73,6 @@ impl<R: BufRead> TextLines<R> {
     }
 
     /// Returns the next line without its line ending, or `None` at the end of the file.
-    ///
-    /// A line break at the end of the file does not start another line.
     ///
     /// # Errors
     /// [`LinesError`] if the line is too long or not UTF-8, or if reading fails.

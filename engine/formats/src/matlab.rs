@@ -1,11 +1,9 @@
 //! Lists the variables and structure fields in MATLAB 5 files, and removes some of them.
 //!
-//! - A file consists of a header of 128 bytes and a sequence of elements.
-//! - An element consists of a tag of 8 bytes, which contains its type and length, and its content.
-//! - A variable is a `MATRIX` element, or a `COMPRESSED` element that contains one.
-//! - A structure contains one matrix per field.
-//! - Removing a variable or field copies all other bytes unchanged, so the crate `matfile`, which discards them, is not
-//!   used.
+//! - A file consists of a header of 128 bytes and elements. An element consists of a tag (type and length) and its content.
+//! - A variable is a `MATRIX` element, or a `COMPRESSED` element that contains one. A structure contains one matrix per
+//!   field.
+//! - Removing a variable copies all other bytes unchanged. The crate `matfile` would discard them.
 //! - Version 7.3 files are HDF5 and not supported.
 
 use std::io::{self, Read, Write};
@@ -28,8 +26,8 @@ const MAX_NESTING: usize = 32;
 /// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Maximum size of all paths in bytes. Without a limit, it could grow with the square of the file's length, because a path
-/// repeats the names of the outer structures.
+/// Maximum size of all paths in bytes. A path repeats the names of the outer structures, so the size could grow
+/// quadratically.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
 /// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both are in memory.
@@ -97,8 +95,7 @@ impl Names {
 
 /// Returns the file without the variables and fields `unwanted`, or `None` if it contains none of them.
 ///
-/// A variable is removed entirely. A field is replaced by an empty one, because all elements of a structure array must have
-/// the same fields.
+/// A field is replaced by an empty one, because all elements of a structure array must have the same fields.
 ///
 /// # Errors
 /// [`MatlabError`] if the file cannot be parsed, because it might still contain the variables.
@@ -158,8 +155,7 @@ enum StrippedMatrix {
     Changed(Vec<u8>),
 }
 
-/// Removes fields from the matrix with this content. `outer` is the path of the field that contains the matrix, or empty for
-/// a variable.
+/// Removes fields from a matrix. `outer` is the path of the field that contains the matrix, or empty for a variable.
 fn strip_fields(
     content: &[u8],
     outer: &str,
@@ -270,9 +266,8 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Collects the names in the matrix with this content. `path` is the path of the field that contains the matrix.
-///
-/// `path` must be empty for a variable, because its matrix contains the name.
+/// Collects the names in a matrix. `path` is the path of the field that contains the matrix, and must be empty for a
+/// variable.
 fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;

@@ -1,7 +1,7 @@
 //! Decides whether a path in an archive is safe. All archive readers use this module.
 //!
-//! A path that could lead out of the target directory is rejected, not repaired, because a repaired path would point to
-//! another location. Only equivalent spellings are normalized: `./a`, `a//b`, a trailing `/`.
+//! A path that could lead out of the target directory is rejected, because a repaired path would point to another location.
+//! Only equivalent spellings are normalized: `./a`, `a//b`, a trailing `/`.
 
 /// Maximum length of a path component that common Linux file systems accept, in bytes.
 pub const MAX_COMPONENT_BYTES: usize = 255;
@@ -45,8 +45,7 @@ pub enum PathError {
 /// Validates a member path. Returns it with single `/` between components and without a trailing `/`.
 ///
 /// # Errors
-/// [`PathError`]. A path without components (`""`, `"./"`) is [`PathError::Empty`]. Archives use it for their root
-/// directory, which callers may skip.
+/// [`PathError`], which is [`PathError::Empty`] for `""` and `"./"`. Archives use these paths for their root directory.
 pub fn normalize(raw: &str) -> Result<String, PathError> {
     reject_unsafe(raw)?;
     if is_normal(raw) {

@@ -61,7 +61,7 @@ const PIXEL_BYTES: u64 = 8;
 /// Bytes of memory for palettes, rows, color profiles and texts during decoding.
 const DECODER_BYTES: u64 = 1 << 20;
 
-/// Creates a decoder after checking the size of the image, so no memory is allocated for more pixels than `limits` allow.
+/// Creates a decoder after checking the size of the image.
 ///
 /// # Errors
 /// [`PngError`] if the file is not a PNG image, is damaged, or exceeds the limits.

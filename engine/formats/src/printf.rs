@@ -1,8 +1,7 @@
 //! Formats values like Python's `%` operator, which follows C's `printf`.
 //!
-//! - Supported: the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, a width and a
+//! - Supported: the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, width and
 //!   precision.
-//! - Rust's macros need a format that is known at compile time.
 //! - Crates that implement `printf` follow C: `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
 
 use std::fmt::Write;

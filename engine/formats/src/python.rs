@@ -12,8 +12,7 @@ const ZERO_CODE_POINTS: &[u32] = &[
 
 /// Python's `float(text)`, or `None` where Python raises `ValueError`.
 ///
-/// Ignores [spaces around the number](trim_number). Accepts `_` between digits, digits of any script, and `inf`, `infinity`
-/// and `nan` in upper or lower case.
+/// Accepts [spaces around the number](trim_number), `_` between digits, digits of any script, `inf`, `infinity` and `nan`.
 pub fn python_float(text: &str) -> Option<f64> {
     let text = trim_number(text);
     if !text.is_ascii() {
@@ -53,9 +52,7 @@ pub fn python_repr(value: f64) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Removes the spaces around a number that `float` and `int` ignore.
-///
-/// `str.strip` also removes U+001C to U+001F, which `float` and `int` reject.
+/// Removes the spaces around a number that `float` and `int` ignore. Unlike `str.strip`, keeps U+001C to U+001F.
 pub fn trim_number(text: &str) -> &str {
     text.trim()
 }
@@ -85,8 +82,7 @@ pub fn decimal_digit(c: char) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// The code points below U+3001 that `float` and `int` accept around a digit, recorded by
-    /// `tests/data/python/record.py`.
+    /// The code points around a digit that `float` and `int` accept, recorded by `tests/data/python/record.py`.
     #[test]
     fn spaces_around_numbers_are_those_of_python() {
         let accepted: Vec<char> = include_str!("../tests/data/python/spaces.txt")

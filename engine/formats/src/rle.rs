@@ -1,9 +1,7 @@
 //! Run-length codes of masks: pairs of a start (from 1) and a length, separated by spaces.
 //!
 //! For example, `3 2 9 1` sets the pixels 3, 4 and 9. Competitions number pixels down the columns ([`column_major`]) or
-//! along the rows.
-//!
-//! This format is a convention of Kaggle. Libraries implement only COCO's run-length encoding, which is different.
+//! along the rows. COCO's run-length encoding is different.
 
 use std::ops::Range;
 
@@ -105,10 +103,9 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Optio
     Some(code)
 }
 
-/// Iterates over the indices of an array's `length` elements in column-major order: the first index varies fastest.
+/// Iterates over the indices of an array's elements in column-major order: the first index varies fastest.
 ///
-/// The elements must be stored in C order (the last index varies fastest). The iterator is empty if they do not fill
-/// `shape`.
+/// The elements must be stored in C order. The iterator is empty if `length` elements do not fill `shape`.
 pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let count = shape
         .iter()

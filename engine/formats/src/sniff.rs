@@ -106,8 +106,7 @@ impl FileType {
     }
 }
 
-/// Returns whether the bytes are UTF-8 without control characters other than whitespace. The last character may be
-/// truncated.
+/// Returns whether the bytes are UTF-8 without control characters. The last character may be truncated.
 fn is_printable(head: &[u8]) -> bool {
     let valid = match std::str::from_utf8(head) {
         Ok(_) => true,

@@ -1,9 +1,7 @@
 //! Random access to compressed streams that can be decoded from several offsets.
 //!
-//! If decoding can start at several known offsets, a stream is a sequence of [`Spans`], each of which is decoded separately.
-//! [`SpanReader`] makes the stream readable like a file, and caches decoded spans.
-//!
-//! The decoders of other crates can only read from one offset to the end.
+//! Such a stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes the stream readable
+//! like a file, and caches decoded spans.
 
 use std::io;
 use std::ops::Range;
@@ -27,18 +25,14 @@ pub trait Spans {
     }
 
     /// Fills `buf` with bytes of an uncompressed span, beginning `skip` bytes after its start. The span must be long enough.
-    ///
-    /// # Errors
-    /// I/O errors of the source.
     fn read_plain(&self, _number: usize, _buf: &mut [u8], _skip: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Decodes a span and appends its bytes to `bytes`, which must be empty. Returns the number of earlier bytes that were
-    /// also decoded and discarded.
+    /// Decodes a span and appends its bytes to `bytes`, which must be empty. Returns the number of discarded earlier bytes.
     ///
     /// # Errors
-    /// I/O errors of the source, and [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] if it is damaged.
+    /// I/O errors, and [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] if the source is damaged.
     fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64>;
 }
 
@@ -64,9 +58,7 @@ impl<S: Spans + ?Sized> Spans for Box<S> {
     }
 }
 
-/// Random access to the uncompressed bytes of spans.
-///
-/// Recently used spans stay in memory, so threads that read forwards at nearby positions decode each span once.
+/// Random access to the uncompressed bytes of spans. Recently used spans stay in memory and are shared by threads.
 #[derive(Debug)]
 pub struct SpanReader<S> {
     spans: S,
@@ -107,9 +99,7 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
-    /// Returns the number of bytes that were decoded repeatedly or discarded because of random access.
-    ///
-    /// A second sequential pass does not count.
+    /// Returns the number of bytes decoded repeatedly because of random access, without a second sequential pass.
     pub fn repeated_bytes(&self) -> u64 {
         self.cache.lock().repeated
     }
@@ -140,8 +130,8 @@ impl<S: Spans> SpanReader<S> {
 
     /// Decodes the span that begins at `end`, unless another thread is already decoding it.
     ///
-    /// A thread calls this function while another thread decodes the span that it needs. Errors are ignored, because they
-    /// occur again when the span is read.
+    /// Called while another thread decodes the needed span. Errors are ignored, because they occur again when the span is
+    /// read.
     fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;

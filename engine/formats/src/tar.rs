@@ -18,8 +18,6 @@ const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// Reads an archive, plain or gzipped, and visits its members in their order. Skips content that `visit` does not read.
 ///
-/// A member that exceeds the budget is an error and is not visited.
-///
 /// # Errors
 /// [`ArchiveError`]. If `visit` returns an error, reading stops.
 pub fn read(
@@ -88,8 +86,7 @@ fn check_head(head: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Reads the archive and the rest of the input, because a decoder verifies its checksum at the end of the input. The budget
-/// limits the rest, too.
+/// Reads the archive and, within the budget, the rest of the input: a decoder verifies its checksum at the end.
 fn read_buffered(
     mut input: impl BufRead,
     budget: &ArchiveBudget,
@@ -120,8 +117,7 @@ fn read_buffered(
             let member = raw_path;
             return Err(ArchiveError::Limit { member, cause });
         }
-        // The next reads may return the content of the member, its padding, and the headers of the next member. The stored
-        // content of a sparse file, `entry_size`, is shorter than the file.
+        // The next reads may return content, padding and the next headers. The content of a sparse file is stored shorter.
         let stored_bytes = entry.header().entry_size();
         let stored_bytes = stored_bytes.map_err(ArchiveError::DamagedTar)?;
         let max_bytes = stored_bytes
@@ -261,9 +257,6 @@ impl<W: Write> TarWriter<W> {
     }
 
     /// Finishes the archive and returns the output.
-    ///
-    /// # Errors
-    /// [`ArchiveError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, ArchiveError> {
         self.inner.into_inner().map_err(not_written)
     }

@@ -1,7 +1,6 @@
 //! Encodings of text files, and their conversion to UTF-8.
 //!
-//! Python decodes each byte of Latin-1 (ISO 8859-1) to the character with the same code. Decoders for web pages treat
-//! Latin-1 as Windows-1252, in which some bytes are different characters.
+//! In Latin-1 (ISO 8859-1), each byte is the character with the same code. Decoders for web pages use Windows-1252 instead.
 
 use std::io::{self, BufRead, BufReader, Read};
 

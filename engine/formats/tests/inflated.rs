@@ -193,8 +193,7 @@ fn coded_bytes(index: &InflateIndex) -> u64 {
     coded.sum()
 }
 
-/// The bytes before a compressed block are read from stored blocks if there are enough of these. Otherwise the block
-/// gets a window or belongs to the previous compressed block.
+/// Such a block needs a window only if too few stored bytes precede it.
 #[test]
 fn compressed_blocks_between_stored_blocks_are_decoded_separately() {
     // Number of bytes of noise between each 2,000 bytes of text, and the maximum number of bytes that are decoded.
@@ -251,8 +250,7 @@ fn decoding_starts_every_few_megabytes() {
 
 #[test]
 fn single_endless_block_has_no_index() {
-    // The literal byte 0 in the fixed codes of 8 bits, repeated endlessly: 011, then 00110000 with the highest bit
-    // first.
+    // The literal byte 0 in the fixed codes, repeated endlessly: 011, and 00110000 with the highest bit first.
     let bits = [true, true, false].into_iter();
     let zero = [false, false, true, true, false, false, false, false];
     let zeros = std::iter::repeat_n(zero, 20 << 20).flatten();

@@ -1,5 +1,4 @@
-//! Compares reformatted texts with parsing and formatting, and with Python and pandas (recorded by
-//! `tests/data/json/record.py` and `record_pandas.py`).
+//! Compares reformatted texts with parsing and formatting, and with recorded texts of Python and pandas.
 
 use crate::hex;
 use hex::unhex;

@@ -36,7 +36,7 @@ impl NumpyGenerator {
 
     /// `integers(low, high)`: an integer in low..high, drawn with Lemire's method.
     ///
-    /// An attempt for a range of at most 2^32 numbers uses half of a 64-bit draw.
+    /// A range of at most 2^32 numbers uses half of a 64-bit draw per attempt.
     ///
     /// Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
     ///
@@ -79,8 +79,7 @@ impl NumpyGenerator {
         }
     }
 
-    /// `permutation(n)`: the numbers 0..n in random order. Draws the swaps by masking and rejection, not with Lemire's
-    /// method.
+    /// `permutation(n)`: the numbers 0..n in random order. Draws the swaps by masking and rejection.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..n).collect();
         for last in (1..n).rev() {

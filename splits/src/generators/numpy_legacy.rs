@@ -38,10 +38,8 @@ impl RandomState {
 
     /// `shuffle(items)`: Fisher-Yates from the end. Each item i is swapped with a random one of the items 0..=i.
     ///
-    /// Indices are drawn in blocks, so that the processor can overlap the memory accesses of the swaps. The drawn words are
-    /// the same as in NumPy.
-    ///
-    /// Positions have 32 bits, so only the first 2^32 items are shuffled.
+    /// Indices are drawn in blocks, because the processor can overlap the memory accesses of the swaps. Positions have 32
+    /// bits, so only the first 2^32 items are shuffled.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         let mut block = [0u32; BLOCK];
         let mut last = u32::try_from(items.len().saturating_sub(1)).unwrap_or(u32::MAX);

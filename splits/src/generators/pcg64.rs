@@ -1,11 +1,9 @@
-//! The PCG64 generator (XSL-RR 128/64) behind NumPy's `default_rng`, and NumPy's `SeedSequence`, which expands a seed to its
-//! state.
+//! The PCG64 generator (XSL-RR 128/64) of NumPy's `default_rng`, and NumPy's `SeedSequence`, which expands a seed.
 //!
 //! Source of the generator: M. O'Neill, "PCG: A family of simple fast space-efficient statistically good algorithms for
 //! random number generation", HMC-CS-2014-0905.
 //!
-//! Source of the seed sequence: M. O'Neill, "Developing a seed_seq alternative" (2015). The constants and the pool of four
-//! words are NumPy's. NEP 19 keeps both stable.
+//! Source of the seed sequence: M. O'Neill, "Developing a seed_seq alternative" (2015), with NumPy's constants.
 
 use std::num::ParseIntError;
 
@@ -80,8 +78,7 @@ impl Pcg64 {
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// Returns the next 32 random bits. Two calls share one 64-bit draw: the first returns its lower half, the second its
-    /// upper half.
+    /// Returns the next 32 random bits: the lower half of a 64-bit draw, and its upper half in the next call.
     pub fn next_u32(&mut self) -> u32 {
         if let Some(half) = self.half.take() {
             return half;

@@ -19,8 +19,7 @@ pub struct PythonRandom {
 }
 
 impl PythonRandom {
-    /// Seeds the generator with the 32-bit words of the integer, lowest first. Python uses the absolute value of a negative
-    /// seed.
+    /// Seeds the generator with the 32-bit words of the integer, lowest first.
     pub fn new(seed: u64) -> Self {
         let words = [seed as u32, (seed >> 32) as u32];
         let used = if words[1] == 0 { 1 } else { 2 };
@@ -29,9 +28,8 @@ impl PythonRandom {
         }
     }
 
-    /// `getrandbits(bits)`, for at most 64 bits. Up to 32 bits are the top bits of one word.
-    ///
-    /// More bits come from two words, of which the first contains the lower 32 bits.
+    /// `getrandbits(bits)`, for at most 64 bits. Up to 32 bits are the top bits of one word. More bits come from two words,
+    /// of which the first contains the lower 32 bits.
     pub fn getrandbits(&mut self, bits: u32) -> u64 {
         let mut top = |bits: u32| u64::from(self.twister.next_u32() >> (32 - bits));
         match bits {
@@ -41,8 +39,7 @@ impl PythonRandom {
         }
     }
 
-    /// `_randbelow(n)`: a number in 0..n. Draws as many bits as n has until the number is below n. Returns 0 without drawing
-    /// if n is 0.
+    /// `_randbelow(n)`: a number in 0..n. Draws as many bits as n has until the number is below n. Draws nothing if n is 0.
     pub fn randbelow(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -105,9 +102,8 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, numbers are drawn from a shrinking pool, or, for a large population, drawn again if they occur twice.
-    /// The population is large if CPython estimates that a set of the drawn numbers needs less memory than a list of the
-    /// population.
+    /// As in CPython, numbers are drawn from a shrinking pool, or rejected if they occur twice. CPython estimates which way
+    /// needs less memory.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.
@@ -144,8 +140,7 @@ impl PythonRandom {
     }
 }
 
-/// CPython's estimate of the size of a set of k numbers: 21, plus, for k > 5, the smallest power of four that is at least
-/// 3k.
+/// CPython's estimate of the size of a set of k numbers: 21, plus, for k > 5, a power of four of at least 3k.
 fn set_size(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {

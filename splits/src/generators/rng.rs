@@ -88,8 +88,7 @@ impl Rng {
     /// `uniform(low, high)`: `low + (high - low) * random()` in all three libraries.
     ///
     /// # Errors
-    /// [`RandomError::BadBounds`] if `high - low` is not finite or, in NumPy's newer generator, negative. Python accepts any
-    /// bounds.
+    /// [`RandomError::BadBounds`] if `high - low` is not finite or, in NumPy's newer generator, negative, except in Python.
     pub fn uniform(&mut self, low: f64, high: f64) -> Result<f64, RandomError> {
         let range = high - low;
         let is_accepted = match self {

@@ -60,8 +60,7 @@ pub enum SplitAlgorithm {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<SplitOrder>,
     },
-    /// Visits the groups in order of appearance. An entire group goes to the test part if the group fits, otherwise to the
-    /// train part. See [`first_fit`].
+    /// Visits the groups in order of appearance. A group goes to the test part if it fits. See [`first_fit`].
     FirstFit {
         /// Fraction or maximum number of test rows.
         test_size: SplitSize,
@@ -71,8 +70,8 @@ pub enum SplitAlgorithm {
     },
     /// The largest values of a column are the test part. See [`cut`](crate::cut).
     Cut {
-        /// Fraction or number of test rows, or of test groups. If neither size is given, a value of the column determines
-        /// the cut, see [`CutPoint::Rank`](crate::CutPoint::Rank).
+        /// Fraction or number of test rows, or of test groups. Without sizes, [`CutPoint::Rank`](crate::CutPoint::Rank) is
+        /// used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<SplitSize>,
         /// Fraction or number of train rows, or of train groups.
@@ -235,9 +234,6 @@ pub fn split(
 }
 
 /// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes.
-///
-/// Returns [`SplitError::InGroup`] if the rows of a key cannot be split, and [`SplitError::SparseKeys`] if a code has no
-/// row.
 pub(crate) fn split_each_key(
     codes: &[u32],
     split_rows: impl Fn(u32) -> Result<Split, SplitError>,

@@ -8,8 +8,7 @@ use crate::keys::{Split, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// The part that gets the rows whose value equals the value at the cut. Only [`CutPoint::Size`] can cut between equal
-/// values.
+/// The part that gets the rows whose value equals the value at the cut of a [`CutPoint::Size`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CutTies {
@@ -27,8 +26,7 @@ pub enum CutTies {
 pub enum CutPoint {
     /// Rows with at least this rank are the test part.
     Rank(u32),
-    /// The size of a part in rows, or in groups if groups are kept together. The other part gets the remaining rows, so at
-    /// most one size should be given.
+    /// The size of a part in rows or groups. At most one size should be given. The other part gets the rest.
     Size {
         /// Fraction or number of test rows.
         test_size: Option<SplitSize>,

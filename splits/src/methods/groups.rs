@@ -7,8 +7,8 @@ use crate::size::SplitSize;
 
 /// The rows of each key in row order, with access in O(1).
 ///
-/// Keys are codes 0, 1, 2, ... without gaps. Groups are split in the order of the codes, so the numbering matters: by first
-/// appearance, like pandas' `unique()`, or sorted, like `groupby` and `numpy.unique`.
+/// Keys are codes 0, 1, 2, ... without gaps, and groups are split in this order. Number keys by first appearance, like
+/// pandas' `unique()`, or in sorted order, like `groupby` and `numpy.unique`.
 #[derive(Debug, Clone)]
 pub struct Groups {
     /// `rows[starts[k]..starts[k + 1]]` are the rows of key k.

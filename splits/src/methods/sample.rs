@@ -11,8 +11,7 @@ use crate::keys::{Split, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// Draws the test part like `frame.sample(n=.. or frac=.., random_state=seed)`, in the order drawn. The train part is in
-/// table order.
+/// Draws the test part like `frame.sample(n=.. or frac=.., random_state=seed)`. The train part is in table order.
 ///
 /// # Errors
 /// An error if the fraction is outside 0..=1, or if the table has fewer rows than requested.
@@ -36,7 +35,7 @@ pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Draws the test part like `generator.sample(range(rows), k)`, in the order drawn. The train part is in table order.
+/// Draws the test part like `generator.sample(range(rows), k)`. The train part is in table order.
 ///
 /// A fraction of the rows is rounded like Python's `round`: to the nearest integer, halves to even.
 ///

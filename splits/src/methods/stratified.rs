@@ -66,10 +66,7 @@ fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
 }
 
 /// scikit-learn's `_approximate_mode`: distributes `draws` rows over the classes, close to the mode of the multivariate
-/// hypergeometric distribution.
-///
-/// A class gets rows in proportion to its size, rounded down. The remaining rows go to the largest remainders. Equal
-/// remainders are chosen at random.
+/// hypergeometric distribution. The largest remainders, and among equal ones random classes, get the rows left by rounding.
 fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> Vec<u32> {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
     let shares: Vec<f64> = counts

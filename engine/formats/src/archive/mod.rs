@@ -40,8 +40,7 @@ use crate::zip::ZipDirectory;
 use crate::{gzip, tar};
 pub use member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember};
 
-/// Maximum size in bytes of the buffer for an archive that is read sequentially. A smaller archive gets a smaller buffer,
-/// because freed large buffers leave holes in the heap.
+/// Maximum size in bytes of the buffer for sequential reading. Freed large buffers leave holes in the heap.
 const BUFFER_BYTES: u64 = 1 << 18;
 
 /// The format of an archive.
@@ -57,8 +56,7 @@ pub enum ArchiveFormat {
     Gzip,
 }
 
-/// Suffix, format, and whether users see such an archive as a directory. The first match decides, so `.tar.gz` must come
-/// before `.gz`.
+/// Suffix, format, and whether users see a directory. The first match decides, so `.tar.gz` must come before `.gz`.
 const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
     (".zip", ArchiveFormat::Zip, true),
     (".npz", ArchiveFormat::Zip, false),
@@ -73,15 +71,14 @@ const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
 ];
 
 impl ArchiveFormat {
-    /// Returns the format that the suffix of `path` indicates, in upper or lower case. Also recognizes `.npz` and other file
-    /// formats that are technically zip archives.
+    /// Returns the format that the suffix of `path` indicates, in upper or lower case, including `.npz` and similar formats.
     pub fn from_path(path: &str) -> Option<ArchiveFormat> {
         let path = path.to_ascii_lowercase();
         let found = SUFFIXES.iter().find(|(end, ..)| path.ends_with(end));
         found.map(|(_, format, _)| *format)
     }
 
-    /// Splits the path of an archive into its format and the path without the suffix. The suffix must be in lower case.
+    /// Splits the path of an archive into its format and the path without the suffix, which must be in lower case.
     ///
     /// Returns `None` for archives that users do not see as directories, such as `.npz`.
     pub fn split_path(path: &str) -> Option<(ArchiveFormat, &str)> {
@@ -136,7 +133,6 @@ fn buffered<R: ReadAt>(archive: ByteSection<R>) -> BufReader<ByteSection<R>> {
 ///
 /// # Errors
 /// [`ArchiveError`] if the file is not gzip, is damaged or exceeds `budget`, or if `visit` fails.
-/// [`ArchiveError`].
 pub fn read_gzip(
     name: &str,
     mut input: impl BufRead,

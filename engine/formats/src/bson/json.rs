@@ -88,9 +88,8 @@ fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
 
-/// Converts the value of an element to JSON. If `origin` is given, long binaries become references.
-///
-/// `depth` is the number of documents and arrays that contain the element.
+/// Converts the value of an element inside `depth` documents and arrays. If `origin` is given, long binaries become
+/// references.
 fn json(
     key: &str,
     value: BsonValue<'_>,

@@ -1,10 +1,8 @@
 //! Reads and writes BSON files, as `mongodump` writes them and pymongo reads them.
 //!
-//! A file is a sequence of documents, which are read one by one. [`BsonDocument::to_json`] converts one to JSON, and
-//! [`push_json`] writes one from JSON.
+//! A file is a sequence of documents. [`BsonDocument::to_json`] converts a document to JSON, and [`push_json`] writes one.
 //!
-//! The crate `bson` is not used, because it does not return the byte offsets of binaries. Binaries can remain in the file
-//! because of these offsets, see [`BsonDocument::to_json_with_references`].
+//! The crate `bson` is not used, because it does not return the offsets of binaries, which can remain in the file.
 //!
 //! Source: bsonspec.org, version 1.1.
 

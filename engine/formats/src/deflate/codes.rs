@@ -75,8 +75,7 @@ impl CodeEntry {
         (self.0 >> 16) as usize + (bits & ((1 << self.extra_bits()) - 1)) as usize
     }
 
-    /// Creates a pointer to the subtable at `position`, whose index has `width` bits. `root` is the length of the root in
-    /// bits.
+    /// Creates a pointer to the subtable at `position` with `width` index bits. `root` is the number of root bits.
     fn pointer(width: usize, position: usize, root: u32) -> CodeEntry {
         CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
     }
@@ -86,9 +85,7 @@ impl CodeEntry {
     }
 }
 
-/// A table that decodes a prefix code. The next `ROOT` bits of the stream are the index of an entry.
-///
-/// Longer codes continue in subtables, which follow the first `1 << ROOT` entries.
+/// A table that decodes a prefix code, indexed by the next `ROOT` bits. Subtables for longer codes follow.
 #[derive(Debug)]
 pub(super) struct Codes<const ROOT: u32, const ENTRIES: usize>(Box<[CodeEntry; ENTRIES]>);
 
@@ -120,11 +117,10 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
     }
 
-    /// Builds the table. `symbols` contains the entry of each symbol. `lengths` contains the length of its code in bits, or
-    /// 0 if the symbol has no code.
+    /// Builds the table from the entry of each symbol and the length of its code, which is 0 for symbols without a code.
     ///
-    /// Returns `false` if the code is over-subscribed or incomplete. As in zlib, a code without symbols and a code with one
-    /// symbol of one bit are accepted.
+    /// Returns `false` if the code is over-subscribed or incomplete. Like zlib, accepts no symbols, and one symbol of one
+    /// bit.
     pub fn build(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
         let mut counts = [0_u16; MAX_CODE_BITS + 1];
         for length in lengths {
@@ -182,11 +178,9 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 
     /// Writes the entries of a complete code. Returns `None` if the code is incomplete.
     ///
-    /// `counts` contains the number of codes of each length. `sorted` contains the entries, in ascending order of code
-    /// length.
+    /// `counts` contains the number of codes of each length, and `sorted` the entries in ascending order of code length.
     ///
-    /// The index of an entry is the code with reversed bits. The table is doubled for each code length, so most entries are
-    /// copies of others, as in libdeflate.
+    /// The index of an entry is the reversed code. The table doubles for each code length, so most entries are copies.
     fn fill(&mut self, counts: &[u16], sorted: &[CodeEntry]) -> Option<()> {
         let root = ROOT as usize;
         let mut symbols = sorted.iter();
@@ -234,9 +228,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 }
 
 impl LengthCodes {
-    /// Builds the table for the code of code lengths. An incomplete code is an error.
-    ///
-    /// A code without symbols is accepted, as in zlib: each bit means length 0.
+    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid, and each bit means length
+    /// 0.
     pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
         let is_empty = lengths.iter().all(|length| *length == 0);
         let is_valid = self.build(lengths, &CODE_LENGTHS);
@@ -255,7 +248,7 @@ impl LengthCodes {
 /// Returns the number of index bits of a new subtable, or `None` if the code is incomplete.
 ///
 /// The first code of the subtable has `width` bits after the root. `counts` begins with the number of codes of this length,
-/// and `remaining` of them are not in the table yet.
+/// of which `remaining` are not in the table yet.
 fn subtable_width(counts: &[u16], remaining: usize, width: usize) -> Option<usize> {
     let mut used = remaining;
     let mut bits = width;

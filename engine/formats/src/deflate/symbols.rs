@@ -9,23 +9,19 @@ use super::bits::BitReader;
 use super::codes::{CodeEntry, DistanceCodes};
 use super::{Buffers, Damaged, Inflater};
 
-/// Minimum number of remaining input bytes before an iteration. An iteration reads 8 bytes up to three times and advances by
-/// at most 7 bytes each time.
+/// Minimum number of remaining input bytes before an iteration, which advances three times by at most 7 bytes and reads 8.
 const INPUT_BYTES: usize = 40;
 
-/// Minimum number of free output bytes before an iteration. An iteration writes up to 8 literals, and a match of up to 258
-/// bytes in chunks of 16.
+/// Minimum number of free output bytes before an iteration, which writes 8 literals and a match of 258 bytes, rounded to 16.
 const OUTPUT_BYTES: usize = 320;
 
 /// Number of bytes of a match that are copied at once.
 const COPY_BYTES: usize = 16;
 
 impl Inflater {
-    /// Decodes symbols until the block ends, or until input or output is nearly exhausted. Returns true at the end of the
-    /// block.
+    /// Decodes symbols until input or output is nearly exhausted. Returns true at the end of the block.
     ///
-    /// Each iteration predicts `COUNT` literals with codes of `BITS` bits, or nothing if both are 0. `COUNT * BITS` must be
-    /// at most 56.
+    /// Each iteration predicts `COUNT` literals with codes of `BITS` bits. `COUNT * BITS` must be at most 56.
     pub(super) fn decode_symbols<const BITS: u32, const COUNT: usize>(
         &mut self,
         buffers: &mut Buffers<'_>,
@@ -147,9 +143,8 @@ fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; 
     bytes.get_mut(at..)?.first_chunk_mut()
 }
 
-/// Decodes a match. `entry` is the table entry of its length, whose code is next in the stream.
-///
-/// Returns length and distance, or `None` if the distance is invalid.
+/// Decodes the match whose length has the table entry `entry`. Returns length and distance, or `None` for an invalid
+/// distance.
 #[inline(always)]
 fn decode_match(
     reader: &mut BitReader<'_>,

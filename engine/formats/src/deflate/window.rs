@@ -41,7 +41,7 @@ impl Window {
 
     /// Copies the `length` bytes that begin `distance` bytes before offset `at` to this offset of `out`.
     ///
-    /// The bytes may begin in the window. The caller must ensure that they do not begin before the window.
+    /// The bytes may begin in the window, but must not begin before it.
     pub fn copy(&self, out: &mut [u8], at: usize, length: usize, distance: usize) {
         let outside = distance.saturating_sub(at).min(length);
         if let Some(part) = out.get_mut(at..at + outside) {

@@ -133,9 +133,7 @@ impl InflateIndex {
     }
 }
 
-/// Maximum number of uncompressed bytes in a span. Reading a longer span is an error.
-///
-/// This is twice the maximum that [`InflateIndexer`](super::InflateIndexer) creates.
+/// Maximum uncompressed length in bytes of a span that can be read: twice the length that an indexer creates.
 const MAX_DECODED_BYTES: usize = 32 << 20;
 
 /// A deflate stream that is read with an index.
@@ -147,9 +145,8 @@ pub struct DeflateSpans<P, W> {
 }
 
 impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
-    /// Creates a reader of the deflate stream at the beginning of `packed`.
-    ///
-    /// The same [`InflateIndexer`](super::InflateIndexer) must have created `windows` and `index`.
+    /// Reads the deflate stream at the beginning of `packed`. One [`InflateIndexer`](super::InflateIndexer) must have
+    /// created `windows` and `index`.
     pub fn new(packed: P, windows: W, index: InflateIndex) -> Self {
         Self {
             packed,

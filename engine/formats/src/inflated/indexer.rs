@@ -8,9 +8,7 @@ use super::index::{
 };
 use super::stream::{Block, Step, Stop, Stream};
 
-/// Minimum number of uncompressed bytes in a compressed span, unless a stored block follows earlier.
-///
-/// Short spans would be expensive, because each span stores a window of 32 KiB.
+/// Minimum uncompressed length of a compressed span in bytes, unless a stored block follows. Each span stores a window.
 const SPAN_BYTES: u64 = 8 << 20;
 /// Maximum number of uncompressed bytes in a compressed span. A stream with longer blocks gets no index.
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
@@ -22,9 +20,6 @@ const STEP_BYTES: usize = 1 << 18;
 /// Stores windows. A window is the 32 KiB before a span.
 pub trait WindowStore {
     /// Stores a window. Returns its offset.
-    ///
-    /// # Errors
-    /// An I/O error while writing.
     fn keep(&self, window: &[u8]) -> io::Result<u64>;
 }
 
@@ -68,9 +63,6 @@ pub struct InflateIndexer<'w, R> {
 
 impl<'w, R: Read> InflateIndexer<'w, R> {
     /// Decodes the stream at the beginning of `packed`, and stores windows in `windows`.
-    ///
-    /// # Errors
-    /// I/O errors from `packed` and `windows`.
     pub fn new(packed: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
         let mut stream = Stream::new(packed);
         let mut spans = Spans::new(windows);
@@ -113,12 +105,9 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
         Ok(())
     }
 
-    /// Decodes the rest of the stream, but stops if more than `max_len` bytes have been decoded in total.
+    /// Decodes the rest of the stream. Stops early if more than `max_len` bytes have been decoded in total.
     ///
     /// [`IndexerResult::len`] exceeds `max_len` if decoding stopped early.
-    ///
-    /// # Errors
-    /// Same as [`Read::read`].
     pub fn finish(mut self, max_len: u64) -> io::Result<IndexerResult<R>> {
         while !self.has_ended && self.len <= max_len {
             self.step()?;
@@ -135,8 +124,7 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
     }
 }
 
-/// Returns I/O errors of the source and of [`WindowStore`]. The error of a damaged stream is
-/// [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`].
+/// The error of a damaged stream is [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`].
 impl<R: Read> Read for InflateIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.filled && !self.has_ended {
@@ -182,8 +170,8 @@ impl<'w> Spans<'w> {
         self.has_no_index |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
     }
 
-    /// Updates the spans at the beginning of a block. `len` is the block's uncompressed offset, and `window` contains the
-    /// bytes before it.
+    /// Updates the spans at the beginning of a block. `window` contains the bytes before `len`, the block's uncompressed
+    /// offset.
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
         self.has_no_index |= self.spans.len() > MAX_SPANS;
@@ -205,8 +193,8 @@ impl<'w> Spans<'w> {
                 self.stored_windows += window.len() as u64;
                 SpanWindow::Kept(self.windows.keep(window)?)
             }
-            // The last window is too recent to store another one, so no span begins here. The last compressed span continues
-            // and takes over the stored spans after it.
+            // The last window is too recent to store another one, so the last compressed span takes over the stored spans
+            // after it.
             false => {
                 let is_stored =
                     |span: &mut InflateSpan| matches!(span.source, SpanSource::Stored { .. });
@@ -227,8 +215,7 @@ impl<'w> Spans<'w> {
         Ok(())
     }
 
-    /// Adds the current stored block, if any, to the spans. It ends at byte `end` of the stream and at the uncompressed
-    /// offset `len`.
+    /// Adds the current stored block, if any, which ends at byte `end` of the stream and at the uncompressed offset `len`.
     fn end_stored(&mut self, end: u64, len: u64) {
         let Some(start) = self.stored.take().filter(|start| *start < len) else {
             return;

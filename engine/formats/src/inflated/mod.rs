@@ -1,13 +1,10 @@
 //! Random access to deflate streams.
 //!
-//! A deflate stream consists of blocks. A decoder can start at a block if it knows the 32 KiB of uncompressed bytes before
-//! it, because the block may copy them.
+//! A decoder can start at a block if it knows the 32 KiB of uncompressed bytes before it, which the block may copy.
 //!
-//! - The [`InflateIndexer`] decodes the stream once. It records blocks some megabytes apart, with their 32 KiB, in an
-//!   [`InflateIndex`].
-//! - With this index, [`DeflateSpans`] decodes the stream in [spans](crate::spans).
-//! - Deflate stores incompressible data unchanged, such as an inner archive. Such bytes are read without decoding.
-//! - The 32 KiB before a block are not recorded if they can be read from such unchanged bytes.
+//! - [`InflateIndexer`] decodes a stream once and records blocks, some megabytes apart, in an [`InflateIndex`].
+//! - [`DeflateSpans`] decodes the stream in [spans](crate::spans) with this index.
+//! - Incompressible data are stored unchanged and read without decoding. Blocks after such data need no recorded bytes.
 
 mod index;
 mod indexer;

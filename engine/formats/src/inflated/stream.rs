@@ -82,7 +82,7 @@ impl<R: Read> Stream<R> {
 
     /// Returns the block that begins here. Its first `left_over` bits are the highest bits of the last consumed byte.
     ///
-    /// A block begins with three bits: one is set in the last block, and two contain the kind of the block.
+    /// The first of its three header bits marks the last block. The other two contain the kind of the block.
     pub fn block(&mut self, left_over: u64) -> io::Result<Block> {
         if self.left.is_empty() {
             self.refill()?;

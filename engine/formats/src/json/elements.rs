@@ -14,16 +14,15 @@ use crate::limits::{DecodingLimits, Limit};
 /// - The text must consist of one value. A path leads from this value to the list or object.
 /// - Outside the path, only quotes and brackets are checked.
 /// - One element and all keys of the iterated object are in memory.
-/// - A key that occurs twice, in the iterated object or on the path, is an error. Python uses the last occurrence, but the
-///   iterator has returned the first one already.
+/// - A duplicate key is an error, because the iterator has already returned the first value when Python's last one follows.
 #[derive(Debug)]
 pub struct JsonElements<R> {
     cursor: Cursor<R>,
     path: Vec<String>,
     /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
-    /// The lists and objects that contain the current position, outermost first. After the path has been followed, the last
-    /// one is iterated over.
+    /// The lists and objects that contain the current position, outermost first. After the path, the last one is iterated
+    /// over.
     entered: Vec<Kind>,
     keys: HashSet<JsonString>,
     state: State,
@@ -47,8 +46,7 @@ enum State {
 }
 
 impl<R: Read> JsonElements<R> {
-    /// Reads `input`, in UTF-8. A step of `path` is a key of an object, or an index of a list from 0. The empty path denotes
-    /// the outermost value.
+    /// Reads `input`, in UTF-8. A step of `path` is a key, or an index from 0. An empty path denotes the outermost value.
     pub fn new(input: R, path: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             cursor: Cursor::new(input),
@@ -99,8 +97,7 @@ impl<R: Read> JsonElements<R> {
         self.map(|element| element.map(|(_, value)| value))
     }
 
-    /// Returns the next member of an [`object`](Self::object), or `None` at the end. The value is `None` if `wanted` returns
-    /// false for the key.
+    /// Returns the next member of an [`object`](Self::object). The value is `None` if `wanted` returns false for the key.
     ///
     /// # Errors
     /// [`JsonError`]. The iteration ends after an error.

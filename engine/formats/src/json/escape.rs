@@ -3,7 +3,7 @@
 use super::value::push_code_point;
 use super::{JsonErrorKind, JsonString};
 
-/// Decodes the string in `text` after the opening quote. Returns it, and its length in `text` with the closing quote.
+/// Decodes the string in `text` after the opening quote. Returns it, and its length with the closing quote.
 ///
 /// An error contains its offset in `text`, or `None` if the closing quote is missing.
 pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
@@ -35,8 +35,7 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, O
 /// Decodes a string like [`read`], but with the rules of ujson.
 ///
 /// - All control characters except NUL are allowed.
-/// - The first half of a surrogate pair waits for the next `\u`, which must be the second half. Without another `\u`, the
-///   first half is dropped.
+/// - The first half of a surrogate pair is dropped if no `\u` follows. The next `\u` must be the second half.
 /// - A second half without a first half is part of the string.
 pub(super) fn read_ujson(
     text: &[u8],
@@ -90,8 +89,7 @@ fn plain(text: &[u8], from: usize) -> usize {
 
 /// Returns the number of bytes before the first one for which `special` is not 0.
 ///
-/// Most files consist mainly of long strings. The compiler turns the arithmetic on chunks into vector instructions, which
-/// are eight times as fast as a branch per byte.
+/// The compiler vectorizes the arithmetic on chunks, which is eight times as fast as a branch per byte.
 pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     let (chunks, _) = text.as_chunks::<32>();
     let is_special = |chunk: &[u8; 32]| chunk.iter().fold(0, |any, byte| any | special(*byte)) != 0;
@@ -165,9 +163,8 @@ impl<'a> TextCursor<'a> {
         is_next
     }
 
-    /// Skips whitespace, and then the comma or the closing bracket `end` after an element.
-    ///
-    /// Returns `false` for a comma, `true` for the bracket, and `None` for anything else.
+    /// Skips whitespace, and a comma (returns `false`) or the closing bracket `end` (returns `true`). Otherwise returns
+    /// `None`.
     pub fn comma_or(&mut self, end: u8) -> Option<bool> {
         let ended = self.accept(end);
         (ended || self.accept(b',')).then_some(ended)

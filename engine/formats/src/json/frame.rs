@@ -1,8 +1,7 @@
 //! Converts a list of records to a table as pandas does.
 //!
-//! The columns are the keys of all records, in order of first appearance. Their types depend on all records.
-//!
-//! So the caller passes each record twice: first to [`FrameBuilder::add`], then to [`FrameColumns::record`].
+//! The columns are the keys of all records, in order of first appearance. Their types depend on all records. So the caller
+//! passes each record twice: first to [`FrameBuilder::add`], then to [`FrameColumns::record`].
 
 use std::collections::HashMap;
 
@@ -113,8 +112,7 @@ impl FrameBuilder {
         self.in_order &= count == self.columns.len();
     }
 
-    /// Returns whether [`FrameColumns::record`] changes no record: all have the same keys in the same order, and no value is
-    /// converted.
+    /// Returns whether [`FrameColumns::record`] changes no record: keys, order and values are equal.
     pub fn keeps_records(&self) -> bool {
         let keeps = |seen: &ColumnStats| {
             seen.members == self.records && seen.inference.keeps_values(self.function)
@@ -127,8 +125,7 @@ impl FrameBuilder {
         self.records.saturating_mul(self.columns.len() as u64)
     }
 
-    /// Counts a member of a record, and returns the observations of the column `key`. `guess` is the member's index in the
-    /// record.
+    /// Counts a member of a record, and returns the observations of its column. `guess` is the member's index in the record.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
         let index = self.column_index(key, guess);
         self.in_order &= index == guess;
@@ -235,14 +232,11 @@ fn looks_like_a_number(name: &JsonString) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or NaN.
-    ///
-    /// Columns with other values besides numbers are unchanged.
     DataFrame,
-    /// `pandas.read_json`. It also converts columns with strings or missing values, or with booleans and numbers, to
-    /// doubles.
+    /// `pandas.read_json`. Also converts columns with strings or missing values, or with booleans and numbers, to numbers.
     ///
-    /// - Columns are unchanged if they contain lists, objects, or strings that Python's `float` rejects.
-    /// - If all doubles of such a column are integers, they become integers.
+    /// The type is `int64` if all values are integers, otherwise `float64`. Lists, objects, and strings that Python's
+    /// `float` rejects prevent this conversion.
     ReadJson,
 }
 
@@ -307,9 +301,8 @@ impl JsonInference {
         }
     }
 
-    /// Records whether an integer is below 0 or above the range of `int64`.
-    ///
-    /// Ignores integers after the first null, because pandas converts the column to doubles if it contains a null.
+    /// Records whether an integer is below 0 or above `int64`. A null before it makes the column doubles, so the range is
+    /// ignored.
     fn bound(&mut self, negative: bool, above_int64: bool) {
         if !self.null {
             self.negative |= negative;
@@ -323,8 +316,7 @@ impl JsonInference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Returns whether more strings cannot change the inferred type, because the column already contains a string that is
-    /// not a number.
+    /// Returns whether more strings cannot change the inferred type: the column contains a string and a non-number.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }

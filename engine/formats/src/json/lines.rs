@@ -125,8 +125,7 @@ impl<R: BufRead> JsonLines<R> {
     }
 }
 
-/// Strips whitespace from a line like Python's `str.strip`, as pandas does. Returns the offset of the stripped text, and the
-/// text.
+/// Strips whitespace like Python's `str.strip`, as pandas does. Returns the offset of the stripped text, and the text.
 fn stripped(line: &[u8]) -> (usize, &[u8]) {
     let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
     let text = line.trim_ascii();

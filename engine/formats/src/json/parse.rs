@@ -7,8 +7,7 @@ use super::{
 };
 use crate::limits::{DecodingLimits, Limit};
 
-/// Maximum nesting of lists and objects. Python's limit is slightly higher: the recursion limit (1,000 by default) minus the
-/// depth of the call stack.
+/// Maximum nesting of lists and objects. Python's limit is slightly higher: 1,000 minus the depth of the call stack.
 pub const MAX_DEPTH: usize = 980;
 
 /// Parses a text, in UTF-8, that consists of one value.
@@ -91,8 +90,7 @@ pub(super) struct ParseOptions {
     pub limits: DecodingLimits,
 }
 
-/// Parses `text`, which contains one value of a larger text. The value begins at the position `start` of the larger text,
-/// inside `depth` lists and objects.
+/// Parses one value of a larger text. The value begins at the position `start`, inside `depth` lists and objects.
 pub(super) fn parse_at(
     text: &[u8],
     start: Position,

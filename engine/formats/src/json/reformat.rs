@@ -1,9 +1,7 @@
 //! Reformats a JSON text without building a value. The output is the same as after parsing and formatting.
 //!
-//! Most of a text is equal in all styles and can be copied, which is faster.
-//!
-//! The functions return `None` or `false` for duplicate keys, objects with many keys, and invalid text. The caller must
-//! parse such a text.
+//! This is faster, because most of a text is equal in all styles. The functions return `None` or `false` for duplicate keys,
+//! objects with many keys, and invalid text, which the caller must parse.
 
 use std::ops::Range;
 

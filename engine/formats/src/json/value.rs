@@ -275,19 +275,15 @@ impl<K: Into<JsonString>> FromIterator<(K, JsonValue)> for JsonObject {
     }
 }
 
-/// A string as in Python: a sequence of any code points, in the order of code points.
-///
-/// The string may contain U+D800 to U+DFFF, which JSON can express (`"\ud83c"`) but UTF-8 cannot.
+/// A string as in Python: a sequence of any code points, including unpaired surrogates (`"\ud83c"`).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JsonString {
-    /// WTF-8: UTF-8 that can also encode surrogates. A surrogate pair is encoded as its character, so equal strings have
-    /// equal bytes.
+    /// WTF-8: UTF-8 that can also encode unpaired surrogates. Equal strings have equal bytes.
     wtf8: Text,
 }
 
-/// The bytes of a string. The variant shows whether they are UTF-8, so they are validated only once.
-///
-/// Most strings are short keys. `CompactString` stores up to 24 bytes without an allocation.
+/// The bytes of a string, validated only once. Most strings are short keys, which `CompactString` stores without an
+/// allocation.
 #[derive(Clone)]
 enum Text {
     Utf8(CompactString),

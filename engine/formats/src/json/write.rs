@@ -99,8 +99,7 @@ pub(super) trait Style {
     const COLON: &'static str;
     const HALVES: bool;
 
-    /// Returns a nonzero value for a byte that must not be copied unchanged into a string: a quote, a backslash, a control
-    /// character, or the first byte of a character that the style escapes.
+    /// Returns a nonzero value for the first byte of a character that the style escapes.
     fn special(byte: u8) -> u8;
 
     fn push_float(out: &mut Vec<u8>, value: f64);

@@ -127,8 +127,8 @@ fn signed(bits: u64, bytes: usize) -> i64 {
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// Returns the elements at `rows` of a one-dimensional array, in the order of `rows`. NaN and the empty string are
-    /// missing.
+    /// Returns the elements at `rows` of a one-dimensional array, in the order of `rows`. NaN and `""` become missing
+    /// values.
     ///
     /// # Errors
     /// [`NpyError`] if reading fails, the array is not one-dimensional, or the type of its elements is not supported.
@@ -309,12 +309,10 @@ pub struct MaskCode {
 
 /// Returns the run-length code of the elements that are 1 or true, in the order of `numpy.load(file).T.flatten()`.
 ///
-/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per
-/// element.
+/// `input` is an array file of numbers or booleans in any order. Memory usage is a bit per element.
 ///
 /// # Errors
-/// [`NpyError`] if the file is not an array, its elements are not numbers, it has more than 2^31 elements, or its code is
-/// longer than 64 MiB.
+/// [`NpyError`] if the file is not such an array, has more than 2^31 elements, or its code is longer than 64 MiB.
 pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
     let header = NpyHeader::read(&mut input)?;
     let bits = MaskBits::read(input, &header)?;

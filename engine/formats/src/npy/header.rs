@@ -129,8 +129,7 @@ impl NpyHeader {
         }))
     }
 
-    /// Returns the header as NumPy 1.26 writes it: version 1.0, padded with spaces and a line feed to a multiple of 64
-    /// bytes.
+    /// Returns the header as NumPy 1.26 writes it: version 1.0, padded to a multiple of 64 bytes.
     ///
     /// # Errors
     /// [`NpyError::BadHeader`] if the header is too long for version 1.0.
@@ -185,9 +184,7 @@ fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     }
 }
 
-/// Normalizes an element type to NumPy's notation: the byte order, or `|` if it has no meaning, and the type.
-///
-/// Also returns the size of an element in bytes.
+/// Normalizes an element type to NumPy's notation, which begins with the byte order or `|`. Also returns its size in bytes.
 fn element_type(descr: &str) -> Result<(String, u64), NpyError> {
     let unsupported = || NpyError::UnsupportedType {
         descr: descr.to_owned(),

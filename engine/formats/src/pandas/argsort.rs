@@ -1,7 +1,6 @@
-//! NumPy's default `argsort`, which is not stable. It determines the order of rows with equal keys in pandas' `sort_values`.
+//! NumPy's default `argsort`, which is not stable. It determines the order of equal keys in pandas' `sort_values`.
 //!
-//! NumPy uses this algorithm for strings and other keys that are compared one by one. It sorts 64-bit numbers differently on
-//! processors with AVX-512.
+//! NumPy sorts strings and other keys with this algorithm, but 64-bit numbers only on processors without AVX-512.
 
 const MAX_INSERTION_SORT: usize = 16;
 
@@ -54,8 +53,8 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let (mut i, mut j) = (0, last - 1);
     piece.swap(middle, j);
     loop {
-        // Both inner loops stop inside the part, because the swaps above put a key that is not above the pivot first, and a
-        // key that is not below the pivot last.
+        // Both inner loops stop inside the part: the swaps above put keys at both ends that are not on the wrong side of the
+        // pivot.
         loop {
             i += 1;
             if !less(piece[i], pivot) {

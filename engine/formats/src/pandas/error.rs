@@ -70,8 +70,7 @@ pub enum CsvError {
         /// Maximum number of fields.
         limit: usize,
     },
-    /// The total number of fields that short rows lack exceeds the number of bytes in the file. Adding these fields would
-    /// need too much memory.
+    /// Short rows lack more fields than the file has bytes. Adding these fields would need too much memory.
     #[error(
         "the rows up to row {row} (byte {offset}) are too short: they lack {missing} fields of the {width} columns, \
          more than the file has bytes; the header may belong to another file"

@@ -97,9 +97,6 @@ impl<W: Write> CsvWriter<W> {
     }
 
     /// Writes the header line.
-    ///
-    /// # Errors
-    /// An I/O error of the output.
     pub fn header<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Result<(), CsvError> {
         for name in names {
             self.text(name);
@@ -222,9 +219,6 @@ impl<W: Write> CsvWriter<W> {
     }
 
     /// Ends the row.
-    ///
-    /// # Errors
-    /// An I/O error of the output.
     pub fn end_row(&mut self) -> Result<(), CsvError> {
         end_line(&mut self.buffer, self.row, self.fields);
         if self.dialect.line_ending == LineEnding::CrLf {
@@ -243,9 +237,6 @@ impl<W: Write> CsvWriter<W> {
     }
 
     /// Writes the buffered bytes and returns the output.
-    ///
-    /// # Errors
-    /// An I/O error of the output.
     pub fn finish(mut self) -> Result<W, CsvError> {
         self.out.write_all(&self.buffer)?;
         self.out.flush()?;

@@ -1,7 +1,6 @@
 //! Checks a footer before the parquet crate parses it, because the crate limits neither its stack nor its memory.
 //!
-//! - The crate builds the tree of columns by recursion, so 10,000 nested levels would overflow the stack.
-//! - The crate copies the path of each column. For columns and their chunks, it allocates a multiple of the footer's length.
+//! The crate builds the tree of columns by recursion, copies their paths, and allocates a multiple of the footer's length.
 
 use super::ParquetError;
 use super::pages::FieldKind::{
@@ -115,8 +114,6 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
 ]);
 
 /// Checks that the crate can parse this footer without overflowing the stack or using too much memory.
-///
-/// Returns [`ParquetError::Damaged`], [`ParquetError::TooDeep`], or [`Limit::Record`].
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
     let end = walk(footer, FOOTER, &mut cost);

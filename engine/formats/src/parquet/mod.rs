@@ -2,7 +2,7 @@
 //!
 //! - [`ParquetWriter`] writes files with the same content as fastparquet, but different bytes.
 //! - [`FastparquetWriter`] writes the same bytes as a given version of fastparquet.
-//! - Reading takes memory for one batch, and [`ParquetWriter`] for one row group. Rows keep the order of the file.
+//! - Reading takes memory for one batch, and [`ParquetWriter`] for one row group.
 
 mod fastparquet;
 mod footer;

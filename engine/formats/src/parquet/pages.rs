@@ -1,16 +1,12 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
-//! The crate allocates memory for the declared sizes without a limit. So [`Pages`] parses each page header before the crate
-//! does, and checks the declared numbers when the crate reads the page.
+//! The crate allocates memory for declared sizes without a limit. So [`Pages`] parses each page header before the crate
+//! does.
 //!
-//! # Thrift
+//! [`walk`] reads Thrift's compact protocol with limited recursion. It must see the same numbers as the crate:
 //!
-//! [`walk`] reads Thrift's compact protocol, with a limit on the depth of recursion. It must see the same numbers as the
-//! crate.
-//!
-//! - The crate ignores the types in the file and uses those of the format, so different types are errors here.
-//! - The crate skips unknown structures of up to 64 levels, and lists of booleans in them without consuming bytes. Deep
-//!   nesting and such lists are errors here.
+//! - The crate uses the types of the format. If a type in the file differs, [`walk`] returns an error.
+//! - The crate skips unknown deep structures and, without consuming bytes, lists of booleans. [`walk`] rejects both.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -39,13 +35,11 @@ struct PagesState {
     budget: ArchiveBudget,
     lists: Vec<ListChunk>,
     values: u64,
-    /// Declared uncompressed size and number of values of each page whose data were not read yet. The key is the offset of
-    /// the data.
+    /// Declared size and number of values of each page whose data were not read yet, by the offset of the data.
     headers: BTreeMap<u64, (u64, u64)>,
 }
 
-/// A part of the file that contains values of lists. Their number is limited, because one row, which is read at once, may
-/// contain all of them.
+/// A part of the file with values of lists. Their number is limited, because one row may contain all of them.
 #[derive(Debug)]
 pub(super) struct ListChunk {
     pub range: Range<u64>,
@@ -75,9 +69,7 @@ impl Pages {
         })))
     }
 
-    /// Reads the page header at the offset `start`, and returns its bytes.
-    ///
-    /// Returns no bytes if page data begin at `start`, and their header was read: the crate reads the data in this case.
+    /// Reads the page header at the offset `start`, and returns its bytes. Returns no bytes if page data begin at `start`.
     pub(super) fn header(&self, start: u64, from: &mut impl Read) -> io::Result<Vec<u8>> {
         let mut state = self.0.lock();
         let mut bytes = Vec::new();
@@ -101,10 +93,7 @@ impl Pages {
         }
     }
 
-    /// Checks the page of `length` bytes at the offset `start`.
-    ///
-    /// Returns an error that contains [`LimitExceeded`], or [`io::ErrorKind::InvalidData`] if the header of the page was not
-    /// read.
+    /// Checks the page of `length` bytes at the offset `start`, whose header must have been read.
     pub(super) fn check(&self, start: u64, length: u64) -> io::Result<()> {
         let mut state = self.0.lock();
         let header = state.headers.remove(&start);
@@ -147,8 +136,7 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
 struct PageHeader {
     /// `uncompressed_page_size`
     size: Option<u64>,
-    /// `num_values` of a data page, otherwise 0. If a header contains both versions of a data page header, the larger
-    /// number.
+    /// `num_values` of a data page, otherwise 0. The larger number if the header contains both versions.
     values: u64,
 }
 

@@ -125,9 +125,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         sizes.sum()
     }
 
-    /// Reads `columns` in the given order, or all columns, in batches of at most `batch_rows` rows.
-    ///
-    /// `row_group` selects one row group. `None` reads all of them in order.
+    /// Reads `columns` in the given order, or all columns, in batches of at most `batch_rows` rows, of one or all row
+    /// groups.
     ///
     /// # Errors
     /// [`ParquetError::UnknownColumn`]. The iterator returns an error if a page is damaged or too large.
@@ -176,9 +175,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// Returns the maximum number of rows of a batch.
-    ///
-    /// It limits the memory for values of fixed length. The footer declares this length, and the crate copies each value.
+    /// Returns the maximum number of rows of a batch, because the crate copies values of a declared length for each row.
     fn most_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));
@@ -268,8 +265,7 @@ impl Iterator for ParquetBatches {
     }
 }
 
-/// Keeps the last I/O error of a file. The parquet crate passes on only its message, which does not show whether the file is
-/// damaged.
+/// Keeps the last I/O error of a file, because the parquet crate passes on only its message.
 #[derive(Debug, Clone, Default)]
 struct LastError(Arc<Mutex<Option<io::Error>>>);
 

@@ -1,8 +1,7 @@
 //! Expands columns of strings in batches of limited size.
 //!
-//! A dictionary stores each distinct string once, so a small file can contain a long string in millions of rows.
-//!
-//! Strings are read as views, which share the dictionary. [`Texts`] converts views to arrays, in parts that fit in memory.
+//! A dictionary stores a long string once for millions of rows. So strings are read as views, which share the dictionary,
+//! and [`Texts`] converts views to arrays in parts that fit in memory.
 
 use std::sync::Arc;
 
@@ -96,8 +95,7 @@ impl Texts {
     }
 }
 
-/// Converts the views in an array to strings. A sliced array of lists refers to elements of other rows, which are not
-/// converted.
+/// Converts the views in an array to strings, without the elements of other rows in a sliced array of lists.
 fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match data_type {
         same if same == array.data_type() => Arc::clone(array),

@@ -1,14 +1,9 @@
 //! Reads 7z archives, sequentially or in [parts](SevenZPart), and writes them deterministically.
 //!
-//! - A solid archive stores many members in one compressed block. Members are visited in the order of the blocks, and
-//!   reading one requires decoding the members before it in its block.
+//! - A solid archive stores many members in one block. Reading a member requires decoding those before it in its block.
 //! - A part begins where a compressed stream resets its dictionary, so parts can be decoded in parallel.
-//!
-//! # Headers
-//!
-//! The codec unpacks the archive header into memory and allocates more than a hundred bytes for each declared entry. A
-//! header of zeros compresses by a factor of 7,000, real headers by 5 to 15. So `packed_header` determines the uncompressed
-//! size first.
+//! - The codec allocates more than a hundred bytes for each declared entry. So `packed_header` determines the size of the
+//!   archive header before the codec unpacks it.
 //!
 //! Source: `7zFormat.txt` of the LZMA SDK.
 
@@ -103,8 +98,7 @@ impl<R: Read + Seek> SevenZReader<R> {
 
     /// Divides the archive into parts that can be decoded separately. `source` must be the same archive.
     ///
-    /// Returns `None` if some content cannot be divided, for example because it uses filters. [`PartSpans`] reads the
-    /// contents.
+    /// Returns `None` if some content cannot be divided, for example because it uses filters.
     ///
     /// # Errors
     /// [`ArchiveError::Damaged7z`] if `source` cannot be read.
@@ -246,8 +240,7 @@ fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHead
         u64::from_le_bytes(bytes.unwrap_or_default())
     };
     let (offset, length) = (number(12), number(20));
-    // If the offset of the header is missing, the codec searches for a header that this function could not check. So a
-    // missing offset is an error.
+    // The codec would search for a missing header, which this function could not check.
     if length == 0 {
         return match start.get(8..) {
             Some(rest) if rest.iter().any(|byte| *byte != 0) => Ok(None),

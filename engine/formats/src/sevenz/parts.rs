@@ -1,9 +1,7 @@
 //! Finds and decodes the parts of an archive that can be decoded separately.
 //!
-//! - A stream of LZMA2 may reset its dictionary. The bytes after a reset do not depend on those before it.
-//! - 7-Zip with several threads resets the dictionary every few dictionary sizes, even inside a solid block.
-//! - Chunk headers contain both lengths of a chunk, so resets are found without decoding.
-//! - A stream of LZMA is a single part.
+//! A stream of LZMA2 may reset its dictionary, and the bytes after a reset do not depend on those before it. Chunk headers
+//! show the resets without decoding. A stream of LZMA is a single part.
 //!
 //! Source: the control bytes of chunks in the specification of LZMA2 (`lzma2-format` of the XZ format, section 5.3.1).
 
@@ -122,9 +120,7 @@ pub(super) fn parts(
     Ok(Some(parts))
 }
 
-/// Returns the range of a block's compressed stream, and its method.
-///
-/// Returns `None` if the block uses a filter, or a method other than LZMA2 or LZMA.
+/// Returns the range and method of a block's stream, or `None` for filters and methods other than LZMA2 or LZMA.
 fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     let [coder] = archive.blocks.get(number)?.coders.as_slice() else {
         return None;
@@ -357,8 +353,7 @@ pub(super) fn damaged(error: io::Error) -> ArchiveError {
     failed(error.into())
 }
 
-/// Returns the message of an error of `sevenz_rust2`, and the I/O error inside it, which the error's `source()` does not
-/// return.
+/// Returns the message of an error of `sevenz_rust2`, and the I/O error inside it, which `source()` does not return.
 pub(super) fn reason(error: Error) -> (String, Option<io::Error>) {
     let text = error.to_string();
     match error {

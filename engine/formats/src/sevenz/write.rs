@@ -1,7 +1,7 @@
 //! Writes 7z archives.
 //!
-//! A library writes all archives with content. For an archive of directories and empty files, it would write an empty list
-//! of streams, which py7zr rejects. So this module writes the header of such an archive itself.
+//! A library writes archives with content. For directories and empty files only, it would write an empty list of streams,
+//! which py7zr rejects. So this module writes the header of such an archive.
 
 use std::io::{self, Read, Seek, Write};
 
@@ -36,8 +36,7 @@ enum WriterState<W: Write + Seek> {
 impl<W: Write + Seek> SevenZWriter<W> {
     /// Creates an archive with LZMA2 at this level (0 to 9).
     ///
-    /// Writes nothing to `out` before the first file with content or, if there is no such file, before
-    /// [`finish`](Self::finish).
+    /// Writes nothing to `out` before the first file with content or, without such a file, before [`finish`](Self::finish).
     pub fn new(out: W, level: u32) -> Self {
         let state = WriterState::Bare {
             out,
@@ -123,9 +122,6 @@ impl<W: Write + Seek> SevenZWriter<W> {
     }
 
     /// Writes the list of members and returns the output.
-    ///
-    /// # Errors
-    /// [`ArchiveError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, ArchiveError> {
         match self.state {
             WriterState::Bare { mut out, entries } => {
@@ -257,10 +253,7 @@ fn bits(values: impl Iterator<Item = bool>) -> Vec<u8> {
     bytes
 }
 
-/// Appends an integer in 7z's encoding. The leading ones of the first byte count the following bytes, which come lowest
-/// first.
-///
-/// The remaining bits of the first byte are the highest bits of the integer.
+/// Appends an integer in 7z's encoding. The leading ones of the first byte count the following bytes, lowest first.
 fn push_number(out: &mut Vec<u8>, value: u64) {
     let extra = (0..8)
         .find(|extra| value < 1 << (7 * (extra + 1)))

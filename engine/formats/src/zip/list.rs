@@ -1,8 +1,7 @@
 //! Reads the central directory of an archive.
 //!
-//! - [`ZipDirectory::read`] rejects contradictory sizes, duplicate paths, a member below a file (`a` and `a/b`), and
-//!   overlaps.
-//! - [`read_tolerant`] returns the records without these checks. An audit reports the defects of damaged archives with it.
+//! - [`ZipDirectory::read`] rejects wrong sizes, duplicate paths, members below a file (`a` and `a/b`), and overlaps.
+//! - [`read_tolerant`] returns the records without these checks. An audit of damaged archives uses it.
 
 use std::io;
 use std::io::{BufReader, Read};
@@ -29,8 +28,7 @@ use crate::sniff::{FileType, SNIFF_BYTES};
 /// Maximum number of members for which memory is reserved. The number in the end record may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// Maximum lengths in bytes in [`StoredForm::form`]: of one extra field, of all extra fields, and of the comment. A hostile
-/// directory may contain long ones in each record.
+/// Maximum lengths in bytes in [`StoredForm::form`]: of one extra field, of all extra fields, and of the comment.
 const MAX_FORM_EXTRA_BYTES: usize = 24;
 const MAX_FORM_EXTRAS_BYTES: usize = 1024;
 const MAX_FORM_COMMENT_BYTES: usize = 1024;
@@ -67,9 +65,9 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         self.start + self.archive.end_offset()
     }
 
-    /// Returns whether the end record belongs to an archive inside this one. This archive is truncated if it does.
+    /// Returns whether the end record belongs to an inner archive, so that this archive is truncated.
     ///
-    /// Two signs together show this: this archive begins with a member, but its directory was written for a later beginning.
+    /// In this case, the archive begins with a member, but its directory was written for an archive that begins later.
     fn is_nested(&self, section: &ByteSection<&R>) -> io::Result<bool> {
         let (end_record, directory) = (self.archive.eocd_offset(), self.archive.directory_offset());
         Ok(nested::is_moved(section, end_record, directory)? && begins_with_member(section)?)
@@ -359,8 +357,7 @@ fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
 
 /// Rejects an archive that begins with a member that is not in its central directory.
 ///
-/// Such an archive was truncated after a member that is a stored archive. The end record that was found belongs to the inner
-/// archive, which may have no members.
+/// Such an archive was truncated after a stored archive, to which the found end record belongs.
 fn reject_hidden_front<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
@@ -408,11 +405,10 @@ pub struct RawListing {
     pub trailing_bytes: u64,
 }
 
-/// Lists the records of the archive in the range `range` of `base`. Accepts everything that
-/// [`ZipDirectory::read`](super::ZipDirectory::read) rejects in a readable record: unsafe names, duplicates, wrong sizes.
+/// Lists the records of the archive in the range `range` of `base`. Accepts unsafe names, duplicates and wrong sizes.
 ///
 /// # Errors
-/// [`ZipError`] if the end record or another record is missing or damaged, or if the number of members exceeds a limit.
+/// [`ZipError`] if a record is missing or damaged, or if the number of members exceeds a limit.
 pub fn read_tolerant<R: ReadAt + ?Sized>(
     base: &R,
     range: Range<u64>,
@@ -449,8 +445,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(())
     });
     let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
-    // The directory may also have moved because bytes were inserted before it. In this case, its members are not at their
-    // offsets, and the archive is not truncated.
+    // If bytes were inserted before the directory, it has also moved. The members are not at their offsets in this case.
     let first = members.iter().map(|member| member.offset).min();
     let is_complete = match first.map(|first| read_up_to(&base, first, 4)) {
         Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,
@@ -497,11 +492,7 @@ impl RawMember {
         self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
     }
 
-    /// Returns the offset of the member's data. The inner `Err` describes a contradiction between the member's local
-    /// record and the central directory.
-    ///
-    /// # Errors
-    /// If the base file cannot be read.
+    /// Returns the offset of the member's data. The inner `Err` describes how the local header differs from the directory.
     pub fn data_offset(&self, base: &impl ReadAt) -> io::Result<Result<u64, String>> {
         let offset = self.offset;
         let missing = || Ok(Err(format!("there is no member record at byte {offset}")));
@@ -529,8 +520,8 @@ impl RawMember {
             + u64::from(extra_bytes)))
     }
 
-    /// Returns the content of the member, whose data begin at `begin`. `None` for an unsupported method. Neither size nor
-    /// CRC are verified.
+    /// Returns the content of the member, whose data begin at `begin`, without verifying it. `None` for an unsupported
+    /// method.
     pub fn content<'a>(&self, base: &'a impl ReadAt, begin: u64) -> Option<Box<dyn Read + 'a>> {
         let data = begin..begin.saturating_add(self.compressed);
         let data = BufReader::with_capacity(BUFFER_BYTES, ByteSection::new(base, data));
@@ -586,8 +577,8 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes duplicates: members with the path and the content of an earlier member. Returns an error if two members have
-/// the same path but different contents, or if a member's path has a directory that is itself a file.
+/// Removes members with the path and the content of an earlier member. Rejects different contents of the same path, and
+/// members below a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,
@@ -628,8 +619,7 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Returns whether two members with the same path have equal contents. Reads the contents only if sizes and CRCs are
-/// equal; then the bytes are compared, because CRCs can be forged.
+/// Returns whether two members with the same path have equal contents. CRCs can be forged, so the bytes are compared.
 fn is_same<R: ReadAt + ?Sized>(
     base: &R,
     one: &ZipMember<'_>,
@@ -684,11 +674,10 @@ fn by_path(entries: &ZipDirectory) -> Vec<u32> {
     order
 }
 
-/// Rejects a member inside a path that is a file, in one pass over the sorted paths.
+/// Rejects a member below a file, in one pass over the sorted paths.
 ///
-/// The paths inside `x` begin with `x/`, so they come after `x`. But other paths such as `x-1` may be in between, because
-/// `-` sorts before `/`. So the loop keeps all files whose path is a prefix of the current path, in the stack `open`. Each
-/// of these paths is a prefix of the next, so the stack is at most as long as the current path.
+/// Paths below `x` begin with `x/`. Others, such as `x-1`, may sort between `x` and `x/`. So the stack `open` contains all
+/// files whose path is a prefix of the current path.
 fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
     let mut open: Vec<&str> = Vec::new();
     let mut first: Option<(u32, &str)> = None;
@@ -718,11 +707,10 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
     }
 }
 
-/// Sets the `limit` of each member: the offset of the next member or of the central directory. Rejects members that
-/// extend beyond their limit.
+/// Sets the `limit` of each member: the offset of the next member or of the central directory.
 ///
-/// The length of a local header is unknown before the header is read. So this function only adds the fixed part of the
-/// header and the data. When a member is opened, the entire header is included in the check.
+/// Rejects members whose fixed header and data extend beyond the limit. The entire header is checked when a member is
+/// opened.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

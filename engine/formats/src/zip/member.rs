@@ -69,8 +69,6 @@ impl ZipMember<'_> {
 impl ZipEntry {
     /// Returns the range of the content in the base file, or `None` if the member is compressed.
     ///
-    /// A stored inner archive can be opened in this range.
-    ///
     /// # Errors
     /// Same as [`ZipEntry::locate`].
     pub fn section<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Option<Range<u64>>, ZipError> {
@@ -221,9 +219,7 @@ impl ZipEntry {
         Ok(LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
     }
 
-    /// Compares the local header with the central directory, and returns the range of the data in the base file.
-    ///
-    /// `record` must contain the entire local header.
+    /// Compares the local header at the beginning of `record` with the central directory. Returns the range of the data.
     pub(super) fn check_header(&self, record: &[u8]) -> Result<Range<u64>, ZipError> {
         let flags = u16_at(record, 6);
         let name_end = LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26));
@@ -342,8 +338,7 @@ fn u64_of(bytes: &[u8]) -> u64 {
         .fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-/// The characters 0x80 to 0xff of code page 437, the encoding of names without the UTF-8 flag (zip specification, appendix
-/// D).
+/// The characters 0x80 to 0xff of code page 437, the encoding of names without the UTF-8 flag.
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 
 fn decode_cp437(bytes: &[u8]) -> String {
@@ -359,9 +354,7 @@ fn decode_cp437(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Decodes a name like Python 3.11's `zipfile`: from UTF-8 if the flag is set, otherwise from code page 437.
-///
-/// Returns `None` if the flag is set and the name is not UTF-8.
+/// Decodes a name like Python 3.11's `zipfile`. Returns `None` if the flag is set and the name is not UTF-8.
 pub(super) fn decode_name(raw: &[u8], is_utf8: bool) -> Option<String> {
     if is_utf8 || raw.is_ascii() {
         return std::str::from_utf8(raw).ok().map(str::to_owned);

@@ -10,8 +10,7 @@ pub(super) const LOCAL_RECORD: &[u8] = b"PK\x03\x04";
 /// Length in bytes of an end record without its comment.
 const END_RECORD_BYTES: usize = 22;
 
-/// Returns whether the directory is at another offset than the end record declares. If it is, the directory was written for
-/// an archive that begins later in the section.
+/// Returns whether the directory is not at the offset that the end record declares: its archive begins later.
 ///
 /// `directory` is the actual offset of the directory, and `end_record` the offset of the end record.
 pub(super) fn is_moved<R: ReadAt + ?Sized>(
@@ -39,7 +38,6 @@ pub(super) fn begins_with_member<R: ReadAt + ?Sized>(
 /// Returns whether the byte at `place` belongs to the data of a member. Follows the local headers from the beginning.
 ///
 /// Returns `false` if a header before `place` does not contain the length of its data.
-/// If a record cannot be read.
 pub(super) fn is_inside_member<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     place: u64,

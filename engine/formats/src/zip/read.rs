@@ -57,10 +57,9 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
     }
 }
 
-/// Reads the content of a member and verifies its size and CRC.
+/// Reads the content of a member. All errors contain a [`ZipError`].
 ///
 /// The read that returns the last bytes fails if the size or CRC is wrong, so content that was read to the end is verified.
-/// All errors contain a [`ZipError`].
 #[derive(Debug)]
 pub struct MemberReader<'a, R: ReadAt> {
     entry: Cow<'a, ZipEntry>,
@@ -131,8 +130,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
 }
 
 impl ZipEntry {
-    /// Compares the length of the content with the declared size. `actual` is the number of bytes decoded so far, because
-    /// decoding stops if the content is too long.
+    /// Compares the length of the content with the declared size. Decoding stops after too many bytes (`actual`).
     fn check_length(&self, actual: u64) -> Result<(), ZipError> {
         let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
         match actual.cmp(&size) {
@@ -204,12 +202,10 @@ impl<R: ReadAt> Read for MemberReader<'_, R> {
 /// Number of bytes reserved for the extra fields of a local header.
 const USUAL_EXTRA_BYTES: usize = 64;
 
-/// Maximum number of uncompressed bytes per compressed byte. Two bits can repeat 258 bytes: one for the length, and one for
-/// the distance.
+/// Maximum number of uncompressed bytes per compressed byte: two bits can repeat 258 bytes.
 const MAX_RATIO: usize = 4 * 258;
 
-/// Reads entire members, with one read for header and data. Reuses its buffers and decoder, which is faster for small
-/// members.
+/// Reads entire members. Reads header and data at once, and reuses buffers, which is faster for small members.
 #[derive(Debug, Default)]
 pub struct MemberInflater {
     decoder: Inflater,
@@ -317,10 +313,8 @@ pub struct MemberIndexer<'a, R: ReadAt> {
 impl ZipEntry {
     /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
     ///
-    /// `windows` stores the data for starting in the middle.
-    ///
     /// # Errors
-    /// Same as [`ZipEntry::locate`], and I/O errors of `windows`.
+    /// Same as [`ZipEntry::locate`], and I/O errors of `windows`, which stores the data for starting in the middle.
     pub fn indexer<'a, R: ReadAt>(
         &'a self,
         base: R,
@@ -369,8 +363,7 @@ thread_local! {
 
 /// A reader of the content of a raw deflate stream.
 ///
-/// The decoder of the last stream of the thread is reused. A new decoder of 40 KB for each small member would leave holes in
-/// the heap that take more memory than the content.
+/// The last decoder of the thread is reused. New decoders of 40 KB for small members would leave holes in the heap.
 #[derive(Debug)]
 pub(super) struct DeflateReader<R> {
     input: R,

@@ -167,9 +167,6 @@ impl<W: Write> ZipWriter<W> {
     }
 
     /// Writes the central directory and flushes the output.
-    ///
-    /// # Errors
-    /// [`ZipWriteError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, ZipWriteError> {
         self.inner.finish().map_err(|error| failed("", error))
     }

@@ -3,8 +3,7 @@
 //! A column's type is certain only at the end of the file, but nearly always equals that of the first cells. So the first
 //! pass converts each cell to the type of the previous ones.
 //!
-//! At the end, [`FrameScanner::finish`] keeps a column if pandas would store the same values. A second pass reads the
-//! others.
+//! [`FrameScanner::finish`] keeps the columns for which pandas stores the same values. A second pass reads the others.
 
 use super::table::{ColumnData, push};
 use crate::pandas::numbers::parse::{Integer, is_missing, parse_f64, parse_i64};
@@ -16,8 +15,7 @@ use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumber
 /// Doubles represent all integers below this magnitude exactly.
 const EXACT: f64 = (1_u64 << 53) as f64;
 
-/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros, so pandas' default parser may
-/// ignore its last digits.
+/// Maximum length of the text of an integer below [`EXACT`]. pandas' default parser may ignore digits of a longer text.
 const EXACT_BYTES: usize = 16;
 
 const ROWS_PER_CHECK: u64 = 1 << 12;
@@ -202,8 +200,7 @@ impl ColumnGuess {
                 Some(ColumnData::Int64(values))
             }
             ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
-                // pandas parses a block of integers as integers and converts them to doubles later. If the column has such a
-                // block, the doubles are correct only if they are exact.
+                // pandas converts the integers of a block of integers to doubles later, so they must be exact.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);
@@ -277,8 +274,7 @@ mod tests {
     fn columns_of_one_type_are_kept() {
         let all = "i,n,f,t,m\n1,1,0.5,a,\n2,,7,,NA\n3,2.5,1e3,b c,\n-4,7,-1,\"d,\",\n";
         assert_eq!(kept(all), [true; 5]);
-        // In the second block of three rows, the first column is text, the second has a boolean, the third an integer that
-        // is not exact as a double.
+        // In the second block, the first column is text, the second has a boolean, the third an integer inexact as a double.
         let mixed = "t,b,f\n1,0.5,0.5\n2,0.5,1\n3,0.5,1\na,True,9007199254740993\n";
         assert_eq!(kept(mixed), [false; 3]);
         assert!(kept("").is_empty());

@@ -1,9 +1,7 @@
 //! Stores the cells of a column compactly.
 //!
-//! - An [`ObjectColumn`] stores cells of different types in one vector of bytes. Short strings take little more memory than
-//!   their bytes.
-//! - [`PackedNumbers`] stores numbers of one type in blocks, each in the narrowest sufficient type. Small integers take one
-//!   byte.
+//! - An [`ObjectColumn`] stores cells of different types in one vector of bytes.
+//! - [`PackedNumbers`] stores numbers of one type in blocks, each in the narrowest sufficient type.
 
 use std::hint::black_box;
 
@@ -69,8 +67,7 @@ pub struct ObjectColumn {
 
 #[derive(Clone)]
 enum CellEnds {
-    /// All cells have the same length, for example identifiers with leading zeros. Reading a cell at random causes one cache
-    /// miss instead of two.
+    /// All cells have the same length, for example identifiers. Reading a cell causes one cache miss instead of two.
     Uniform { length: usize, count: usize },
     Listed {
         /// End offset of each cell, modulo 2^32.

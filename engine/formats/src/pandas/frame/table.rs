@@ -180,9 +180,7 @@ impl<'a> ScannedFrame<'a> {
         columns.map(|column| column.name.as_str())
     }
 
-    /// Returns the number of fields at the left of each row that are not in the frame.
-    ///
-    /// If the first row has more fields than the header, pandas uses the surplus fields as an index.
+    /// Returns the number of fields at the left of each row that pandas uses as an index. The header lacks these fields.
     #[must_use]
     pub fn surplus_fields(&self) -> usize {
         self.scan.index_columns

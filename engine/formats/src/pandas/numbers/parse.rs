@@ -104,9 +104,7 @@ fn assemble(decimal: &Decimal<'_>) -> String {
 /// Number of digits that pandas' default parser uses, including leading zeros.
 const FAST_DIGITS: usize = 17;
 
-/// pandas' default parser. It accumulates 17 digits in a double, and multiplies or divides once by a power of ten.
-///
-/// Each operation rounds. Overflow in both directions is rejected.
+/// pandas' default parser: accumulates 17 digits in a double, and multiplies or divides it once by a power of ten.
 fn fast(cell: &[u8]) -> Option<f64> {
     let decimal = Decimal::parse(cell)?;
     let mut value = 0.0f64;
@@ -188,9 +186,7 @@ pub(crate) fn take_sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// Parses the digits at the beginning of `text`. Returns their value (`None` if it exceeds `u64`) and the rest.
-///
-/// Returns an error if there are no digits.
+/// Parses the digits at the beginning of `text`. Returns their value (`None` above `u64`) and the rest, or an error.
 fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
     let mut value = Some(0u64);
     let mut count = 0;
@@ -247,9 +243,7 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
-/// Returns whether a cell is a negative integer, or `None` if this fast check does not recognize the cell.
-///
-/// The check recognizes integers below 1e18 in Python's format.
+/// Returns whether a cell is a negative integer. Returns `None` except for integers below 1e18 in Python's format.
 #[inline]
 pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     let (negative, digits) = match cell {

@@ -1,7 +1,5 @@
 //! Formats numbers as Python does.
 //!
-//! # Decimals that need no formatting
-//!
 //! [`is_surely_canonical`] checks without formatting whether a cell is the decimal that Python writes for its value. Most
 //! decimals in large tables are.
 //!
@@ -18,9 +16,7 @@ use std::ops::Range;
 
 use crate::pandas::FloatParser;
 
-/// Appends the shortest decimal that parses back to `value`, in the format of Python's `repr`. Appends nothing for NaN.
-///
-/// There is an exponent if the magnitude is below 1e-4 or at least 1e16.
+/// Appends the shortest decimal that parses back to `value`, like Python's `repr`. Appends nothing for NaN.
 pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
     } else if value.is_infinite() {
@@ -44,8 +40,8 @@ pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else {
-        // NumPy decides by the value, not by the digits, whether to write an exponent. For example, the float32 nearest to
-        // 0.0001 is smaller than 0.0001 and becomes `1e-04`.
+        // NumPy decides by the value, not by the digits, whether to write an exponent. So the float32 nearest to 0.0001,
+        // which is smaller, becomes `1e-04`.
         push_digits(
             out,
             zmij::Buffer::new().format_finite(value).as_bytes(),
@@ -166,9 +162,7 @@ const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
 const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
 const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
-/// Returns true if parsing a cell with `parser` and formatting the number certainly gives the same text.
-///
-/// Returns false if the check cannot decide.
+/// Returns true if parsing and formatting a cell certainly gives the same text. Returns false if the check cannot decide.
 pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = PlainDecimal::parse(cell) else {
         return false;
@@ -242,8 +236,7 @@ impl PlainDecimal {
             return false;
         }
         let ulp = *five as i64;
-        // The text and the double differ by less than two ulps, so their difference fits into 64 bits. The higher bits
-        // cancel out.
+        // The difference is below two ulps, so it fits into 64 bits. The higher bits cancel out.
         let difference = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
         // An ulp is odd, so the difference is never exactly half an ulp.
         let step = i64::from(2 * difference > ulp) - i64::from(2 * difference < -ulp);
@@ -258,9 +251,7 @@ impl PlainDecimal {
     }
 }
 
-/// Appends the digits of `text` to `value`. Returns `None` if a byte is not a digit.
-///
-/// `value` must have at most 19 digits afterwards, so that it fits into `u64`.
+/// Appends the digits of `text` to `value`, which must have at most 19 digits afterwards. Returns `None` for other bytes.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (
@@ -288,9 +279,7 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses eight digits at once. Digits outside `mask` are treated as zeros.
-///
-/// Neighbors are combined into pairs, pairs into groups of four, and these groups into eight digits.
+/// Parses eight digits at once, pair by pair. Digits outside `mask` are treated as zeros.
 #[inline]
 fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -402,8 +391,7 @@ mod shortest_tests {
         );
     }
 
-    /// Formatted doubles with some of the last digits replaced. Most are decimals close to a double that differ from its
-    /// format.
+    /// Formatted doubles with some of the last digits replaced.
     fn nearly_canonical() -> impl Strategy<Value = String> {
         let magnitude = prop_oneof![
             1e-4..1e-2,

@@ -20,9 +20,6 @@ pub enum FileContent<'a> {
 
 impl FileContent<'_> {
     /// Returns the number of bytes.
-    ///
-    /// # Errors
-    /// An I/O error if the metadata of the file cannot be read.
     pub fn size(self) -> io::Result<u64> {
         match self {
             FileContent::Bytes(bytes) => Ok(bytes.len() as u64),
@@ -37,9 +34,6 @@ impl FileContent<'_> {
     }
 
     /// Calls `take` with all bytes, chunk by chunk.
-    ///
-    /// # Errors
-    /// I/O errors of the file, and errors of `take`.
     pub fn for_each_chunk<E: From<io::Error>>(
         self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,

@@ -235,8 +235,7 @@ impl ColumnTypes {
 
     /// Returns the common type of a column. Numbers of different types become doubles.
     ///
-    /// As in NumPy, booleans become numbers if the column also contains numbers. Together with doubles, they become doubles
-    /// that are stored as objects.
+    /// As in NumPy, booleans become numbers if the column also contains numbers. With doubles, all values become objects.
     fn common_type(self) -> JoinedType {
         match self {
             Self { object: true, .. } => JoinedType::Object,
@@ -259,8 +258,7 @@ impl ColumnTypes {
     }
 }
 
-/// Returns the type in which the values of a file are formatted: `own` is the column's type in this file, and `common` in
-/// all files.
+/// Returns the type for formatting a file's values: `own` is the column's type in this file, and `common` in all files.
 fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
     match (own, common) {
         (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,
@@ -287,7 +285,7 @@ pub struct TypeMismatch {
 
 /// Reads a file again and returns the first cell of `column` whose type does not satisfy `fits`.
 ///
-/// Returns `None` if each single cell satisfies `fits`, although the column does not, or if the column does not exist.
+/// Returns `None` if each single cell satisfies `fits`, or if the column does not exist.
 ///
 /// # Errors
 /// Same as [`CsvScanner`](crate::pandas::CsvScanner), for the part of the file before the cell.

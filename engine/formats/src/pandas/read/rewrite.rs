@@ -1,10 +1,7 @@
 //! Scans a raw file and converts it to text with the quotes and line endings of `to_csv`, in one pass.
 //!
-//! - Chunks are passed on unchanged as long as they equal the output of `to_csv`.
-//! - From the first row that differs (unnecessary quotes, CRLF, an empty line, another delimiter), rows are copied cell by
-//!   cell.
-//! - Cells are not changed, because their types are known only at the end of the file. If necessary, a second pass over the
-//!   rewritten text formats the cells.
+//! - Chunks are passed on unchanged as long as they equal the output of `to_csv`. Later rows are copied cell by cell.
+//! - Cells are not changed, because their types are known only at the end of the file. A second pass may format them.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -26,8 +23,8 @@ const MAX_SPARE_BUFFERS: usize = 1;
 pub enum RewriteResult {
     /// Canonical text.
     Canonical(CsvScan),
-    /// Text with the cells of the file, of which pandas would format some differently.
-    /// [`normalise`](crate::pandas::normalise) converts this text to canonical text.
+    /// The cells of the file, some unformatted. [`normalise`](crate::pandas::normalise) converts this text to canonical
+    /// text.
     Cells(CsvScan, ReadOptions),
     /// Same as [`Self::Cells`], but the text cannot be split into rows again. Call `normalise` on the raw file.
     Unreadable(CsvScan),

@@ -1,11 +1,8 @@
 //! Splits a stream of raw bytes into rows, with pandas' rules for empty lines, rows of different length, and blocks.
 //!
-//! - pandas reads a file in blocks of rows. If the first row of a block has more fields than the row before it, its surplus
-//!   fields are dropped. Any other row with more fields is an error.
-//! - The first row determines the number of columns. If it has `k` fields more than the header, the first `k` columns become
-//!   an index.
-//! - One mistake of pandas is not reproduced: if rows end with CR and a row begins with a space, pandas goes back and reads
-//!   rows repeatedly.
+//! - pandas reads blocks of rows. Surplus fields are dropped in the first row of a block, and an error in any other row.
+//! - If the first row has `k` fields more than the header, the first `k` columns become an index.
+//! - One mistake of pandas is not reproduced: it reads rows repeatedly if they end with CR and one begins with a space.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -26,8 +23,7 @@ pub const MAX_HEADER_BYTES: usize = 1 << 22;
 /// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
 pub const MAX_COLUMNS: usize = 1 << 18;
 
-/// Maximum number of fields that all short rows together may lack, in addition to one for each byte of the file. Otherwise a
-/// small file with a wide header could become a huge table.
+/// Maximum number of fields that all short rows together may lack, in addition to one for each byte of the file.
 const MAX_MISSING: u64 = 1 << 26;
 
 pub(crate) struct RawRow<'a> {
@@ -49,8 +45,7 @@ impl<'a> RawRow<'a> {
         self.text
     }
 
-    /// Returns the content of `count` fields after the first `skipped`. Returns `None` if the row is shorter, or contains
-    /// quotes or NUL bytes.
+    /// Returns `count` fields after the first `skipped`, or `None` if the row is shorter or contains quotes or NUL bytes.
     #[inline]
     pub fn plain(&self, skipped: usize, count: usize) -> Option<impl Iterator<Item = &'a [u8]>> {
         let text = self.text;
@@ -60,8 +55,6 @@ impl<'a> RawRow<'a> {
     }
 
     /// Returns whether the row certainly consists of `count` non-negative integers below 1e18 in Python's format.
-    ///
-    /// Two short loops over the row are faster than checking each cell.
     pub fn is_of_integers(&self, count: usize) -> bool {
         if self.fields.len() != count || self.nul || self.quotes {
             return false;
@@ -174,9 +167,7 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
-/// Returns the length of the beginning of `text` that is ASCII without NUL, rounded down to a multiple of 256.
-///
-/// The compiler turns the inner loop into vector instructions. Most text needs no other check for UTF-8 and NUL.
+/// Returns the length of the ASCII text without NUL at the beginning, rounded down to 256. The inner loop is vectorized.
 fn plain_length(text: &[u8]) -> usize {
     let is_plain = |chunk: &&[u8; 256]| {
         let bits = chunk
@@ -232,8 +223,7 @@ pub(crate) struct RowReader {
     delimiter: u8,
     wants_header: bool,
     carry: Vec<u8>,
-    /// Length of `carry` at which its incomplete row is parsed again. The length doubles each time, because otherwise the
-    /// time for a long row would be quadratic.
+    /// Length of `carry` at which its row is parsed again. It doubles, so that the time for a long row is linear.
     retry: usize,
     fields: Vec<Field>,
     offset: u64,
@@ -426,8 +416,7 @@ impl RowReader {
         Ok(at)
     }
 
-    /// Checks that `text` is UTF-8, and returns the length of its complete characters. If `last` is false, `text` may end
-    /// inside a character.
+    /// Returns the length of the complete UTF-8 characters. If `last` is false, `text` may end inside a character.
     ///
     /// `plain` is the number of checked bytes before `text`, for the offset in an error.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
@@ -444,8 +433,7 @@ impl RowReader {
         }
     }
 
-    /// Returns the length of the empty line at the beginning of `text`, or 0 if the first line is not empty. Spaces and tabs
-    /// are ignored.
+    /// Returns the length of the empty line at the beginning of `text`, or 0. Spaces and tabs are ignored.
     ///
     /// Returns `None` if more bytes are needed to decide.
     fn blank_line(&self, text: &[u8], last: bool) -> Option<usize> {

@@ -15,8 +15,7 @@ pub struct CsvScan {
     pub schema: Schema,
     /// Whether the text of each cell equals its formatted value, except for quotes.
     pub(crate) is_canonical: bool,
-    /// Number of columns at the left that pandas uses as an index, because the first row is longer than the header. The
-    /// canonical text does not contain them.
+    /// Number of columns at the left that pandas uses as an index. The canonical text does not contain them.
     pub index_columns: usize,
     pub(crate) columns: Vec<ScannedColumn>,
     pub(crate) block_rows: u64,
@@ -231,8 +230,7 @@ impl RowSink for TypeScanner {
         }
         let parser = self.options.floats;
         for (position, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
-            // The second column of the same name gets a new name, such as `a.1`. A type requested for the new name takes
-            // precedence over a type requested for the original name.
+            // A duplicate name gets a suffix, such as `a.1`. A type requested for this new name has precedence.
             let repeated = self.written.get(position);
             let forced = self
                 .requested_type(&name)
@@ -314,8 +312,7 @@ impl ColumnScan {
     }
 }
 
-/// Returns unique names for the fields of a header. An empty name becomes `Unnamed: <position>`, and a duplicate gets the
-/// suffix `.1`, `.2`, ...
+/// Returns unique names for the fields of a header: `Unnamed: <position>` for empty ones, and suffixes `.1`, `.2`, ...
 ///
 /// Names in the file take precedence over generated names.
 pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {

@@ -1,11 +1,8 @@
 //! Splits a raw row into fields, like pandas' C parser.
 //!
-//! A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content.
-//!
-//! A quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
-//!
-//! [`FieldEnds`] records the ends of all fields in 64 bytes as bits of an integer. A separate search for each of many short
-//! fields would be slower.
+//! - A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content.
+//! - A quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
+//! - [`FieldEnds`] records all ends in 64 bytes as bits of an integer, which is faster than a search per field.
 
 use std::borrow::Cow;
 
@@ -215,8 +212,7 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
 
 /// Returns a bit for each byte of the block, which is set if the byte ends a field.
 ///
-/// The compiler turns the loop into vector instructions. One multiplication combines eight bytes of 0 or 1 into eight bits
-/// in the highest byte.
+/// The loop is vectorized. One multiplication combines eight bytes of 0 or 1 into eight bits in the highest byte.
 #[inline]
 fn marks(block: &[u8; BLOCK_BYTES], delimiter: u8) -> u64 {
     const JOIN: u64 = 0x0102_0408_1020_4080;
@@ -238,8 +234,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The iterator finds the same ends as consecutive searches, even if some ends are skipped, as in quoted
-        /// fields.
+        /// The iterator finds the same ends as consecutive searches, even if some ends are skipped.
         #[test]
         fn field_ends_equal_consecutive_searches(text in r#"([0-9a]{0,3}[,\n\r]|[a-z\x00]{0,200},|;){0,40}"#, jumps in prop::collection::vec(1usize..90, 0..60)) {
             let text = text.as_bytes();

@@ -75,9 +75,7 @@ impl ArrayBuilder {
     }
 }
 
-/// Appends the value of a cell, or null if the cell is missing.
-///
-/// Appends nothing and returns `false` if `parse` cannot read the cell.
+/// Appends the value of a cell, or null if the cell is missing. Returns `false` if `parse` fails.
 fn append<T>(
     cell: &[u8],
     parse: impl Fn(&[u8]) -> Option<T>,

@@ -1,9 +1,9 @@
 //! Copies rows of a table in a new order, or some of its columns, as text without parsing.
 //!
-//! A small table is copied row by row. In a large table, this would access the file at random. So one pass distributes the
-//! rows to temporary files, one for each range of the output.
+//! A small table is copied row by row. Rows of a large table are distributed in one pass to temporary files, each for a
+//! range of the output. Then each range is sorted in memory.
 //!
-//! Each range is sorted in memory and written. Memory usage is the budget plus 12 bytes per row of the output.
+//! Memory usage is the budget plus 12 bytes per row of the output.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
@@ -36,13 +36,12 @@ impl<'a> GatherOptions<'a> {
     }
 }
 
-/// Copies the cells of `columns` in `rows`, in the given order, as canonical rows without a header. Returns the number of
-/// rows.
+/// Copies the cells of `columns` in `rows`, in this order, as canonical rows without a header. Returns the number of rows.
 ///
 /// Rows and columns are indices from 0 and may repeat.
 ///
 /// # Errors
-/// [`CsvError::NoSuchRow`], [`CsvError::NoSuchColumn`], and I/O errors of the output and of temporary files.
+/// [`CsvError::NoSuchRow`], [`CsvError::NoSuchColumn`], and I/O errors.
 pub fn gather(
     table: &TextTable,
     rows: impl IntoIterator<Item = u64>,

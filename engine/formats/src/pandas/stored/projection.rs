@@ -1,9 +1,7 @@
 //! Keeps selected columns of a table in memory while the entire table is written.
 //!
-//! Most queries compute with short columns, such as identifiers and labels. In a table with long rows, each of their cells
-//! is in a different page of memory, so reading them loads the entire table.
-//!
-//! In a separate table, thousands of these cells take as much space as one long row.
+//! Queries compute mostly with short columns. In a table with long rows, each of their cells is in a different page of
+//! memory, so reading them would load the entire table.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +17,7 @@ const MIN_TEXT_RATIO: u64 = 8;
 const ALWAYS_BYTES: usize = 1 << 16;
 /// Maximum number of bytes of the kept columns.
 const MAX_BYTES: usize = 1 << 24;
-/// Minimum average length of long rows in bytes. If a limit is exceeded, long rows lose only their widest columns, and short
-/// rows all columns.
+/// Minimum average length of long rows in bytes. Long rows lose only their widest columns if a limit is exceeded.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// Some columns of a table, stored as a table with the same number of rows.
@@ -83,9 +80,8 @@ impl ProjectionBuilder {
         self.index.push(0)
     }
 
-    /// Adds the requested columns of a row. `skipped` is the number of fields before the first column.
-    ///
-    /// `so_far` is the number of bytes of the entire table that are already written.
+    /// Adds the requested columns of a row after `skipped` fields. `so_far` is the size in bytes of the table written so
+    /// far.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
         while !self.columns.is_empty() && self.exceeds_limits(row.text().len(), so_far) {

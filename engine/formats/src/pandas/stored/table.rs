@@ -1,6 +1,4 @@
 //! Opens stored tables: canonical text with a schema, accessed by rows and cells.
-//!
-//! The offsets of the rows are recorded when the text is written, or found when the text is opened.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -34,8 +32,8 @@ enum Bytes {
 
 /// The text of a table in a memory-mapped file.
 ///
-/// Implementors must guarantee that the bytes do not change. This crate cannot, so it does not map files. Its callers map
-/// private objects of the cache.
+/// Implementors must guarantee that the bytes do not change. Only callers, which map private objects of the cache, can do
+/// so.
 pub trait MappedText: Send + Sync {
     /// Returns the text.
     fn bytes(&self) -> &[u8];
@@ -258,9 +256,7 @@ impl TextTable {
         })
     }
 
-    /// Prefetches rows: first their offsets, then their text. So the processor waits for all rows at the same time.
-    ///
-    /// Ignores rows that do not exist.
+    /// Prefetches rows: first their offsets, then their text, so that the processor waits for all rows at the same time.
     pub(crate) fn fetch(&self, rows: &[u64]) {
         let lines = || {
             rows.iter()
@@ -293,9 +289,7 @@ impl TextTable {
         Ok(Cells::new(self.row(row)?))
     }
 
-    /// Records random lookups of `rows` rows with `bytes` bytes in total.
-    ///
-    /// Releases the memory of mapped text if rows are long, or if all lookups may have loaded more than the limit.
+    /// Records random lookups of `rows` rows with `bytes` bytes in total. Releases mapped text if it takes too much memory.
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -332,10 +326,9 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Finds the first comma.
+/// Finds the first comma. Checking the first eight bytes as one integer is faster than `memchr` for short cells.
 ///
-/// Most cells are short, so a call of `memchr` would take longer than checking the first eight bytes as one integer. An XOR
-/// turns commas into 0, and the lowest 0 is the first byte that borrows in a subtraction.
+/// An XOR turns commas into 0, and the lowest 0 is the first byte that borrows in a subtraction.
 #[inline]
 fn comma(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -438,8 +431,7 @@ impl RowIndex {
         self.deltas.shrink_to_fit();
     }
 
-    /// Loads the entries for a lookup of `row` into the CPU cache. The returned number keeps the compiler from removing the
-    /// reads.
+    /// Loads the entries of `row` into the CPU cache. The returned number keeps the compiler from removing the reads.
     pub(crate) fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP_ROWS).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
@@ -475,8 +467,7 @@ impl RowIndex {
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. Reserves memory for the maximum number of rows: untouched pages take no memory, but a growing
-    /// vector would need three times its size.
+    /// Starts recording. Reserves the maximum: untouched pages take no memory, but a growing vector would copy itself.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }
@@ -514,10 +505,7 @@ impl Indexer {
         }
     }
 
-    /// Adds the next chunk. Only an LF outside quotes ends a row.
-    ///
-    /// A position is inside quotes if an odd number of quotes precedes it, because canonical text doubles quotes inside a
-    /// field.
+    /// Adds the next chunk. Only an LF outside quotes ends a row: an even number of quotes precedes it.
     pub fn feed(&mut self, text: &[u8]) -> Result<(), CsvError> {
         let mut at = 0;
         while let Some(rest) = text.get(at..) {

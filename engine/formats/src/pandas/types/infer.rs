@@ -1,10 +1,9 @@
 //! Infers the type of one column in one block of rows, cell by cell.
 //!
-//! pandas tries `int64`, `float64`, `bool` and text in this order, each from the beginning of the block. After a cell that
-//! exceeds `int64` and follows only integers, it tries `uint64` next.
+//! pandas tries `int64`, `float64`, `bool` and text in this order, each from the beginning of the block. If a cell exceeds
+//! `int64` after integers only, pandas tries `uint64` next.
 //!
-//! One pass is sufficient here, because each cell that fits an integer type also fits `float64`. The state records
-//! properties of the previous cells.
+//! One pass is sufficient here, because each cell that fits an integer type also fits `float64`.
 
 use crate::pandas::numbers::parse::parse_f64;
 use crate::pandas::numbers::parse::{
@@ -100,8 +99,6 @@ impl Inference {
     }
 
     /// Returns whether all cells so far are integers or missing, and at least one is an integer.
-    ///
-    /// Another non-negative integer does not change this state.
     #[inline]
     pub fn contains_only_integers(&self) -> bool {
         self.trial == Trial::Int && self.number
@@ -173,8 +170,7 @@ impl Inference {
             }
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
-                // pandas tries floats from the first cell on. If a previous cell is not a float, for example `-a`, the
-                // column is text.
+                // pandas tries floats from the first cell on. A previous cell such as `-a` makes the column text.
                 self.is_canonical = false;
                 self.number = true;
                 self.trial = if self.no_float {

@@ -1,9 +1,7 @@
 //! Writes the pages of a column in a row group.
 //!
-//! [`Snappy`] compresses a stream piece by piece in Snappy's block format: the uncompressed length, followed by
-//! independently compressed blocks of 64 KiB.
-//!
-//! The compressed blocks are stored until the length is known, because it comes first.
+//! [`Snappy`] compresses a stream in Snappy's block format: the uncompressed length, and separate blocks of 64 KiB. The
+//! blocks are stored until the length is known.
 
 use std::io;
 use std::io::{Read, Seek, Write};
@@ -109,8 +107,7 @@ fn text_bytes(values: &mut ColumnValues, rows: u64) -> Result<f64, ParquetError>
     Ok(characters as f64 / f64::from(count) + 4.0)
 }
 
-/// Writes the definition levels: one run if no value is missing, otherwise one bit per row. Returns the number of missing
-/// values.
+/// Writes the definition levels: one run, or one bit per row if values are missing. Returns the number of missing values.
 fn levels(
     page: &mut Snappy,
     values: &ColumnValues,
@@ -243,8 +240,7 @@ impl ValueRange {
                 let Ok(bytes) = bytes.try_into() else { return };
                 let value = <$kind>::from_le_bytes(bytes);
                 let (low, high) = $range.get_or_insert((value, value));
-                // The processor decides whether NumPy returns 0.0 or -0.0 if a column contains both. Usually it is the last
-                // one, so equal values are replaced here.
+                // NumPy usually returns the last one of 0.0 and -0.0, so equal values are replaced.
                 if value <= *low {
                     *low = value;
                 }

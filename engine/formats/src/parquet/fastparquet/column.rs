@@ -92,8 +92,7 @@ impl Validity {
     }
 }
 
-/// Collects the values of a column in a temporary file. Missing values of fixed width are zeros. A string is stored as its
-/// length and its bytes.
+/// Collects the values of a column in a temporary file: zeros for missing numbers, length and bytes for strings.
 pub(super) struct ColumnSpool {
     column: FastparquetColumn,
     data_type: DataType,

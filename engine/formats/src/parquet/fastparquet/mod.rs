@@ -1,12 +1,9 @@
 //! Writes files with the same bytes as pandas' `to_parquet(engine="fastparquet", index=False)`.
 //!
-//! - Files have format version 1. Each column of a row group consists of PLAIN data pages with definition levels, without a
-//!   dictionary, compressed with Snappy. A column below 500 MiB has one page.
-//! - Row groups have about equal sizes, at most 50 million rows.
-//! - The sizes of row groups and pages come first, so the columns are collected in temporary files. Memory usage does not
-//!   depend on the size of the table.
-//! - [`WriterVersions`] defines everything that depends on the versions of fastparquet and pandas. If only strings in the
-//!   footer differ, [`with_versions`] replaces them in a finished file.
+//! - Files have format version 1. A column of a row group consists of PLAIN data pages of at most 500 MiB, with definition
+//!   levels and compressed with Snappy. Row groups have about equal sizes, at most 50 million rows.
+//! - Sizes come first in the file, so columns are collected in temporary files. Memory usage does not depend on the table.
+//! - [`WriterVersions`] defines what depends on the versions of fastparquet and pandas.
 
 mod chunk;
 mod column;
@@ -96,9 +93,6 @@ impl<W: Write> FastparquetWriter<W> {
     }
 
     /// Writes the file and returns the output.
-    ///
-    /// # Errors
-    /// [`ParquetError::Io`] if a temporary file or the output cannot be written.
     pub fn finish(mut self) -> Result<W, ParquetError> {
         let mut at = MAGIC.len() as u64;
         self.out.write_all(MAGIC)?;

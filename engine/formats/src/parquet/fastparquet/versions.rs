@@ -1,6 +1,4 @@
 //! The versions of fastparquet and pandas in a footer, and the bytes of a file that depend on these versions.
-//!
-//! [`with_versions`] changes the versions in a finished file by replacing its footer.
 
 use thiserror::Error;
 
@@ -46,9 +44,7 @@ impl WriterVersions {
         &self.pandas
     }
 
-    /// Returns the number of bytes that fastparquet writes for `bits` packed bits.
-    ///
-    /// Versions before 2026.9 add a byte of zeros if the last byte is full.
+    /// Returns the number of bytes for `bits` packed bits. fastparquet before 2026.9 pads a full last byte with another one.
     pub(super) fn packed(&self, bits: u64) -> u64 {
         let pads_full_bytes =
             numbers(&self.fastparquet).is_some_and(|version| version < vec![2026, 9]);
@@ -162,8 +158,6 @@ impl ParquetFooter {
 /// Replaces the versions in a footer. Returns the new footer, followed by its length and the final signature.
 ///
 /// Only the versions and the type of the column labels change. Returns `None` if the footer lacks one of these strings.
-///
-/// If pages or types of columns also depend on the versions, the file must be written again instead.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;
