@@ -75,9 +75,6 @@ pub enum ImageError {
 
 impl ImageHeader {
     /// Reads the header at the beginning of `input`, up to the size of the image.
-    ///
-    /// # Errors
-    /// [`ImageError`] if the file is not a supported image, or its header is damaged or truncated.
     pub fn read(input: impl Read) -> Result<Self, ImageError> {
         let mut bytes = Bytes { input, position: 0 };
         let first: [u8; 2] = bytes.array()?;

@@ -2,8 +2,7 @@
 //!
 //! Bytes are untrusted if this project did not write them. A bundle of a few kilobytes can declare terabytes.
 //!
-//! Every decoder compares declared numbers with [`DecodingLimits`] before it allocates, loops or descends. A limit never
-//! changes decoded values.
+//! Decoders compare declared numbers with [`DecodingLimits`] before they allocate, loop or descend. Limits change no values.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -199,9 +198,6 @@ impl DecodingLimits {
     }
 
     /// Checks a number that untrusted bytes declare.
-    ///
-    /// # Errors
-    /// [`LimitExceeded`] if `found` is larger than the limit.
     pub fn check(&self, limit: Limit, found: u64) -> Result<(), LimitExceeded> {
         check(limit, self.value(limit), found)
     }
@@ -305,9 +301,6 @@ impl ArchiveBudget {
     }
 
     /// Counts bytes of a member whose header does not declare its size.
-    ///
-    /// # Errors
-    /// [`LimitExceeded`] if all members so far unpack to too many bytes.
     pub fn add_bytes(&self, bytes: u64) -> Result<(), LimitExceeded> {
         self.unpacked.add(bytes)
     }

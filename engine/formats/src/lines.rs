@@ -73,9 +73,6 @@ impl<R: BufRead> TextLines<R> {
     }
 
     /// Returns the next line without its line ending, or `None` at the end of the file.
-    ///
-    /// # Errors
-    /// [`LinesError`] if the line is too long or not UTF-8, or if reading fails.
     pub fn next_line(&mut self) -> Result<Option<&str>, LinesError> {
         let line = self.count + 1;
         self.buffer.clear();

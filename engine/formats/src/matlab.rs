@@ -1,8 +1,7 @@
 //! Lists the variables and structure fields in MATLAB 5 files, and removes some of them.
 //!
 //! - A file consists of a header of 128 bytes and elements. An element consists of a tag (type and length) and its content.
-//! - A variable is a `MATRIX` element, or a `COMPRESSED` element that contains one. A structure contains one matrix per
-//!   field.
+//! - A variable is a `MATRIX` element, perhaps inside a `COMPRESSED` element. A structure contains a matrix per field.
 //! - Removing a variable copies all other bytes unchanged. The crate `matfile` would discard them.
 //! - Version 7.3 files are HDF5 and not supported.
 
@@ -26,8 +25,7 @@ const MAX_NESTING: usize = 32;
 /// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Maximum size of all paths in bytes. A path repeats the names of the outer structures, so the size could grow
-/// quadratically.
+/// Maximum size of all paths in bytes. Each path repeats the names of outer structures, so they could grow quadratically.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
 /// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both are in memory.
@@ -230,9 +228,6 @@ fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Parses the element at the beginning of `bytes`. Returns its type, its content, and the bytes after it.
-///
-/// # Errors
-/// [`MatlabError::Damaged`] if the element is truncated.
 pub fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
     let found = element(bytes).ok_or(MatlabError::Damaged)?;
     let tag = number(bytes, 0).unwrap_or_default();
@@ -266,8 +261,7 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Collects the names in a matrix. `path` is the path of the field that contains the matrix, and must be empty for a
-/// variable.
+/// Collects the names in a matrix. `path` is the path of the field that contains it, and must be empty for a variable.
 fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;

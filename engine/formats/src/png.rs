@@ -1,7 +1,7 @@
 //! Decodes PNG images to grey values, exactly as Pillow's `convert("L")`.
 //!
-//! Colors become grey by ITU-R 601-2 in 16-bit fixed-point arithmetic: `(19595 R + 38470 G + 7471 B + 32768) >> 16`.
-//! Alpha is dropped, not applied.
+//! Colors become grey by ITU-R 601-2 in fixed-point arithmetic: `(19595 R + 38470 G + 7471 B + 32768) >> 16`. Alpha is
+//! dropped.
 
 use std::io::Cursor;
 
@@ -62,9 +62,6 @@ const PIXEL_BYTES: u64 = 8;
 const DECODER_BYTES: u64 = 1 << 20;
 
 /// Creates a decoder after checking the size of the image.
-///
-/// # Errors
-/// [`PngError`] if the file is not a PNG image, is damaged, or exceeds the limits.
 pub fn decoder<'a>(
     file: &'a [u8],
     limits: &DecodingLimits,
@@ -97,9 +94,6 @@ pub fn decoder<'a>(
 }
 
 /// Decodes an image to grey values.
-///
-/// # Errors
-/// [`PngError`] if the file is not a PNG image, is damaged, or exceeds the limits.
 pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, PngError> {
     let mut decoder = decoder(file, limits)?;
     decoder.set_transformations(Transformations::IDENTITY);

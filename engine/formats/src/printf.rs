@@ -1,7 +1,6 @@
 //! Formats values like Python's `%` operator, which follows C's `printf`.
 //!
-//! - Supported: the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, width and
-//!   precision.
+//! - Supported: `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, width and precision.
 //! - Crates that implement `printf` follow C: `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
 
 use std::fmt::Write;
@@ -80,9 +79,6 @@ struct Conversion {
 
 impl PrintfFormat {
     /// Parses a format.
-    ///
-    /// # Errors
-    /// [`PrintfError::UnknownConversion`] or [`PrintfError::TooWide`].
     pub fn new(format: &str) -> Result<Self, PrintfError> {
         let mut parts = Vec::new();
         let mut text = String::new();
@@ -115,9 +111,6 @@ impl PrintfFormat {
     }
 
     /// Formats `values` and appends the text to `out`.
-    ///
-    /// # Errors
-    /// [`PrintfError::Count`] or [`PrintfError::Type`] if `values` do not match the format.
     pub fn push(&self, values: &[PrintfArgument<'_>], out: &mut String) -> Result<(), PrintfError> {
         let wanted = self.values();
         if wanted != values.len() {

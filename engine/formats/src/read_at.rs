@@ -8,9 +8,6 @@ use std::sync::Arc;
 /// Bytes that are read by offset.
 pub trait ReadAt {
     /// Reads up to `buf.len()` bytes at `offset`. Returns the number of bytes read, which is 0 at the end.
-    ///
-    /// # Errors
-    /// I/O errors of the source.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Fills `buf` with the bytes at `offset`.

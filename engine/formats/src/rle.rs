@@ -29,9 +29,6 @@ pub enum RleError {
 }
 
 /// Decodes a code to ascending ranges of pixel numbers, counted from 0. An empty code has no ranges.
-///
-/// # Errors
-/// [`RleError`] if the code is invalid.
 pub fn decode(code: &str) -> Result<Vec<Range<u64>>, RleError> {
     let numbers = code.split_whitespace().map(|token| {
         let number = token.parse::<u64>().ok().filter(|number| *number > 0);
@@ -59,9 +56,6 @@ pub fn decode(code: &str) -> Result<Vec<Range<u64>>, RleError> {
 }
 
 /// Returns the number of pixels that a code sets.
-///
-/// # Errors
-/// Same as [`decode`].
 pub fn area(code: &str) -> Result<u64, RleError> {
     let runs = decode(code)?;
     Ok(runs

@@ -130,8 +130,7 @@ impl<S: Spans> SpanReader<S> {
 
     /// Decodes the span that begins at `end`, unless another thread is already decoding it.
     ///
-    /// Called while another thread decodes the needed span. Errors are ignored, because they occur again when the span is
-    /// read.
+    /// Called while another thread decodes the needed span. Errors are ignored, because reading the span repeats them.
     fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;

@@ -36,9 +36,6 @@ pub fn read(
 }
 
 /// Like [`read`], but a gzipped archive is an error.
-///
-/// # Errors
-/// Same as [`read`].
 pub fn read_plain(
     input: impl Read,
     budget: &ArchiveBudget,
@@ -219,9 +216,6 @@ impl<W: Write> TarWriter<W> {
     }
 
     /// Adds a directory.
-    ///
-    /// # Errors
-    /// [`ArchiveError::UnsafePath`], or [`ArchiveError::Write`] if writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), ArchiveError> {
         let mut header = header(tar::EntryType::Directory, 0, 0o755);
         let path = format!("{}/", safe(path)?);

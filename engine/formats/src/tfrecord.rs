@@ -276,9 +276,6 @@ impl<'a> Example<'a> {
     }
 
     /// Returns the names of the features, in the order of the payload.
-    ///
-    /// # Errors
-    /// [`TfRecordError::NotAnExample`] if the payload is invalid.
     pub fn names(&self) -> Result<Vec<String>, TfRecordError> {
         let mut names = Vec::new();
         for_each_message(self.payload, 0, |features, offset| {
@@ -298,9 +295,6 @@ impl<'a> Example<'a> {
     /// Returns the feature with this name, or `None` if there is no such entry, or if it has no list.
     ///
     /// If the name occurs several times, the last entry is used, as in every protobuf map.
-    ///
-    /// # Errors
-    /// [`TfRecordError::NotAnExample`] if the payload is invalid.
     pub fn feature(&self, name: &str) -> Result<Option<Feature>, TfRecordError> {
         let mut found = None;
         for_each_message(self.payload, 0, |features, offset| {

@@ -102,8 +102,7 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, numbers are drawn from a shrinking pool, or rejected if they occur twice. CPython estimates which way
-    /// needs less memory.
+    /// As in CPython, numbers are drawn from a shrinking pool, or rejected if they occur twice, whichever needs less memory.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.

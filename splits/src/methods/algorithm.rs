@@ -70,8 +70,7 @@ pub enum SplitAlgorithm {
     },
     /// The largest values of a column are the test part. See [`cut`](crate::cut).
     Cut {
-        /// Fraction or number of test rows, or of test groups. Without sizes, [`CutPoint::Rank`](crate::CutPoint::Rank) is
-        /// used.
+        /// Fraction or number of test rows, or of test groups. Without sizes, see [`CutPoint::Rank`](crate::CutPoint::Rank).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<SplitSize>,
         /// Fraction or number of train rows, or of train groups.
@@ -167,8 +166,7 @@ impl SplitAlgorithm {
 /// # Ok::<(), prep_splits::SplitError>(())
 /// ```
 ///
-/// [`SplitError`] if the method is `cut`, if `keys` are missing, not supported, sparse or not `rows` keys, or if the method
-/// rejects the sizes.
+/// [`SplitError`] if the method is `cut`, or if it rejects the keys or sizes.
 pub fn split(
     method: &SplitAlgorithm,
     rows: usize,

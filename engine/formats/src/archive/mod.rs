@@ -1,7 +1,7 @@
 //! Archives of all formats: the suffixes of their names, and one function that visits the members.
 //!
-//! [`ArchiveFormat::read`] calls [`crate::zip`], [`crate::tar`] or [`crate::sevenz`]. These readers reject an archive if any
-//! member is unsafe to unpack.
+//! [`ArchiveFormat::read`] calls [`crate::zip`], [`crate::tar`] or [`crate::sevenz`], which reject archives with unsafe
+//! members.
 //!
 //! An audit of damaged zip archives uses [`crate::zip::read_tolerant`] instead.
 //!

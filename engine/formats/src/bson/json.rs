@@ -53,17 +53,11 @@ impl<'a> ExtendedValue<'a> {
 
 impl BsonDocument {
     /// Converts the document to a JSON object.
-    ///
-    /// # Errors
-    /// [`BsonError`] if the document is damaged or cannot be converted.
     pub fn to_json(&self) -> Result<JsonValue, BsonError> {
         object(self.raw(), None, 1)
     }
 
     /// Converts the document to JSON in which long binaries are references into `file`, see [`BinaryReference`].
-    ///
-    /// # Errors
-    /// [`BsonError`] if the document is damaged or cannot be converted.
     pub fn to_json_with_references(&self, file: &str) -> Result<JsonValue, BsonError> {
         let offset = self.offset();
         object(self.raw(), Some(DocumentOrigin { file, offset }), 1)
@@ -88,8 +82,7 @@ fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
 
-/// Converts the value of an element inside `depth` documents and arrays. If `origin` is given, long binaries become
-/// references.
+/// Converts the value of an element inside `depth` documents and arrays. With `origin`, long binaries become references.
 fn json(
     key: &str,
     value: BsonValue<'_>,

@@ -21,8 +21,7 @@ const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
 /// - Bits 0 to 5 contain the length of the code in bits. Bits 6 and 7 are the flags `NOT_LITERAL` and `SPECIAL`.
 /// - In a literal, bits 8 to 15 are the byte.
 /// - In a length or distance, bits 8 to 15 are the number of extra bits, and bits 16 to 31 are the smallest value.
-/// - In a pointer to a subtable, bits 8 to 15 are the number of index bits of the subtable, and bits 16 to 26 are its
-///   position.
+/// - In a pointer to a subtable, bits 8 to 15 are the number of its index bits, and bits 16 to 26 are its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CodeEntry(u32);
 
@@ -119,8 +118,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 
     /// Builds the table from the entry of each symbol and the length of its code, which is 0 for symbols without a code.
     ///
-    /// Returns `false` if the code is over-subscribed or incomplete. Like zlib, accepts no symbols, and one symbol of one
-    /// bit.
+    /// Returns `false` if the code is over-subscribed or incomplete. Like zlib, accepts a code of no symbols or one bit.
     pub fn build(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
         let mut counts = [0_u16; MAX_CODE_BITS + 1];
         for length in lengths {
@@ -228,8 +226,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 }
 
 impl LengthCodes {
-    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid, and each bit means length
-    /// 0.
+    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid: each bit is length 0.
     pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
         let is_empty = lengths.iter().all(|length| *length == 0);
         let is_valid = self.build(lengths, &CODE_LENGTHS);

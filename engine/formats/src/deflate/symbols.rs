@@ -143,8 +143,7 @@ fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; 
     bytes.get_mut(at..)?.first_chunk_mut()
 }
 
-/// Decodes the match whose length has the table entry `entry`. Returns length and distance, or `None` for an invalid
-/// distance.
+/// Decodes the match whose length has the table entry `entry`. Returns length and distance, or `None` if it is invalid.
 #[inline(always)]
 fn decode_match(
     reader: &mut BitReader<'_>,

@@ -21,8 +21,7 @@ pub struct JsonElements<R> {
     path: Vec<String>,
     /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
-    /// The lists and objects that contain the current position, outermost first. After the path, the last one is iterated
-    /// over.
+    /// The lists and objects that contain the current position, outermost first. After the path, the last is iterated over.
     entered: Vec<Kind>,
     keys: HashSet<JsonString>,
     state: State,
@@ -98,9 +97,6 @@ impl<R: Read> JsonElements<R> {
     }
 
     /// Returns the next member of an [`object`](Self::object). The value is `None` if `wanted` returns false for the key.
-    ///
-    /// # Errors
-    /// [`JsonError`]. The iteration ends after an error.
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,

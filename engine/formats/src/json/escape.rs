@@ -163,8 +163,7 @@ impl<'a> TextCursor<'a> {
         is_next
     }
 
-    /// Skips whitespace, and a comma (returns `false`) or the closing bracket `end` (returns `true`). Otherwise returns
-    /// `None`.
+    /// Skips whitespace, and a comma (returns `false`) or the closing bracket `end` (returns `true`), or returns `None`.
     pub fn comma_or(&mut self, end: u8) -> Option<bool> {
         let ended = self.accept(end);
         (ended || self.accept(b',')).then_some(ended)

@@ -69,9 +69,6 @@ impl FrameBuilder {
     }
 
     /// Adds a record.
-    ///
-    /// # Errors
-    /// [`FrameError::NoObject`] if the record is not an object.
     pub fn add(&mut self, record: &JsonValue) -> Result<(), FrameError> {
         self.records += 1;
         let JsonValue::Object(record) = record else {
@@ -301,8 +298,7 @@ impl JsonInference {
         }
     }
 
-    /// Records whether an integer is below 0 or above `int64`. A null before it makes the column doubles, so the range is
-    /// ignored.
+    /// Records whether an integer is below 0 or above `int64`. After a null, the column becomes doubles in any case.
     fn bound(&mut self, negative: bool, above_int64: bool) {
         if !self.null {
             self.negative |= negative;

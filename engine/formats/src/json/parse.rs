@@ -53,8 +53,7 @@ pub enum JsonGrammar {
     Python,
     /// pandas' ujson. Differences from Python:
     ///
-    /// - A number with point or exponent is (integer part + fraction x 10^-d) x 10^exponent in doubles, which is not always
-    ///   the nearest double.
+    /// - A number with point or exponent is (integer part + fraction x 10^-d) x 10^exponent, not always the nearest double.
     /// - Numbers may have leading zeros, and a sign, point or exponent without digits.
     /// - Strings may contain control characters and unpaired surrogates. Some surrogates are dropped.
     /// - `NaN` is null.

@@ -84,9 +84,6 @@ impl FormattedObject {
     }
 
     /// Replaces the value of `key`. Does nothing if the object does not contain this key.
-    ///
-    /// # Errors
-    /// [`super::JsonWriteError`] if `value` cannot be formatted.
     pub fn set(&mut self, key: &str, value: &JsonValue) -> Result<(), super::JsonWriteError> {
         let Some(index) = self.members().position(|(text, _)| matches_key(text, key)) else {
             return Ok(());

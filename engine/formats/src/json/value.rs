@@ -282,8 +282,7 @@ pub struct JsonString {
     wtf8: Text,
 }
 
-/// The bytes of a string, validated only once. Most strings are short keys, which `CompactString` stores without an
-/// allocation.
+/// The bytes of a string, validated only once. `CompactString` stores short keys, the usual case, without an allocation.
 #[derive(Clone)]
 enum Text {
     Utf8(CompactString),

@@ -54,9 +54,6 @@ const FLUSH_BYTES: usize = 64 * 1024;
 
 impl JsonValue {
     /// Writes the value to `out`.
-    ///
-    /// # Errors
-    /// [`JsonWriteError`] if writing fails, or a string cannot be encoded.
     pub fn write(
         &self,
         out: &mut impl Write,
@@ -70,9 +67,6 @@ impl JsonValue {
     }
 
     /// Returns the value as text.
-    ///
-    /// # Errors
-    /// [`JsonWriteError::LoneSurrogate`] if a string cannot be encoded.
     pub fn to_json(&self, options: &WriteOptions) -> Result<Vec<u8>, JsonWriteError> {
         let mut text = Vec::new();
         self.write(&mut text, options)?;
@@ -80,9 +74,6 @@ impl JsonValue {
     }
 
     /// Appends the value as `DataFrame.to_json` formats it.
-    ///
-    /// # Errors
-    /// [`JsonWriteError::LoneSurrogate`] if a string contains an unpaired surrogate.
     pub fn push_pandas(&self, out: &mut Vec<u8>) -> Result<(), JsonWriteError> {
         let options = WriteOptions::default();
         let mut printer = Printer::<Pandas>::new(None, &options);

@@ -127,8 +127,7 @@ fn signed(bits: u64, bytes: usize) -> i64 {
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// Returns the elements at `rows` of a one-dimensional array, in the order of `rows`. NaN and `""` become missing
-    /// values.
+    /// Returns the elements at `rows` of a one-dimensional array, in this order. NaN and `""` become missing values.
     ///
     /// # Errors
     /// [`NpyError`] if reading fails, the array is not one-dimensional, or the type of its elements is not supported.
@@ -199,9 +198,6 @@ pub struct NpyArray<R> {
 
 impl<R: ReadAt + Clone> NpyArray<R> {
     /// Opens the array in the range `range` of `base`.
-    ///
-    /// # Errors
-    /// [`NpyError`] if the bytes are not an array, or the data are shorter than the header declares.
     pub fn open(base: R, range: Range<u64>) -> Result<Self, NpyError> {
         let section = ByteSection::new(base, range);
         let header = NpyHeader::read(section.clone())?;
@@ -221,9 +217,6 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     }
 
     /// Writes the rows at `positions` in this order, with the same bytes as `numpy.save(out, array[positions])`.
-    ///
-    /// # Errors
-    /// [`NpyError`] if reading or writing fails. The output is incomplete after an error.
     pub fn gather(
         &self,
         mut positions: impl ExactSizeIterator<Item = u64>,

@@ -42,9 +42,6 @@ impl NpyHeader {
     }
 
     /// Reads a header of version 1.0, 2.0 or 3.0.
-    ///
-    /// # Errors
-    /// [`NpyError`] if the header is invalid, or its version or element type is not supported.
     pub fn read(mut input: impl Read) -> Result<Self, NpyError> {
         let mut magic = Vec::new();
         Read::by_ref(&mut input).take(8).read_to_end(&mut magic)?;

@@ -53,8 +53,7 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let (mut i, mut j) = (0, last - 1);
     piece.swap(middle, j);
     loop {
-        // Both inner loops stop inside the part: the swaps above put keys at both ends that are not on the wrong side of the
-        // pivot.
+        // Both inner loops stop inside the part, because the swaps above put suitable keys at both of its ends.
         loop {
             i += 1;
             if !less(piece[i], pivot) {

@@ -125,8 +125,9 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         sizes.sum()
     }
 
-    /// Reads `columns` in the given order, or all columns, in batches of at most `batch_rows` rows, of one or all row
-    /// groups.
+    /// Reads `columns` in the given order, or all columns, in batches of at most `batch_rows` rows.
+    ///
+    /// `row_group` selects one row group. `None` reads all of them in order.
     ///
     /// # Errors
     /// [`ParquetError::UnknownColumn`]. The iterator returns an error if a page is damaged or too large.

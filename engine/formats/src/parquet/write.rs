@@ -31,17 +31,11 @@ pub struct ParquetWriter<W: Write + Send> {
 
 impl<W: Write + Send> ParquetWriter<W> {
     /// Starts a file with these columns and row groups of [`DEFAULT_ROW_GROUP_ROWS`].
-    ///
-    /// # Errors
-    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn new(out: W, schema: &Schema) -> Result<Self, ParquetError> {
         Self::with_row_group_rows(out, schema, DEFAULT_ROW_GROUP_ROWS)
     }
 
     /// Starts a file with row groups of at most `rows` rows.
-    ///
-    /// # Errors
-    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn with_row_group_rows(out: W, schema: &Schema, rows: usize) -> Result<Self, ParquetError> {
         let fields: Vec<&Field> = schema.fields().iter().map(AsRef::as_ref).collect();
         let entry = KeyValue::new("pandas".to_owned(), pandas_metadata(&fields)?);
@@ -85,9 +79,6 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 
     /// Writes the pending rows and the footer, and returns the output.
-    ///
-    /// # Errors
-    /// [`ParquetError::Parquet`] if writing fails.
     pub fn finish(self) -> Result<W, ParquetError> {
         Ok(self.inner.into_inner()?)
     }

@@ -37,9 +37,6 @@ pub struct SevenZReader<R: Read + Seek> {
 
 impl<R: Read + Seek> SevenZReader<R> {
     /// Reads the list of members and validates their paths.
-    ///
-    /// # Errors
-    /// [`ArchiveError`] if the list cannot be read, a path is unsafe, or the budget is exceeded.
     pub fn open(mut input: R, budget: &ArchiveBudget) -> Result<Self, ArchiveError> {
         let mut head = Vec::new();
         Read::by_ref(&mut input)
@@ -73,9 +70,6 @@ impl<R: Read + Seek> SevenZReader<R> {
     }
 
     /// Visits all members in the order of the blocks, without their contents. Members without content come last.
-    ///
-    /// # Errors
-    /// Same as [`open`](Self::open).
     pub fn list(&self, visit: &mut dyn FnMut(&Member<'_>)) -> Result<(), ArchiveError> {
         let archive = self.inner.archive();
         let blocks = &archive.stream_map.file_block_index;
@@ -99,9 +93,6 @@ impl<R: Read + Seek> SevenZReader<R> {
     /// Divides the archive into parts that can be decoded separately. `source` must be the same archive.
     ///
     /// Returns `None` if some content cannot be divided, for example because it uses filters.
-    ///
-    /// # Errors
-    /// [`ArchiveError::Damaged7z`] if `source` cannot be read.
     pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Vec<SevenZPart>>, ArchiveError> {
         parts::parts(self.inner.archive(), source).map_err(damaged)
     }

@@ -46,9 +46,6 @@ impl<W: Write + Seek> SevenZWriter<W> {
     }
 
     /// Adds a directory. An archive may consist of directories only.
-    ///
-    /// # Errors
-    /// [`ArchiveError::UnsafePath`], or [`ArchiveError::Write`] if writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), ArchiveError> {
         self.add_bare(BareEntry {
             path: safe(path)?,
@@ -58,9 +55,6 @@ impl<W: Write + Seek> SevenZWriter<W> {
     }
 
     /// Adds a file.
-    ///
-    /// # Errors
-    /// [`ArchiveError::UnsafePath`], or [`ArchiveError::Write`] if writing fails.
     pub fn add_file(&mut self, path: &str, content: impl Read) -> Result<(), ArchiveError> {
         let path = safe(path)?;
         let mut content = io::BufReader::new(content);

@@ -105,9 +105,6 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
 
 impl ZipDirectory {
     /// Reads the central directory of the archive in the range `range` of `base`.
-    ///
-    /// # Errors
-    /// [`ZipError`] for the first invalid member.
     pub fn read<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
@@ -117,9 +114,6 @@ impl ZipDirectory {
     }
 
     /// Like [`read`](Self::read). If requested, also reads how the members are stored.
-    ///
-    /// # Errors
-    /// Same as [`read`](Self::read).
     pub fn read_with<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
@@ -150,9 +144,6 @@ impl ZipDirectory {
     }
 
     /// Visits all members with their contents. `base` must be the file from which the directory was read.
-    ///
-    /// # Errors
-    /// [`ZipError`] if a member cannot be opened, and errors of `visit`.
     pub fn visit(&self, base: &impl ReadAt, visit: VisitMember<'_>) -> Result<(), ArchiveError> {
         for (index, member) in self.iter().enumerate() {
             let found = Member {
@@ -520,8 +511,7 @@ impl RawMember {
             + u64::from(extra_bytes)))
     }
 
-    /// Returns the content of the member, whose data begin at `begin`, without verifying it. `None` for an unsupported
-    /// method.
+    /// Returns the content of the member, whose data begin at `begin`, unverified. `None` for an unsupported method.
     pub fn content<'a>(&self, base: &'a impl ReadAt, begin: u64) -> Option<Box<dyn Read + 'a>> {
         let data = begin..begin.saturating_add(self.compressed);
         let data = BufReader::with_capacity(BUFFER_BYTES, ByteSection::new(base, data));
@@ -577,8 +567,7 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes members with the path and the content of an earlier member. Rejects different contents of the same path, and
-/// members below a file.
+/// Removes members with the path and content of an earlier one. Rejects other duplicates, and members below a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,
@@ -709,8 +698,7 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
 
 /// Sets the `limit` of each member: the offset of the next member or of the central directory.
 ///
-/// Rejects members whose fixed header and data extend beyond the limit. The entire header is checked when a member is
-/// opened.
+/// Rejects members whose fixed header and data extend beyond it. Opening a member checks its entire header.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

@@ -68,9 +68,6 @@ impl ZipMember<'_> {
 
 impl ZipEntry {
     /// Returns the range of the content in the base file, or `None` if the member is compressed.
-    ///
-    /// # Errors
-    /// Same as [`ZipEntry::locate`].
     pub fn section<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Option<Range<u64>>, ZipError> {
         match self.method {
             ZipMethod::Stored => self.locate(base).map(Some),

@@ -16,17 +16,11 @@ const BUFFER_BYTES: u64 = 256 * 1024;
 
 impl ZipEntry {
     /// Opens the member for reading.
-    ///
-    /// # Errors
-    /// Same as [`ZipEntry::locate`].
     pub fn open<R: ReadAt>(&self, base: R) -> Result<MemberReader<'_, R>, ZipError> {
         MemberReader::new(Cow::Borrowed(self), base)
     }
 
     /// Like [`open`](Self::open), but the reader owns the entry.
-    ///
-    /// # Errors
-    /// Same as [`ZipEntry::locate`].
     pub fn into_reader<R: ReadAt>(self, base: R) -> Result<MemberReader<'static, R>, ZipError> {
         MemberReader::new(Cow::Owned(self), base)
     }
@@ -216,9 +210,6 @@ impl MemberInflater {
     /// Replaces `content` with the verified content of the member. After an error, `content` is empty.
     ///
     /// Memory usage is the sum of uncompressed and compressed size. For large members, use [`ZipEntry::open`].
-    ///
-    /// # Errors
-    /// [`ZipError`] if the member cannot be read or is damaged.
     pub fn read_into<R: ReadAt + ?Sized>(
         &mut self,
         base: &R,
@@ -334,9 +325,6 @@ impl<R: ReadAt> MemberIndexer<'_, R> {
     /// Reads the rest of the member, verifies its size and CRC, and returns the index.
     ///
     /// Returns `None` if decoding can start only at the beginning.
-    ///
-    /// # Errors
-    /// [`ZipError`] if reading fails, or if the size or CRC is wrong.
     pub fn finish(self) -> Result<Option<InflateIndex>, ZipError> {
         let entry = self.entry;
         let indexed = self.inner.finish(entry.size);

@@ -66,9 +66,6 @@ impl<W: Write> ZipWriter<W> {
     }
 
     /// Adds a directory.
-    ///
-    /// # Errors
-    /// [`ZipWriteError`] if the path is unsafe, or if writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), ZipWriteError> {
         let path = format!("{}/", safe(path)?);
         let result = self
@@ -81,9 +78,6 @@ impl<W: Write> ZipWriter<W> {
     }
 
     /// Adds a file with the content of `reader`.
-    ///
-    /// # Errors
-    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
     pub fn add_file(
         &mut self,
         path: &str,
@@ -126,9 +120,6 @@ impl<W: Write> ZipWriter<W> {
     }
 
     /// Copies a member of another archive to `path` without decompressing it. Does not verify the CRC.
-    ///
-    /// # Errors
-    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
     pub fn copy_member<R: ReadAt>(
         &mut self,
         path: &str,
@@ -140,9 +131,6 @@ impl<W: Write> ZipWriter<W> {
     }
 
     /// Adds a member with the method, size and CRC of `entry`. `reader` returns the compressed data.
-    ///
-    /// # Errors
-    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
     pub fn add_compressed(
         &mut self,
         path: &str,

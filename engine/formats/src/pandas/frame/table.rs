@@ -193,9 +193,6 @@ impl<'a> ScannedFrame<'a> {
     }
 
     /// Reads the entire table.
-    ///
-    /// # Errors
-    /// Same as [`read`](Self::read).
     pub fn frame(&self) -> Result<Frame, CsvError> {
         let all: Vec<usize> = (0..self.scan.columns.len()).collect();
         let columns = self.names().zip(self.read(&all, usize::MAX)?);

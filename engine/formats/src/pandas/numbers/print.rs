@@ -1,7 +1,6 @@
 //! Formats numbers as Python does.
 //!
-//! [`is_surely_canonical`] checks without formatting whether a cell is the decimal that Python writes for its value. Most
-//! decimals in large tables are.
+//! [`is_surely_canonical`] checks without formatting whether a cell is the decimal that Python writes for its value.
 //!
 //! A decimal of up to 15 digits is always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of
 //! them after the point, has the value `w / 10^k` with an integer `w`. The nearest double is `x = m * 2^e`.

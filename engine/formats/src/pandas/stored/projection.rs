@@ -80,8 +80,7 @@ impl ProjectionBuilder {
         self.index.push(0)
     }
 
-    /// Adds the requested columns of a row after `skipped` fields. `so_far` is the size in bytes of the table written so
-    /// far.
+    /// Adds the requested columns of a row after `skipped` fields. `so_far` is the size of the table so far in bytes.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
         while !self.columns.is_empty() && self.exceeds_limits(row.text().len(), so_far) {

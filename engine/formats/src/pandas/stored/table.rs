@@ -32,8 +32,7 @@ enum Bytes {
 
 /// The text of a table in a memory-mapped file.
 ///
-/// Implementors must guarantee that the bytes do not change. Only callers, which map private objects of the cache, can do
-/// so.
+/// Implementors must guarantee that the bytes do not change, as in the private objects of the cache.
 pub trait MappedText: Send + Sync {
     /// Returns the text.
     fn bytes(&self) -> &[u8];
@@ -243,9 +242,6 @@ impl TextTable {
     }
 
     /// Returns the bytes of a row, including its LF. Rows are counted from 0.
-    ///
-    /// # Errors
-    /// [`CsvError::NoSuchRow`] if the row does not exist.
     pub fn row(&self, row: u64) -> Result<&[u8], CsvError> {
         let line = usize::try_from(row)
             .ok()
@@ -282,9 +278,6 @@ impl TextTable {
     }
 
     /// Iterates over the cells of a row, including their quotes.
-    ///
-    /// # Errors
-    /// [`CsvError::NoSuchRow`] if the row does not exist.
     pub fn cells(&self, row: u64) -> Result<Cells<'_>, CsvError> {
         Ok(Cells::new(self.row(row)?))
     }

@@ -40,9 +40,6 @@ pub struct FastparquetWriter<W> {
 
 impl<W: Write> FastparquetWriter<W> {
     /// Starts a file. `scratch` is the directory for temporary files.
-    ///
-    /// # Errors
-    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn new(
         out: W,
         schema: &Schema,
