@@ -124,7 +124,6 @@ impl PartSizes {
     }
 }
 
-/// Returns an error if both sizes are fractions and their sum exceeds 1.
 fn check_sum(
     test_size: Option<SplitSize>,
     train_size: Option<SplitSize>,

@@ -293,7 +293,6 @@ fn keys_are_numbered_by_appearance_and_by_order() {
     assert_eq!(Groups::new(&[]).unwrap().len(), 0);
 }
 
-/// Methods whose parts together contain all rows.
 fn methods() -> impl Strategy<Value = SplitAlgorithm> {
     let texts = vec![
         SHUFFLE,

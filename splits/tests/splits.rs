@@ -141,7 +141,6 @@ fn python_samples_equal_recorded_splits() {
     }
 }
 
-/// Draws several samples from one generator.
 #[test]
 fn python_samples_in_sequence_equal_recorded_splits() {
     for entry in recorded("splits.json", "samples_in_sequence") {

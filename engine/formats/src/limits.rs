@@ -159,7 +159,6 @@ const BYTES_PER_MEMBER: u64 = 4;
 const MIN_CELLS: u64 = 1 << 24;
 /// Maximum number of cells for each byte of a longer file.
 const CELLS_PER_BYTE: u64 = 64;
-/// Memory and disk budgets of [`DecodingLimits::default`], in bytes.
 const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
 const DEFAULT_DISK_BYTES: u64 = 16 << 30;
 /// Bytes of memory for a member in a list of members, including its path.

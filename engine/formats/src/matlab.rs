@@ -159,7 +159,6 @@ fn strip_fields(
     outer: &str,
     unwanted: &[String],
 ) -> Result<StrippedMatrix, MatlabError> {
-    // An empty field has no subfields.
     if content.is_empty() {
         return Ok(StrippedMatrix::Unchanged);
     }
@@ -219,7 +218,6 @@ fn push_tag(kind: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
 }
 
-/// Appends a matrix element, padded to a multiple of 8 bytes.
 fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     push_tag(MATRIX, content.len(), out);
     out.extend_from_slice(content);

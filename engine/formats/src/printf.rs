@@ -63,7 +63,6 @@ enum Part {
     Value(Conversion),
 }
 
-/// A conversion such as `%-8.3f`: its flags, width, precision and letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Conversion {
     spelled: String,
@@ -135,7 +134,6 @@ impl PrintfFormat {
 }
 
 impl Conversion {
-    /// Parses the text after a `%`. Returns the conversion and the rest of the text.
     fn read(text: &str) -> Result<(Self, &str), PrintfError> {
         let mut conversion = Self::default();
         let mut rest = text;
@@ -277,7 +275,6 @@ impl Conversion {
         }
     }
 
-    /// Appends the decimal point that `#` requires even without decimals.
     fn with_point(&self, mut digits: String) -> String {
         if self.alternate && !digits.contains('.') {
             digits.push('.');
@@ -343,7 +340,6 @@ fn exponential(mantissa: &str, exponent: i64) -> String {
     text
 }
 
-/// Parses an optional integer at the beginning of `text`. Returns the integer and the rest of the text.
 fn number(text: &str) -> Result<(Option<usize>, &str), PrintfError> {
     let end = text
         .find(|character: char| !character.is_ascii_digit())

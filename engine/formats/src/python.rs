@@ -106,7 +106,6 @@ mod tests {
         }
     }
 
-    /// Expected values are those of Python's `float`.
     #[test]
     fn numbers_are_parsed_like_python_float() {
         for (text, value) in [

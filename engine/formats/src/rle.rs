@@ -105,7 +105,6 @@ pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usiz
         .iter()
         .try_fold(1usize, |count, size| count.checked_mul(*size));
     let total = count.filter(|count| *count == length).unwrap_or(0);
-    // Distance in the array between neighbors along each axis.
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis].max(1);

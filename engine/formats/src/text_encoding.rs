@@ -52,7 +52,6 @@ impl TextEncoding {
 /// Reads text as UTF-8. Unpaired surrogates of UTF-16, and an incomplete character at the end, become U+FFFD.
 pub struct Utf8Reader<R> {
     input: R,
-    /// The decoder, if the text is UTF-16.
     decoder: Option<Decoder>,
     bytes: Vec<u8>,
     /// Converted text, of which the first `returned` bytes have been returned to the caller.

@@ -185,7 +185,6 @@ enum Field<'a> {
 
 struct Fields<'a> {
     bytes: &'a [u8],
-    /// Offset of `bytes` in the payload, for error messages.
     offset: usize,
 }
 

@@ -215,7 +215,6 @@ fn written_tar_archives_are_deterministic() {
 
 type Found<T> = Result<Option<T>, Box<dyn std::error::Error>>;
 
-/// Decodes an archive part by part. Returns the number of parts, and the content.
 fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     let archive = SevenZReader::open(Cursor::new(bytes), &DecodingLimits::default().budget(0))?;
     let Some(parts) = archive.parts(&bytes)? else {

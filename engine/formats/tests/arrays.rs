@@ -88,7 +88,6 @@ fn elements_without_a_plain_value_are_errors() {
     for (name, raw) in cases {
         let raw = unhex(raw.as_str().unwrap());
         let found = open(&raw).unwrap().elements(&[0]);
-        // The file f4 has two dimensions.
         match name.as_str() {
             "f4" | "complex" => assert!(matches!(found, Err(NpyError::BadHeader { .. })), "{name}"),
             _ => assert!(

@@ -96,7 +96,6 @@ fn long_binaries_become_references() {
             Ok(())
         })
         .unwrap();
-        // The referenced bytes of the file have changed.
         let changed = push_json(&json, &mut Vec::new(), &mut |binary, out| {
             out.resize(usize::try_from(binary.bytes)?, 9);
             Ok(())

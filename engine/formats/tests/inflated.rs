@@ -51,7 +51,6 @@ fn indexed(packed: &[u8]) -> (IndexerResult<&[u8]>, Vec<u8>) {
     (found, windows.take())
 }
 
-/// Content that consists of pieces with different compressibility.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let piece = (0..4, 0..2_500_000_usize, any::<u64>());
     let piece = piece.prop_map(|(kind, count, seed)| match kind {
@@ -241,7 +240,6 @@ fn decoding_starts_every_few_megabytes() {
     };
     let forwards = || (0..content.len() - 10).step_by(100_000);
     assert_eq!(read(1, &mut forwards()), 0);
-    // Two passes, and two readers at different positions.
     assert_eq!(read(1, &mut forwards().chain(forwards())), 0);
     assert_eq!(read(2, &mut forwards().flat_map(|at| [at, at / 2])), 0);
     let turned = |at: usize| at * 7_919 % (content.len() - 10);

@@ -27,7 +27,6 @@ fn read(text: &str, path: &[&str]) -> Result<Vec<(Option<String>, JsonValue)>, J
         .collect()
 }
 
-/// The elements according to the document parsed in memory.
 fn expected(text: &str, path: &[&str]) -> Option<Vec<(Option<String>, JsonValue)>> {
     let mut value = parse(text.as_bytes()).unwrap();
     for step in path {

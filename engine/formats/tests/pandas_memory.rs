@@ -79,7 +79,6 @@ fn random_lookups_keep_memory_up_to_the_limit() {
     let (_, schema) = file();
     let all = 100 * schema.rows;
     for (room, rows, stays) in [
-        // The limit allows the entire text.
         (all + 2, u64::MAX, true),
         (all / 2, 1, true),
         // Each lookup may have loaded a large page.

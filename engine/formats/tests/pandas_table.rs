@@ -129,7 +129,6 @@ fn texts_that_contradict_their_schema_are_errors() {
     assert!(matches!(batch, Err(CsvError::NotCanonical { row: 2, .. })));
 }
 
-/// The cells of each recorded output are found in the stored text.
 #[test]
 fn cells_equal_those_of_recorded_tables() {
     let mut seen = 0;

@@ -311,7 +311,6 @@ fn stored_archive_members_are_read_in_place() {
     );
 }
 
-/// A disk that fails after a number of reads.
 struct FailingDisk {
     file: Vec<u8>,
     reads_left: AtomicI64,

@@ -142,7 +142,6 @@ impl Mt19937 {
         (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
     }
 
-    /// Advances the state by 624 words and computes their outputs.
     #[cold]
     fn refill(&mut self) {
         let state = &mut self.state;

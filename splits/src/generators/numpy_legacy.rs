@@ -75,7 +75,6 @@ impl RandomState {
         Ok(low.wrapping_add(self.at_most(largest) as i64))
     }
 
-    /// Returns a number in 0..=largest, drawn by masking and rejection.
     #[inline]
     fn at_most(&mut self, largest: u64) -> u64 {
         if largest == 0 {

@@ -22,7 +22,6 @@ pub fn sample(rows: u32, test_size: SplitSize, seed: u32) -> Result<Split, Split
     Ok(Split { train, test })
 }
 
-/// Returns the rows that were not drawn, in table order.
 pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
     let mut is_drawn = vec![false; rows as usize];
     for &row in drawn {

@@ -64,7 +64,6 @@ impl BsonDocument {
     }
 }
 
-/// Converts a document. If `origin` is given, long binaries become references.
 fn object(
     document: RawDocument<'_>,
     origin: Option<DocumentOrigin<'_>>,
@@ -216,7 +215,6 @@ fn wrong(key: &str, reason: &'static str) -> BsonError {
     }
 }
 
-/// Writes a JSON value as an element inside `depth` documents and arrays.
 fn element(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,

@@ -188,7 +188,6 @@ impl<'a> DocumentElements<'a> {
         usize::try_from(length).map_err(|_| self.damaged("a length is negative"))
     }
 
-    /// Reads text that ends with a zero byte.
     fn c_string(&mut self) -> Result<&'a str, BsonError> {
         let text = self.until_zero()?;
         self.utf8(text)
@@ -216,7 +215,6 @@ impl<'a> DocumentElements<'a> {
         std::str::from_utf8(text).map_err(|_| self.damaged("a string is not UTF-8"))
     }
 
-    /// Reads a document or array, including the length in its first four bytes.
     fn document(&mut self, is_array: bool) -> Result<RawDocument<'a>, BsonError> {
         let start = self.position;
         let four = self.rest.first_chunk().copied().unwrap_or_default();

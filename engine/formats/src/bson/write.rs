@@ -18,7 +18,6 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes a document: its length, `content`, and a zero byte.
     pub fn nested(
         &mut self,
         key: &str,

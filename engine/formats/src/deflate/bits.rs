@@ -75,7 +75,6 @@ impl<'i> BitReader<'i> {
         self.count |= 56;
     }
 
-    /// Removes `count` bits, at most 56.
     #[inline(always)]
     pub fn skip(&mut self, count: u32) {
         self.bits >>= count;

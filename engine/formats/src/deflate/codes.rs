@@ -92,7 +92,6 @@ pub(super) struct Codes<const ROOT: u32, const ENTRIES: usize>(Box<[CodeEntry; E
 pub(super) type LiteralCodes = Codes<10, 1536>;
 /// The code of distances: 30 symbols need at most 402 entries.
 pub(super) type DistanceCodes = Codes<8, 512>;
-/// The code of code lengths.
 pub(super) type LengthCodes = Codes<7, 128>;
 
 impl<const ROOT: u32, const ENTRIES: usize> Default for Codes<ROOT, ENTRIES> {

@@ -370,7 +370,6 @@ impl Inflater {
         }
     }
 
-    /// Decodes symbols, at least one if the buffers suffice.
     fn symbols(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<State>, Damaged> {
         let has_ended = match self.predicted_bits {
             7 => self.decode_symbols::<7, 8>(buffers)?,

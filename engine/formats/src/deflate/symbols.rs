@@ -15,7 +15,6 @@ const INPUT_BYTES: usize = 40;
 /// Minimum number of free output bytes before an iteration, which writes 8 literals and a match of 258 bytes, rounded to 16.
 const OUTPUT_BYTES: usize = 320;
 
-/// Number of bytes of a match that are copied at once.
 const COPY_BYTES: usize = 16;
 
 impl Inflater {

@@ -38,7 +38,6 @@ fn deflate(content: &[u8], level: u32) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// Decodes at once into at most `room` bytes. Returns content, used bytes and whether the stream ended.
 fn decode(packed: &[u8], room: usize) -> Result<(Vec<u8>, usize, bool), String> {
     let mut out = vec![0; room];
     let decoded = Inflater::default().decode(packed, &mut out);

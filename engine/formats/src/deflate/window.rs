@@ -2,10 +2,8 @@
 
 pub(super) const WINDOW_BYTES: usize = 1 << 15;
 
-/// A ring of the last 32 KiB.
 #[derive(Debug, Default)]
 pub(super) struct Window {
-    /// Empty until the first bytes are added.
     bytes: Vec<u8>,
     end: usize,
     len: usize,

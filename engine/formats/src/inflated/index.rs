@@ -114,7 +114,6 @@ impl InflateIndex {
         &self.spans
     }
 
-    /// Returns the range of uncompressed bytes that blocks at offset `start` may copy.
     pub(super) fn window(start: u64) -> Range<u64> {
         start.saturating_sub(WINDOW_BYTES)..start
     }
@@ -124,7 +123,6 @@ impl InflateIndex {
         next.map_or(self.len, |next| next.start)
     }
 
-    /// Returns the number and range of the span that contains an uncompressed offset.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
         let next_number = self.spans.partition_point(|span| span.start <= offset);
         let number = next_number.checked_sub(1)?;

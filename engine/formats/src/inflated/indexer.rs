@@ -14,7 +14,6 @@ const SPAN_BYTES: u64 = 8 << 20;
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
 /// Maximum number of spans. A span takes about 40 bytes of memory.
 const MAX_SPANS: usize = 1 << 20;
-/// Number of bytes that are decoded into the buffer before it is reused.
 const STEP_BYTES: usize = 1 << 18;
 
 /// Stores windows. A window is the 32 KiB before a span.
@@ -146,7 +145,6 @@ struct Spans<'w> {
     stored_windows: u64,
     /// Uncompressed offset of the current stored block, unless the block belongs to a compressed span.
     stored: Option<u64>,
-    /// Uncompressed offset of the current compressed span.
     coded: Option<u64>,
     /// Uncompressed offset after which all blocks are stored blocks.
     plain: u64,

@@ -101,7 +101,6 @@ impl<R: Read> Stream<R> {
         })
     }
 
-    /// Decodes until the input buffer is exhausted, the output is full, or a block or the stream ends.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
             self.refill()?;

@@ -247,7 +247,6 @@ impl<R: Read> Iterator for JsonElements<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_element(|_| true).transpose()?;
-        // No value was skipped.
         Some(next.map(|(key, value)| (key, value.unwrap_or(JsonValue::Null))))
     }
 }
@@ -281,7 +280,6 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// Counts a key that the caller keeps in order to detect duplicates.
     pub fn keep(&mut self, key: &JsonString) -> Result<(), JsonError> {
         self.kept += (size_of::<JsonString>() + key.as_wtf8().len()) as u64;
         self.check(self.kept)
@@ -383,7 +381,6 @@ impl<R: Read> Cursor<R> {
         }
         self.buffer.drain(..self.start);
         self.start = 0;
-        // The buffer doubles, so that a long element takes few reads.
         let want = CHUNK_BYTES.max(self.buffer.len()) as u64;
         let read = io::Read::by_ref(&mut self.input)
             .take(want)

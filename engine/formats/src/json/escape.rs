@@ -79,7 +79,6 @@ fn pair(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
 
-/// Returns the end of the text from `from` that has no quote, backslash or control character.
 fn plain(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     from + run(rest, |byte| {
@@ -100,7 +99,6 @@ pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     from + within.unwrap_or(rest.len())
 }
 
-/// Returns the code point of the escape sequence at the beginning of `text`, and the length of the sequence.
 pub(super) fn code_point(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     let simple = match text.get(1) {
         Some(b'u') => return unicode(text),

@@ -317,7 +317,6 @@ impl JsonInference {
         self.text && self.non_number
     }
 
-    /// Returns whether the conversion leaves all observed values unchanged.
     pub(super) fn keeps_values(&self, function: FrameFunction) -> bool {
         match self.finish(function).conversion {
             Conversion::None => true,

@@ -141,7 +141,6 @@ struct Parser<'a> {
     deepest: usize,
     unique_keys: bool,
     limits: DecodingLimits,
-    /// Memory in bytes of the values parsed so far.
     used: u64,
 }
 
@@ -259,7 +258,6 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses a comma or the closing bracket `end` after an element. Returns `true` for the bracket.
     fn comma_or(&mut self, end: u8) -> Result<bool, JsonErrorKind> {
         let ended = self.cursor.comma_or(end);
         ended.ok_or(JsonErrorKind::ExpectedComma)

@@ -104,7 +104,6 @@ impl FormattedObject {
     }
 }
 
-/// Returns whether `text`, a formatted key, represents `key`.
 fn matches_key(text: &str, key: &str) -> bool {
     let content = text.get(1..text.len().saturating_sub(1));
     match text.contains('\\') {
@@ -270,7 +269,6 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
-    /// Formats the next member of an object. The object's previous members begin at index `first` of `self.members`.
     fn member<S: Style>(&mut self, first: usize, depth: usize) -> Option<()> {
         self.cursor.skip_spaces();
         if self.cursor.peek()? != b'"' {

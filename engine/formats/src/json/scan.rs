@@ -2,7 +2,6 @@
 
 use memchr::memchr2;
 
-/// The state of scanning an element that arrives in chunks.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Whether the element is a key, which ends with its closing quote.

@@ -139,7 +139,6 @@ impl SharedKeys {
         Self { keys, index }
     }
 
-    /// Creates an object. `value` receives the number of a key and the key, and returns the key's value.
     pub fn object(&self, mut value: impl FnMut(usize, &JsonString) -> JsonValue) -> JsonObject {
         let keys = self.keys.iter().enumerate();
         JsonObject {
@@ -386,7 +385,6 @@ pub(super) fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
             out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
         None => {
-            // A surrogate is encoded like other code points of three bytes.
             let [.., high, low] = code_point.to_be_bytes();
             out.extend_from_slice(&[
                 0xe0 | high >> 4,

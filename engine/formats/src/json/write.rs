@@ -84,7 +84,6 @@ impl JsonValue {
     }
 }
 
-/// A style of printing on one line.
 pub(super) trait Style {
     const COMMA: &'static str;
     const COLON: &'static str;
@@ -322,7 +321,6 @@ fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8
     out.push(b'"');
 }
 
-/// Returns the code point at the beginning of `wtf8`, and its length in bytes.
 pub(super) fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     let lead = *wtf8.first()?;
     let (length, high) = match lead {

@@ -330,7 +330,6 @@ pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
     })
 }
 
-/// Which elements of an array are 1 or true, in the order of the file.
 struct MaskBits {
     words: Vec<u64>,
     count: usize,

@@ -18,7 +18,6 @@ const COLUMN_BYTES: u64 = 1_000;
 /// Memory of a column in a row group, in bytes.
 const CHUNK_BYTES: u64 = 700;
 
-/// The fields of `FileMetaData` in `parquet.thrift`.
 static FOOTER: &[FieldKind] = &[
     Integer,
     List(&SCHEMA_ELEMENT),
@@ -147,7 +146,6 @@ struct FooterCost {
 }
 
 struct Group {
-    /// Number of children that follow.
     children: u32,
     /// Total length of the names on the path to the group.
     path: u64,
@@ -181,7 +179,6 @@ impl FooterCost {
 impl Visitor for FooterCost {
     fn integer(&mut self, path: &[usize], value: i64) -> Option<()> {
         if path == NUM_CHILDREN {
-            // The crate truncates the integer to 32 bits.
             self.children = u32::try_from(value as i32).ok()?;
         }
         Some(())

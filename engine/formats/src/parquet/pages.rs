@@ -140,7 +140,6 @@ struct PageHeader {
 }
 
 impl PageHeader {
-    /// Parses the header at the beginning of `bytes`. Returns its size, its values and its length.
     fn parse(bytes: &[u8]) -> Option<(u64, u64, usize)> {
         let mut header = PageHeader::default();
         let length = walk(bytes, PAGE, &mut header)?;
@@ -184,7 +183,6 @@ pub(super) trait Visitor {
         Some(())
     }
 
-    /// Receives the length of a binary value in bytes.
     fn binary(&mut self, _path: &[usize], _bytes: usize) -> Option<()> {
         Some(())
     }

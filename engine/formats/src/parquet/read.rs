@@ -159,7 +159,6 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
                 .collect::<Result<Vec<_>, _>>()?;
             let mask = ProjectionMask::roots(builder.parquet_schema(), indices.iter().copied());
             builder = builder.with_projection(mask);
-            // The reader returns the columns in the order of the file.
             let mut read = indices.clone();
             read.sort_unstable();
             read.dedup();

@@ -41,7 +41,6 @@ fn field_with_views(field: &FieldRef) -> FieldRef {
     Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
-/// Converts batches with views to the types of the file.
 pub(super) struct Texts {
     schema: SchemaRef,
     limits: DecodingLimits,
@@ -64,7 +63,6 @@ impl Texts {
         self.rest = Some(batch);
     }
 
-    /// Returns the next rows of the batch, or `None` if no row is left.
     pub(super) fn next(&mut self) -> Option<Result<RecordBatch, ParquetError>> {
         let batch = self.rest.take().filter(|batch| batch.num_rows() > 0)?;
         let mut rows = batch.num_rows();
@@ -134,7 +132,6 @@ fn batch_bytes(batch: &RecordBatch) -> u64 {
     batch.columns().iter().map(text_bytes).sum()
 }
 
-/// Returns the bytes of all strings in an array after expanding.
 fn text_bytes(array: &ArrayRef) -> u64 {
     // The lower half of a view is the length of the string.
     let of_views = |views: &[u128]| views.iter().map(|view| u64::from(*view as u32)).sum();

@@ -105,7 +105,6 @@ fn masked<T: ArrowPrimitiveType>(
     Arc::new(PrimitiveArray::<T>::new(values.clone(), nulls))
 }
 
-/// The libraries that write a file, and the types of the column labels.
 pub(super) struct Creator<'a> {
     pub library: &'a str,
     pub version: &'a str,

@@ -219,7 +219,6 @@ struct PackedHeader {
     pub unpacked: u64,
 }
 
-/// Returns the sizes of the header, or `None` if it is not compressed.
 fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHeader>> {
     let mut start = [0; SIGNATURE_HEADER_BYTES as usize];
     input.rewind()?;

@@ -79,7 +79,6 @@ impl SevenZPart {
     }
 }
 
-/// Returns the parts of an archive, or `None` if any content uses a filter, or a method other than LZMA2 or LZMA.
 pub(super) fn parts(
     archive: &Archive,
     source: &impl ReadAt,
@@ -227,7 +226,6 @@ pub struct PartSpans<P> {
     longest: u64,
     /// The number of the first span of each part, followed by the total number of spans.
     firsts: Vec<usize>,
-    /// The decoder of the part that is partially decoded.
     current: Mutex<Option<PartDecoder>>,
 }
 

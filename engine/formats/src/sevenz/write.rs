@@ -226,7 +226,6 @@ fn bare_header(entries: &[BareEntry]) -> Vec<u8> {
     header
 }
 
-/// Appends a property: its number, the length of its content, and the content.
 fn property(header: &mut Vec<u8>, kind: u8, content: &[u8]) {
     header.push(kind);
     push_number(header, content.len() as u64);

@@ -55,7 +55,6 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         })
     }
 
-    /// Offset of the central directory in the base file.
     pub fn offset(&self) -> u64 {
         self.start + self.archive.directory_offset()
     }
@@ -83,7 +82,6 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         count == self.declared() || count % 0x1_0000 == self.declared()
     }
 
-    /// Calls `visit` for each record. Returns the number of records.
     pub fn each(
         &mut self,
         mut visit: impl FnMut(&ZipFileHeaderRecord<'_>) -> Result<(), ZipError>,

@@ -165,7 +165,6 @@ fn remove<T>(values: &mut Vec<T>, indices: &[usize]) {
     });
 }
 
-/// Length in bytes of a local header without its name and extra fields.
 pub(super) const LOCAL_HEADER_BYTES: usize = 30;
 /// Flag: sizes and CRC follow the data, and are zero in the header.
 const DATA_DESCRIPTOR: u16 = 1 << 3;
@@ -302,7 +301,6 @@ impl ZipEntry {
     }
 }
 
-/// Returns the content of the zip64 extra field (id 1).
 fn zip64(mut extra: &[u8]) -> &[u8] {
     while let Some((head, rest)) = extra.split_at_checked(4) {
         let length = usize::from(u16_at(head, 2)).min(rest.len());

@@ -7,7 +7,6 @@ use crate::read_at::{ByteSection, ReadAt};
 
 pub(super) const LOCAL_RECORD: &[u8] = b"PK\x03\x04";
 
-/// Length in bytes of an end record without its comment.
 const END_RECORD_BYTES: usize = 22;
 
 /// Returns whether the directory is not at the offset that the end record declares: its archive begins later.
@@ -61,7 +60,6 @@ pub(super) fn is_inside_member<R: ReadAt + ?Sized>(
     Ok(false)
 }
 
-/// Returns the fixed part of the local header at `at`, if there is one.
 fn local_record<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     at: u64,

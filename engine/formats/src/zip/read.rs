@@ -238,7 +238,6 @@ impl MemberInflater {
         entry.check_crc(crc32fast::hash(content))
     }
 
-    /// Reads the member's local header and data. Returns the compressed data.
     fn fetch<R: ReadAt + ?Sized>(&mut self, base: &R, entry: &ZipEntry) -> Result<&[u8], ZipError> {
         let room =
             usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
@@ -345,7 +344,6 @@ impl<R: ReadAt> Read for MemberIndexer<'_, R> {
 }
 
 thread_local! {
-    /// The decoder of the last stream that ended.
     static SPARE: RefCell<Option<Inflater>> = const { RefCell::new(None) };
 }
 

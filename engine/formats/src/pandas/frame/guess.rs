@@ -25,7 +25,6 @@ pub(super) struct FrameScanner {
     parser: FloatParser,
     skipped: usize,
     columns: Vec<ColumnGuess>,
-    /// Maximum memory of the collected cells, in bytes. If they need more, no cells are kept.
     max_bytes: usize,
 }
 
@@ -250,7 +249,6 @@ mod tests {
         }
     }
 
-    /// Scans a table, and returns the kept columns and, for each column, the cells that a second pass reads.
     fn scan(
         text: &str,
         options: &ReadOptions,
@@ -341,7 +339,6 @@ mod tests {
             cells(&[NUMBERS, &["", "NA"]]),
             cells(&[OTHERS]),
             cells(&[INTEGERS, NUMBERS, OTHERS]),
-            // Each block of three rows has a type of its own.
             (
                 cells(&[INTEGERS]),
                 cells(&[NUMBERS, &["", "NA"]]),

@@ -196,7 +196,6 @@ fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
             break;
         }
         value = if count < 19 {
-            // 19 digits cannot overflow.
             value.map(|v| v * 10 + u64::from(digit))
         } else {
             value.and_then(|v| v.checked_mul(10)?.checked_add(u64::from(digit)))

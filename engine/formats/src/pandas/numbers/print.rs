@@ -143,9 +143,7 @@ fn parse_exponent(text: &[u8]) -> i32 {
 const SAFE_DIGITS: u64 = 10u64.pow(15);
 /// Decimals whose digits form a larger integer have more than 17 digits, which Python never writes.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
-/// Mask of the stored bits of a double's mantissa.
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
-/// Maximum number of decimal digits that always fit into 64 bits.
 const MAX_DIGITS: usize = 19;
 
 const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
@@ -177,7 +175,6 @@ pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
 /// A decimal in Python's format without exponent: digits on both sides of a point, no superfluous zeros.
 struct PlainDecimal {
     digits: u64,
-    /// Number of digits after the point, at most [`MAX_DIGITS`].
     decimals: usize,
 }
 
@@ -390,7 +387,6 @@ mod shortest_tests {
         );
     }
 
-    /// Formatted doubles with some of the last digits replaced.
     fn nearly_canonical() -> impl Strategy<Value = String> {
         let magnitude = prop_oneof![
             1e-4..1e-2,

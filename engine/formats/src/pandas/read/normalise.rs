@@ -63,7 +63,6 @@ impl<'a, W: Write> RowPrinter<'a, W> {
         }
     }
 
-    /// Writes all rows of the file and returns the output, which is not flushed.
     pub fn print(mut self, raw: impl Read, options: &ReadOptions) -> Result<W, CsvError> {
         let mut rows = RowReader::new(options);
         rows.read(raw, &mut self, |_| false)?;

@@ -44,9 +44,7 @@ pub struct Rewriter {
     options: ReadOptions,
     rows: RowReader,
     sink: ScanSink,
-    /// Chunks of the raw file that may have to be copied cell by cell.
     pending: VecDeque<Vec<u8>>,
-    /// Offset in the file of the first pending chunk.
     from: u64,
     ready: VecDeque<Vec<u8>>,
 }
@@ -195,7 +193,6 @@ impl RowSink for ScanSink {
     }
 }
 
-/// The unchanged part of the raw file, and the copied rows that follow it.
 struct RewrittenText {
     /// The header line, if it may be unchanged.
     header: Vec<u8>,
@@ -285,7 +282,6 @@ impl RewrittenText {
         }
         let start = self.written.len();
         row.push_row(self.skipped..self.skipped + self.width, &mut self.written);
-        // A CR outside quotes would end the row.
         let line = self.written.get(start..).unwrap_or_default();
         self.is_readable = self.is_readable && memchr(b'\r', line).is_none();
         Ok(())

@@ -128,7 +128,6 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Appends the content of the field `index` as `to_csv` formats it.
     fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
         let doubled = |field: &&Field| field.form == FieldForm::Doubled && !self.nul;
         match self.fields.get(index).filter(doubled) {
@@ -138,7 +137,6 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Appends the fields with the indices `fields` as a row in the format of `to_csv`.
     pub fn push_row(&self, fields: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
         let (start, mut count) = (out.len(), 0);
         for field in fields {

@@ -21,7 +21,6 @@ pub struct CsvScan {
     pub(crate) block_rows: u64,
 }
 
-/// The types that determine the values of a column's cells.
 #[derive(Debug, Clone)]
 pub(crate) struct ScannedColumn {
     pub joined: JoinedType,
@@ -160,7 +159,6 @@ impl TypeScanner {
         Ok(())
     }
 
-    /// Returns the number of columns of the file, including index columns.
     pub fn width(&self) -> usize {
         self.shape.width
     }
@@ -263,7 +261,6 @@ impl RowSink for TypeScanner {
 }
 
 impl ColumnScan {
-    /// Returns whether the column is text in this block, regardless of later cells.
     #[inline]
     fn is_text(&self) -> bool {
         matches!(
@@ -272,7 +269,6 @@ impl ColumnScan {
         ) && self.current.is_text()
     }
 
-    /// Returns whether another integer does not change the state.
     fn contains_only_integers(&self) -> bool {
         self.forced.is_none() && self.current.contains_only_integers()
     }

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr3};
 
-/// The relation between the bytes of a field and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldForm {
     /// The bytes are the content.
@@ -29,7 +28,6 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Returns the bytes of the field, including quotes.
     #[inline]
     pub fn raw<'a>(&self, row: &'a [u8]) -> &'a [u8] {
         row.get(self.start as usize..self.end as usize)
@@ -164,7 +162,6 @@ impl<'a> FieldEnds<'a> {
         }
     }
 
-    /// Returns the offset of the first delimiter, LF or CR from `from` on. `from` must not decrease between calls.
     #[inline]
     pub fn next(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block);

@@ -226,7 +226,6 @@ pub(in crate::pandas) struct Copier {
 }
 
 impl Copier {
-    /// Selects the columns `columns` of lines with `width` cells.
     pub fn new(width: usize, columns: &[usize]) -> Result<Self, CsvError> {
         if let Some(column) = columns.iter().find(|column| **column >= width) {
             return Err(CsvError::NoSuchColumn {

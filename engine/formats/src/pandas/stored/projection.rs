@@ -194,7 +194,6 @@ mod tests {
             prop_assert_eq!(selected.schema().rows, table.schema().rows);
             for row in 0..table.schema().rows {
                 let all: Vec<_> = table.cells(row)?.collect();
-                // An empty cell is `""` if it is the only cell of its row.
                 let cells = selected.cells(row)?.map(|cell| if cell == b"\"\"" { b"" } else { cell });
                 prop_assert!(cells.eq(columns.iter().map(|column| all[*column])));
             }

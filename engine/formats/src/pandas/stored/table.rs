@@ -25,7 +25,6 @@ const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
 enum Bytes {
     Owned(Vec<u8>),
-    /// Pages of memory, and the length of the text in bytes.
     Pages(Mmap, usize),
     Mapped(Mapped),
 }
@@ -74,7 +73,6 @@ impl Bytes {
         }
     }
 
-    /// Releases the memory of a range of mapped text, so that a pass over a large table needs little memory.
     fn release(&self, from: usize, to: usize) {
         if let Self::Mapped(Mapped { map, .. }) = self {
             map.release(from..to);

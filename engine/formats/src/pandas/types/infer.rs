@@ -84,7 +84,6 @@ impl Inference {
         }
     }
 
-    /// Creates the state of a column for which text was requested.
     pub fn text(parser: FloatParser) -> Self {
         Self {
             trial: Trial::Text,

@@ -36,7 +36,6 @@ pub(super) struct FastparquetColumn {
     validity: Validity,
 }
 
-/// The type of a column for Parquet, NumPy and pandas.
 #[derive(Debug)]
 pub(super) struct ColumnTypes {
     pub storage: PhysicalType,
@@ -99,7 +98,6 @@ pub(super) struct ColumnSpool {
     file: BufWriter<File>,
 }
 
-/// The length that marks a missing string.
 const MISSING_TEXT_LENGTH: u32 = u32::MAX;
 
 const BUFFER_BYTES: usize = 1 << 18;

@@ -75,7 +75,6 @@ fn physical(storage: PhysicalType) -> i32 {
     }
 }
 
-/// Returns whether a column of strings has only missing values.
 fn is_unknown(column: &FastparquetColumn) -> bool {
     column.types.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
 }

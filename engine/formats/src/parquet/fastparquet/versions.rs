@@ -194,7 +194,6 @@ pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<
     Some(footer)
 }
 
-/// Returns the field `created_by`, followed by the end of the file's structure.
 fn created_field(versions: &WriterVersions) -> Vec<u8> {
     let mut field = vec![0x18];
     push_binary(&mut field, versions.created_by().as_bytes());
