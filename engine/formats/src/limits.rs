@@ -2,7 +2,8 @@
 //!
 //! Bytes are untrusted if this project did not write them. A bundle of a few kilobytes can declare terabytes.
 //!
-//! Decoders compare declared numbers with [`DecodingLimits`] before they allocate, loop or descend. Limits change no values.
+//! Decoders compare declared numbers with [`DecodingLimits`] before they allocate, loop or descend. A limit never changes
+//! decoded values.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -28,7 +29,7 @@ pub enum Limit {
     Spooled,
     /// Pixels of an image.
     Pixels,
-    /// Cells of a table. A small file can have many, because short rows are padded and repeated values are stored once.
+    /// Cells of a table. A small file can have many cells: short rows are padded, and repeated values may be stored once.
     Cells,
     /// Columns of a table. Each takes about a kilobyte of memory.
     Columns,

@@ -25,7 +25,7 @@ const MAX_NESTING: usize = 32;
 /// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Maximum size of all paths in bytes. Each path repeats the names of outer structures, so they could grow quadratically.
+/// Maximum size of all paths in bytes. Paths repeat the names of outer structures, so they could grow quadratically.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
 /// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both are in memory.

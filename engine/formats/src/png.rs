@@ -1,7 +1,6 @@
 //! Decodes PNG images to grey values, exactly as Pillow's `convert("L")`.
 //!
-//! Colors become grey by ITU-R 601-2 in fixed-point arithmetic: `(19595 R + 38470 G + 7471 B + 32768) >> 16`. Alpha is
-//! dropped.
+//! The formula is ITU-R 601-2 in 16-bit fixed point: `(19595 R + 38470 G + 7471 B + 32768) >> 16`. Alpha is dropped.
 
 use std::io::Cursor;
 

@@ -29,7 +29,7 @@ pub trait Spans {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Decodes a span and appends its bytes to `bytes`, which must be empty. Returns the number of discarded earlier bytes.
+    /// Decodes a span and appends its bytes to `bytes`, which must be empty. Returns how many earlier bytes were discarded.
     ///
     /// # Errors
     /// I/O errors, and [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] if the source is damaged.
@@ -99,7 +99,7 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
-    /// Returns the number of bytes decoded repeatedly because of random access, without a second sequential pass.
+    /// Returns the number of bytes decoded repeatedly because of random access. A second sequential pass is not counted.
     pub fn repeated_bytes(&self) -> u64 {
         self.cache.lock().repeated
     }
@@ -128,9 +128,9 @@ impl<S: Spans> SpanReader<S> {
         buffer
     }
 
-    /// Decodes the span that begins at `end`, unless another thread is already decoding it.
+    /// Decodes the span that begins at `end`, unless another thread is already decoding it. Ignores errors.
     ///
-    /// Called while another thread decodes the needed span. Errors are ignored, because reading the span repeats them.
+    /// A thread calls this function while another thread decodes the span that it needs.
     fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;

@@ -114,7 +114,7 @@ fn read_buffered(
             let member = raw_path;
             return Err(ArchiveError::Limit { member, cause });
         }
-        // The next reads may return content, padding and the next headers. The content of a sparse file is stored shorter.
+        // The next reads may return content, padding and the next headers. A sparse file is longer than its stored content.
         let stored_bytes = entry.header().entry_size();
         let stored_bytes = stored_bytes.map_err(ArchiveError::DamagedTar)?;
         let max_bytes = stored_bytes

@@ -14,7 +14,7 @@ const N: usize = 624;
 /// Distance between a state word and the word with which the recurrence combines it.
 const M: usize = 397;
 
-/// The generator: a state of 624 words, and the outputs computed from it at once, in loops that are vectorized.
+/// The generator: a state of 624 words, and the outputs of this state, which vectorized loops compute at once.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {

@@ -1,6 +1,6 @@
-//! NumPy's legacy generator, `numpy.random.RandomState`, which NumPy's compatibility policy (NEP 19) keeps stable.
+//! NumPy's legacy generator, `numpy.random.RandomState`, which NEP 19 keeps stable. scikit-learn and pandas use it.
 //!
-//! scikit-learn and pandas use this generator. It draws bounded integers by masking and rejection.
+//! It draws bounded integers by masking and rejection.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ impl RandomState {
 
     /// `shuffle(items)`: Fisher-Yates from the end. Each item i is swapped with a random one of the items 0..=i.
     ///
-    /// Indices are drawn in blocks, because the processor can overlap the memory accesses of the swaps. Positions have 32
+    /// Indices are drawn in blocks, so that the processor can overlap the memory accesses of the swaps. Positions have 32
     /// bits, so only the first 2^32 items are shuffled.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         let mut block = [0u32; BLOCK];

@@ -102,7 +102,7 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, numbers are drawn from a shrinking pool, or rejected if they occur twice, whichever needs less memory.
+    /// As in CPython, numbers are drawn from a shrinking pool. For a large population, duplicates are rejected instead.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.
@@ -139,7 +139,7 @@ impl PythonRandom {
     }
 }
 
-/// CPython's estimate of the size of a set of k numbers: 21, plus, for k > 5, a power of four of at least 3k.
+/// CPython's estimate of the size of a set of k numbers: 21, and for k > 5 also the smallest power of four from 3k on.
 fn set_size(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {

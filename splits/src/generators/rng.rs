@@ -88,7 +88,7 @@ impl Rng {
     /// `uniform(low, high)`: `low + (high - low) * random()` in all three libraries.
     ///
     /// # Errors
-    /// [`RandomError::BadBounds`] if `high - low` is not finite or, in NumPy's newer generator, negative, except in Python.
+    /// [`RandomError::BadBounds`] if NumPy rejects `high - low`: infinite, NaN or, in the newer generator, negative.
     pub fn uniform(&mut self, low: f64, high: f64) -> Result<f64, RandomError> {
         let range = high - low;
         let is_accepted = match self {

@@ -60,7 +60,7 @@ pub enum SplitAlgorithm {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<SplitOrder>,
     },
-    /// Visits the groups in order of appearance. A group goes to the test part if it fits. See [`first_fit`].
+    /// Visits the groups in order of appearance. A group goes to the test part if it still fits. See [`first_fit`].
     FirstFit {
         /// Fraction or maximum number of test rows.
         test_size: SplitSize,
@@ -166,6 +166,7 @@ impl SplitAlgorithm {
 /// # Ok::<(), prep_splits::SplitError>(())
 /// ```
 ///
+/// # Errors
 /// [`SplitError`] if the method is `cut`, or if it rejects the keys or sizes.
 pub fn split(
     method: &SplitAlgorithm,

@@ -1,6 +1,6 @@
 //! Archives of all formats: the suffixes of their names, and one function that visits the members.
 //!
-//! [`ArchiveFormat::read`] calls [`crate::zip`], [`crate::tar`] or [`crate::sevenz`]. They reject unsafe members.
+//! [`ArchiveFormat::read`] calls [`crate::zip`], [`crate::tar`] or [`crate::sevenz`], which reject unsafe members.
 //!
 //! An audit of damaged zip archives uses [`crate::zip::read_tolerant`] instead.
 //!

@@ -81,7 +81,7 @@ fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
 
-/// Converts the value of an element inside `depth` documents and arrays. With `origin`, long binaries become references.
+/// Converts the value of an element inside `depth` documents and arrays. With an `origin`, long binaries become references.
 fn json(
     key: &str,
     value: BsonValue<'_>,

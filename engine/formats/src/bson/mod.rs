@@ -2,7 +2,7 @@
 //!
 //! A file is a sequence of documents. [`BsonDocument::to_json`] converts a document to JSON, and [`push_json`] writes one.
 //!
-//! The crate `bson` is not used, because it does not return the offsets of binaries, which can remain in the file.
+//! Long binaries can remain in the file, because this module returns their offsets. The crate `bson` does not.
 //!
 //! Source: bsonspec.org, version 1.1.
 

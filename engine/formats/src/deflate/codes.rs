@@ -74,7 +74,7 @@ impl CodeEntry {
         (self.0 >> 16) as usize + (bits & ((1 << self.extra_bits()) - 1)) as usize
     }
 
-    /// Creates a pointer to the subtable at `position` with `width` index bits. `root` is the number of root bits.
+    /// Creates a pointer to the subtable at `position`, whose index has `width` bits. `root` counts the bits before them.
     fn pointer(width: usize, position: usize, root: u32) -> CodeEntry {
         CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
     }
@@ -117,7 +117,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 
     /// Builds the table from the entry of each symbol and the length of its code, which is 0 for symbols without a code.
     ///
-    /// Returns `false` if the code is over-subscribed or incomplete. Like zlib, accepts a code of no symbols or one bit.
+    /// Returns `false` if the code is over-subscribed or incomplete. As in zlib, no symbol, or one of one bit, is valid.
     pub fn build(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
         let mut counts = [0_u16; MAX_CODE_BITS + 1];
         for length in lengths {
@@ -177,7 +177,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
     ///
     /// `counts` contains the number of codes of each length, and `sorted` the entries in ascending order of code length.
     ///
-    /// The index of an entry is the reversed code. The table doubles for each code length, so most entries are copies.
+    /// The index of an entry is the reversed code. For each code length, the table is doubled by copying its entries.
     fn fill(&mut self, counts: &[u16], sorted: &[CodeEntry]) -> Option<()> {
         let root = ROOT as usize;
         let mut symbols = sorted.iter();
@@ -225,7 +225,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 }
 
 impl LengthCodes {
-    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid: each bit is length 0.
+    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid: all bits mean length 0.
     pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
         let is_empty = lengths.iter().all(|length| *length == 0);
         let is_valid = self.build(lengths, &CODE_LENGTHS);

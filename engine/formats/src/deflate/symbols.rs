@@ -9,10 +9,12 @@ use super::bits::BitReader;
 use super::codes::{CodeEntry, DistanceCodes};
 use super::{Buffers, Damaged, Inflater};
 
-/// Minimum number of remaining input bytes before an iteration, which advances three times by at most 7 bytes and reads 8.
+/// Minimum number of remaining input bytes before an iteration. An iteration reads 8 bytes up to three times and advances by
+/// at most 7 bytes each time.
 const INPUT_BYTES: usize = 40;
 
-/// Minimum number of free output bytes before an iteration, which writes 8 literals and a match of 258 bytes, rounded to 16.
+/// Minimum number of free output bytes before an iteration. An iteration writes up to 8 literals, and a match of up to 258
+/// bytes in chunks of 16.
 const OUTPUT_BYTES: usize = 320;
 
 const COPY_BYTES: usize = 16;
@@ -142,7 +144,7 @@ fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; 
     bytes.get_mut(at..)?.first_chunk_mut()
 }
 
-/// Decodes the match whose length has the table entry `entry`. Returns length and distance, or `None` if it is invalid.
+/// Decodes the match whose length has the table entry `entry`. Returns length and distance, or `None` for a wrong distance.
 #[inline(always)]
 fn decode_match(
     reader: &mut BitReader<'_>,

@@ -168,7 +168,7 @@ impl<'w> Spans<'w> {
         self.has_no_index |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
     }
 
-    /// Updates the spans at the beginning of a block. `window` contains the bytes before its uncompressed offset, `len`.
+    /// Updates the spans at the beginning of a block. `window` contains the bytes before `len`, its uncompressed offset.
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
         self.has_no_index |= self.spans.len() > MAX_SPANS;
@@ -190,7 +190,7 @@ impl<'w> Spans<'w> {
                 self.stored_windows += window.len() as u64;
                 SpanWindow::Kept(self.windows.keep(window)?)
             }
-            // The last window is too recent to store another one, so the last compressed span takes over the stored ones.
+            // The last window is too recent to store another one, so the last compressed span absorbs the stored spans.
             false => {
                 let is_stored =
                     |span: &mut InflateSpan| matches!(span.source, SpanSource::Stored { .. });

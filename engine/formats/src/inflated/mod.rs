@@ -4,7 +4,8 @@
 //!
 //! - [`InflateIndexer`] decodes a stream once and records blocks, some megabytes apart, in an [`InflateIndex`].
 //! - [`DeflateSpans`] decodes the stream in [spans](crate::spans) with this index.
-//! - Incompressible data are stored unchanged and read without decoding. Blocks after such data need no recorded bytes.
+//! - Incompressible data are stored unchanged and read without decoding. For blocks after such data, the 32 KiB are read
+//!   from the stream instead of the index.
 
 mod index;
 mod indexer;

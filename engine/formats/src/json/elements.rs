@@ -14,14 +14,14 @@ use crate::limits::{DecodingLimits, Limit};
 /// - The text must consist of one value. A path leads from this value to the list or object.
 /// - Outside the path, only quotes and brackets are checked.
 /// - One element and all keys of the iterated object are in memory.
-/// - A duplicate key is an error, because the iterator has already returned the first value when Python's last one follows.
+/// - A duplicate key is an error: Python uses its last value, but the iterator has already returned the first.
 #[derive(Debug)]
 pub struct JsonElements<R> {
     cursor: Cursor<R>,
     path: Vec<String>,
     /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
-    /// The lists and objects that contain the current position, outermost first. After the path, the last is iterated over.
+    /// The lists and objects that contain the current position, outermost first. Elements of the last one are returned.
     entered: Vec<Kind>,
     keys: HashSet<JsonString>,
     state: State,
@@ -96,7 +96,7 @@ impl<R: Read> JsonElements<R> {
         self.map(|element| element.map(|(_, value)| value))
     }
 
-    /// Returns the next member of an [`object`](Self::object). The value is `None` if `wanted` returns false for the key.
+    /// Returns the next member of an [`object`](Self::object), or `None` at the end. `wanted` decides whether its value is read.
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,

@@ -161,7 +161,7 @@ impl<'a> TextCursor<'a> {
         is_next
     }
 
-    /// Skips whitespace, and a comma (returns `false`) or the closing bracket `end` (returns `true`), or returns `None`.
+    /// Skips whitespace, and a comma or `end`. Returns whether `end` was skipped, or `None` if neither follows.
     pub fn comma_or(&mut self, end: u8) -> Option<bool> {
         let ended = self.accept(end);
         (ended || self.accept(b',')).then_some(ended)

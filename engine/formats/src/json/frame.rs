@@ -229,6 +229,8 @@ fn looks_like_a_number(name: &JsonString) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or NaN.
+    ///
+    /// A column that contains other values besides numbers is unchanged.
     DataFrame,
     /// `pandas.read_json`. Also converts columns with strings or missing values, or with booleans and numbers, to numbers.
     ///
@@ -298,7 +300,7 @@ impl JsonInference {
         }
     }
 
-    /// Records whether an integer is below 0 or above `int64`. After a null, the column becomes doubles in any case.
+    /// Records whether an integer is below 0 or above `int64`. Ignores integers after a null, because they become doubles.
     fn bound(&mut self, negative: bool, above_int64: bool) {
         if !self.null {
             self.negative |= negative;
@@ -312,7 +314,7 @@ impl JsonInference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Returns whether more strings cannot change the inferred type: the column contains a string and a non-number.
+    /// Returns whether more strings cannot change the inferred type: the column already contains a non-numeric string.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }

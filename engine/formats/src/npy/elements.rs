@@ -302,7 +302,7 @@ pub struct MaskCode {
 
 /// Returns the run-length code of the elements that are 1 or true, in the order of `numpy.load(file).T.flatten()`.
 ///
-/// `input` is an array file of numbers or booleans in any order. Memory usage is a bit per element.
+/// `input` is an array file of numbers or booleans. Memory usage is a bit per element.
 ///
 /// # Errors
 /// [`NpyError`] if the file is not such an array, has more than 2^31 elements, or its code is longer than 64 MiB.

@@ -53,7 +53,7 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let (mut i, mut j) = (0, last - 1);
     piece.swap(middle, j);
     loop {
-        // Both inner loops stop inside the part, because the swaps above put suitable keys at both of its ends.
+        // Both inner loops stop inside the part: after the swaps above, no end is on the wrong side of the pivot.
         loop {
             i += 1;
             if !less(piece[i], pivot) {

@@ -2,7 +2,7 @@
 
 use super::ColumnType;
 
-/// Describes the place of an error in a chunk that begins with this row. The chunk of the header begins the file.
+/// Describes the place of an error in a chunk that begins with this row. Empty for the first chunk, which has row 0.
 fn from_row(row: u64) -> String {
     match row {
         0 => String::new(),

@@ -1,6 +1,6 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
-//! The crate allocates memory for declared sizes without a limit. So [`Pages`] parses each page header before it.
+//! The crate allocates memory for declared sizes without a limit. So [`Pages`] parses each page header first.
 //!
 //! [`walk`] reads Thrift's compact protocol with limited recursion. It must see the same numbers as the crate:
 //!

@@ -1,7 +1,7 @@
 //! Writes 7z archives.
 //!
-//! A library writes archives with content. For directories and empty files only, it would write an empty list of streams,
-//! which py7zr rejects. So this module writes the header of such an archive.
+//! A library writes archives with content. For an archive of directories and empty files, it would write an empty list of
+//! streams, which py7zr rejects. So this module writes the header of such an archive.
 
 use std::io::{self, Read, Seek, Write};
 

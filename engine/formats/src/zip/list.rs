@@ -434,7 +434,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(())
     });
     let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
-    // If bytes were inserted before the directory, it has also moved. The members are not at their offsets in this case.
+    // The directory has also moved if bytes were inserted before it. In this case, members are not at their offsets.
     let first = members.iter().map(|member| member.offset).min();
     let is_complete = match first.map(|first| read_up_to(&base, first, 4)) {
         Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,
@@ -696,7 +696,7 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
 
 /// Sets the `limit` of each member: the offset of the next member or of the central directory.
 ///
-/// Rejects members whose fixed header and data extend beyond it. Opening a member checks its entire header.
+/// Rejects members whose fixed header and data extend beyond the limit. Opening a member checks its entire header.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

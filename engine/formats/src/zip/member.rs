@@ -76,7 +76,7 @@ impl ZipEntry {
     }
 }
 
-/// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times as many in UTF-8.
+/// Number of bits for the length of a name. Its 65,535 bytes in an archive become at most three times as many in UTF-8.
 const LENGTH_BITS: u32 = 20;
 
 /// The members of an archive, for archives with millions of members. Each takes about 50 bytes plus its name.

@@ -1,7 +1,6 @@
 //! Reads zip archives in place, and writes them deterministically.
 //!
-//! A [`ZipEntry`] contains the offset, the sizes and the CRC of a member, so the member is read without extracting the
-//! archive.
+//! A [`ZipEntry`] contains a member's offset, sizes and CRC, so the member is read without extracting the archive.
 //!
 //! - Members of an inner archive can be read in place, too. Use [`ZipEntry::section`] if the inner archive is stored, and
 //!   [`ZipEntry::indexer`] if it is compressed.

@@ -9,7 +9,7 @@ pub(super) const LOCAL_RECORD: &[u8] = b"PK\x03\x04";
 
 const END_RECORD_BYTES: usize = 22;
 
-/// Returns whether the directory is not at the offset that the end record declares: its archive begins later.
+/// Returns whether the directory is not at the offset that the end record declares, because its archive begins later.
 ///
 /// `directory` is the actual offset of the directory, and `end_record` the offset of the end record.
 pub(super) fn is_moved<R: ReadAt + ?Sized>(

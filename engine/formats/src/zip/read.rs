@@ -124,7 +124,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
 }
 
 impl ZipEntry {
-    /// Compares the length of the content with the declared size. Decoding stops after too many bytes (`actual`).
+    /// Compares the length of the content with the declared size. `actual` is the length when decoding stopped.
     fn check_length(&self, actual: u64) -> Result<(), ZipError> {
         let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
         match actual.cmp(&size) {
@@ -199,7 +199,7 @@ const USUAL_EXTRA_BYTES: usize = 64;
 /// Maximum number of uncompressed bytes per compressed byte: two bits can repeat 258 bytes.
 const MAX_RATIO: usize = 4 * 258;
 
-/// Reads entire members. Reads header and data at once, and reuses buffers, which is faster for small members.
+/// Reads entire members. Header and data are read at once and buffers are reused, which is faster for small members.
 #[derive(Debug, Default)]
 pub struct MemberInflater {
     decoder: Inflater,

@@ -199,7 +199,7 @@ impl ColumnGuess {
                 Some(ColumnData::Int64(values))
             }
             ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
-                // pandas converts the integers of a block of integers to doubles later, so they must be exact.
+                // If a block contains only integers, pandas converts them to doubles later, so they must be exact.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);

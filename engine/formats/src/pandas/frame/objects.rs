@@ -67,7 +67,7 @@ pub struct ObjectColumn {
 
 #[derive(Clone)]
 enum CellEnds {
-    /// All cells have the same length, for example identifiers. Reading a cell causes one cache miss instead of two.
+    /// All cells have the same length, for example identifiers. Ends are not stored, which saves a cache miss for each cell.
     Uniform { length: usize, count: usize },
     Listed {
         /// End offset of each cell, modulo 2^32.

@@ -247,7 +247,7 @@ impl PlainDecimal {
     }
 }
 
-/// Appends the digits of `text` to `value`, which must have at most 19 digits afterwards. Returns `None` for other bytes.
+/// Appends the digits of `text` to `value`, which must have at most 19 digits afterwards. Returns `None` without digits.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (

@@ -234,7 +234,7 @@ impl ColumnTypes {
 
     /// Returns the common type of a column. Numbers of different types become doubles.
     ///
-    /// As in NumPy, booleans become numbers if the column also contains numbers. With doubles, all values become objects.
+    /// As in NumPy, booleans become numbers if the column also contains numbers. With doubles, all become double objects.
     fn common_type(self) -> JoinedType {
         match self {
             Self { object: true, .. } => JoinedType::Object,

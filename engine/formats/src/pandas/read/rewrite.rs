@@ -23,7 +23,7 @@ const MAX_SPARE_BUFFERS: usize = 1;
 pub enum RewriteResult {
     /// Canonical text.
     Canonical(CsvScan),
-    /// The cells of the file, some unformatted. [`normalise`](crate::pandas::normalise) makes this text canonical.
+    /// Text with some cells that pandas would format differently. [`normalise`](crate::pandas::normalise) formats them.
     Cells(CsvScan, ReadOptions),
     /// Same as [`Self::Cells`], but the text cannot be split into rows again. Call `normalise` on the raw file.
     Unreadable(CsvScan),

@@ -103,7 +103,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Returns whether the row has `width` fields, and `to_csv`, which quotes only if necessary, would quote the same ones.
+    /// Returns whether the row has `width` fields, with the quotes that `to_csv` would write.
     #[inline]
     pub fn is_minimal(&self, width: usize) -> bool {
         self.fields.len() == width
@@ -431,7 +431,7 @@ impl RowReader {
         }
     }
 
-    /// Returns the length of the empty line at the beginning of `text`, or 0. Spaces and tabs are ignored.
+    /// Returns the length of the empty line at the beginning of `text`, or 0. A line of spaces and tabs is empty.
     ///
     /// Returns `None` if more bytes are needed to decide.
     fn blank_line(&self, text: &[u8], last: bool) -> Option<usize> {

@@ -228,7 +228,7 @@ impl RowSink for TypeScanner {
         }
         let parser = self.options.floats;
         for (position, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
-            // A duplicate name gets a suffix, such as `a.1`. A type requested for this new name has precedence.
+            // A duplicate name gets a suffix, such as `a.1`. A type requested for the new name takes precedence.
             let repeated = self.written.get(position);
             let forced = self
                 .requested_type(&name)

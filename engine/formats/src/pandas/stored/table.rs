@@ -31,7 +31,7 @@ enum Bytes {
 
 /// The text of a table in a memory-mapped file.
 ///
-/// Implementors must guarantee that the bytes do not change, as in the private objects of the cache.
+/// Implementors must guarantee that the bytes do not change. Private objects of the cache, for example, do not change.
 pub trait MappedText: Send + Sync {
     /// Returns the text.
     fn bytes(&self) -> &[u8];
@@ -280,7 +280,9 @@ impl TextTable {
         Ok(Cells::new(self.row(row)?))
     }
 
-    /// Records random lookups of `rows` rows with `bytes` bytes in total. Releases mapped text if it takes too much memory.
+    /// Records random lookups of `rows` rows with `bytes` bytes in total.
+    ///
+    /// Releases the memory of mapped text if rows are long, or if the lookups may have loaded more than the limit.
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -458,7 +460,7 @@ impl RowIndex {
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. Reserves the maximum: untouched pages take no memory, but a growing vector would copy itself.
+    /// Starts recording. Reserves the maximum: untouched pages take no memory, but growing would take three times the size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }
