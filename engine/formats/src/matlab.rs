@@ -83,7 +83,6 @@ struct Names {
 }
 
 impl Names {
-    /// Appends a path. Returns `None` if the paths are too large.
     fn push(&mut self, path: &[u8]) -> Option<()> {
         self.bytes += size_of::<String>() + path.len();
         let path = String::from_utf8_lossy(path).into_owned();

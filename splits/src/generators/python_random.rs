@@ -139,7 +139,7 @@ impl PythonRandom {
     }
 }
 
-/// CPython's estimate of the size of a set of k numbers: 21, and for k > 5 also the smallest power of four from 3k on.
+/// CPython's estimate of the size of a set of k numbers: 21, plus the smallest power of four of at least 3k if k > 5.
 fn set_size(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {

@@ -58,7 +58,6 @@ impl<R: Read> Stream<R> {
         self.read - self.left.len() as u64
     }
 
-    /// Returns the source, and the bytes that were read from it but not consumed.
     pub fn into_rest(self) -> (R, Vec<u8>) {
         let rest = self.buffer.get(self.left).unwrap_or_default().to_vec();
         (self.packed, rest)

@@ -96,7 +96,7 @@ impl<R: Read> JsonElements<R> {
         self.map(|element| element.map(|(_, value)| value))
     }
 
-    /// Returns the next member of an [`object`](Self::object), or `None` at the end. `wanted` decides whether its value is read.
+    /// Returns the next member of an [`object`](Self::object). Reads its value only if `wanted` returns true for its key.
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,
@@ -191,7 +191,6 @@ impl<R: Read> JsonElements<R> {
         Err(self.cursor.error(JsonErrorKind::NoSuchElement { step }))
     }
 
-    /// Reads a key. Returns whether it is `path[step]`.
     fn is_on_path(&mut self, step: usize) -> Result<bool, JsonError> {
         let key = self.cursor.key()?;
         Ok(key.as_str().is_some() && key.as_str() == self.path.get(step).map(String::as_str))

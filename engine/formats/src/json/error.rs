@@ -23,7 +23,6 @@ impl Position {
         offset: 0,
     };
 
-    /// Returns the position after `text`, which begins at `self`.
     pub(super) fn advance(self, text: &[u8]) -> Self {
         let newlines = memchr::memchr_iter(b'\n', text).count() as u64;
         let last_line = memchr::memrchr(b'\n', text).map_or(0, |newline| newline + 1);

@@ -153,7 +153,6 @@ impl<'a> TextCursor<'a> {
         }
     }
 
-    /// Skips whitespace and, if it follows, `byte`. Returns whether it followed.
     pub fn accept(&mut self, byte: u8) -> bool {
         self.skip_spaces();
         let is_next = self.peek() == Some(byte);

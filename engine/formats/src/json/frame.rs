@@ -314,7 +314,7 @@ impl JsonInference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Returns whether more strings cannot change the inferred type: the column already contains a non-numeric string.
+    /// Returns whether more strings cannot change the type: the column contains a string and a value that is not a number.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }

@@ -112,7 +112,6 @@ fn matches_key(text: &str, key: &str) -> bool {
     }
 }
 
-/// Formats `text`, which consists of one value. Returns the members of the outermost object.
 fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
     let mut reformatter = Reformatter {

@@ -274,7 +274,7 @@ impl<K: Into<JsonString>> FromIterator<(K, JsonValue)> for JsonObject {
     }
 }
 
-/// A string as in Python: a sequence of any code points, including unpaired surrogates (`"\ud83c"`).
+/// A string as in Python, ordered by code points. It may contain unpaired surrogates (`"\ud83c"`).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JsonString {
     /// WTF-8: UTF-8 that can also encode unpaired surrogates. Equal strings have equal bytes.

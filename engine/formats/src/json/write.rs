@@ -305,7 +305,6 @@ impl<'a, S: Style> Printer<'a, S> {
     }
 }
 
-/// Appends `text` in quotes. Escapes a character if `special` returns a nonzero value for its first byte.
 fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8) {
     out.push(b'"');
     let mut rest = text.as_wtf8();

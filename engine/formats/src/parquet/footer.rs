@@ -112,7 +112,6 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
     Binary,
 ]);
 
-/// Checks that the crate can parse this footer without overflowing the stack or using too much memory.
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
     let end = walk(footer, FOOTER, &mut cost);

@@ -207,7 +207,6 @@ fn start<'a, W: Write>(
     Ok(member)
 }
 
-/// Returns the earliest time that the format can store: 1980-01-01 00:00:00.
 fn epoch() -> UtcDateTime {
     UtcDateTime::from_unix(315_532_800)
 }

@@ -177,7 +177,6 @@ pub(crate) fn skip_spaces(cell: &[u8]) -> &[u8] {
     cell.get(skip..).unwrap_or_default()
 }
 
-/// Removes a leading sign. Returns whether it is a minus, and the rest.
 pub(crate) fn take_sign(text: &[u8]) -> (bool, &[u8]) {
     match text {
         [b'-', rest @ ..] => (true, rest),

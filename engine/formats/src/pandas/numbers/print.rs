@@ -59,7 +59,6 @@ pub fn push_bool(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"True" } else { b"False" });
 }
 
-/// Returns whether `cell` equals the output of [`push_f64`] for `value`.
 pub(crate) fn is_canonical_f64(cell: &[u8], value: f64) -> bool {
     if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
