@@ -819,3 +819,17 @@ fn a_run_makes_plain_answers_again() {
     sandbox.prep(&["remove", Harbour::ID, "--yes"]);
     assert!(!sandbox.data().join("harbour/private.age").exists());
 }
+
+/// Keys also sign reports, so `prep doctor` checks them without a remote.
+#[test]
+fn doctor_checks_keys_without_a_remote() {
+    let sandbox = Sandbox::new();
+    let key = ["remote", "key", "new", "laptop"];
+    sandbox.prep(&key).code(0);
+    sandbox.prep(&["doctor", "--offline"]).code(0);
+    let path = sandbox.path("home/.config/prep/keys/laptop.key");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    fs::set_permissions(path, open).expect("a mode");
+    let found = sandbox.prep(&["doctor", "--offline"]);
+    found.shows(&["key ", "laptop.key", "chmod 600"]);
+}

@@ -11,8 +11,8 @@ use prep_core::units;
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 
-use crate::error::CliError;
-use crate::global::{Color, Global, at_least_one, yes_or_no};
+use crate::error::{CliError, raise_open_files};
+use crate::global::{Color, Global, at_least_one, positive_size, yes_or_no};
 use crate::options::verify;
 use crate::output::printer::Printer;
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
@@ -252,7 +252,12 @@ impl CliSession {
         let jobs = environment
             .open_files
             .map_or(wanted, |files| jobs_within(files, wanted));
-        let warning = (jobs < wanted).then(|| {
+        let ignored = chooser
+            .files
+            .ignored
+            .as_ref()
+            .map(|path| format!("{} is ignored, because you may not read it", path.display()));
+        let few_files = (jobs < wanted).then(|| {
             format!(
                 "only {} files may be open at once, which is enough for {} instead of {wanted}; `ulimit -n` raises the limit",
                 environment.open_files.unwrap_or_default(),
@@ -263,6 +268,7 @@ impl CliSession {
             data_dir,
             store_dir,
             pipelines,
+                raise_open_files!(),
             packs,
             jobs,
             memory: memory
@@ -289,7 +295,7 @@ impl CliSession {
             printer: Printer::new(global, color(global, environment)),
             command,
         };
-        Ok((session, warning))
+        Ok((session, ignored.into_iter().chain(few_files).collect()))
     }
 }
 
@@ -355,7 +361,7 @@ impl Environment {
             home: std::env::home_dir(),
             current_dir: std::env::current_dir().ok(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
-            memory: machine_memory(),
+            memory: usable_memory().map(|(bytes, _)| bytes),
             open_files: open_files(),
             program: program_stamp(),
             boot: prep_cache::boot(),
@@ -383,8 +389,19 @@ fn open_files() -> Option<u64> {
     }
 }
 
-/// Returns the size of the RAM, or the limit of the control group or of the process if that is lower.
-pub fn machine_memory() -> Option<u64> {
+/// The reason why a process can use no more memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryLimit {
+    Ram,
+    /// The limit of the control group, for example of a container or of a job.
+    ControlGroup,
+    /// The limit of the address space (`ulimit -v`).
+    AddressSpace,
+}
+
+/// Returns the memory that this process can use, in bytes, and its limit: the size of the RAM, or the limit of the control
+/// group or of the process if that is lower.
+pub fn usable_memory() -> Option<(u64, MemoryLimit)> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = text
         .lines()
@@ -399,9 +416,14 @@ pub fn machine_memory() -> Option<u64> {
     };
     let group = limit("/sys/fs/cgroup/memory.max")
         .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    let process = rustix::process::getrlimit(rustix::process::Resource::As).current;
-    let limits = [group, process].into_iter().flatten();
-    Some(limits.fold(kibibytes * 1024, u64::min))
+    let limits = [
+        (Some(kibibytes * 1024), MemoryLimit::Ram),
+        (group, MemoryLimit::ControlGroup),
+        (getrlimit(Resource::As).current, MemoryLimit::AddressSpace),
+    ];
+    let limits = limits.into_iter();
+    let limits = limits.filter_map(|(bytes, limit)| Some((bytes?, limit)));
+    limits.min_by_key(|(bytes, _)| *bytes)
 }
 
 fn program_stamp() -> String {
