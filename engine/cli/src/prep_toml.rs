@@ -5,7 +5,7 @@
 //! repositories of other owners for the same reason.
 
 use std::fmt;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
@@ -155,20 +155,25 @@ fn end_of_day(date: Date) -> u64 {
 pub struct ConfigFiles {
     pub found: Vec<(PathBuf, ConfigFile)>,
     pub searched: Vec<PathBuf>,
+    /// The user's file, if the permission to read it is missing. Like git, `prep` then ignores this file, because
+    /// services often run with the home directory of another user.
+    pub ignored: Option<PathBuf>,
 }
 
 impl ConfigFiles {
     /// Reads the file of the project, of the data directory if it is known, and of the user.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user.
+    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user. The user's
+    /// file is ignored if permission to read it is denied.
     pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
         let mut files = ConfigFiles::default();
         let home = places.home.as_deref();
         let user = places.config_dir.as_ref().map(|dir| dir.join(FILE));
+        files.ignored = user.clone().filter(|path| is_denied(path));
         let of_user = match &user {
-            Some(path) => read(path, home)?,
-            None => None,
+            Some(path) if files.ignored.is_none() => read(path, home)?,
+            _ => None,
         };
         let safe = of_user
             .as_ref()
@@ -285,8 +290,21 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(prep_app::Error::reading("read", path, &error).into()),
+        Err(error) => {
+            let failed = CliError::from(prep_app::Error::reading("read", path, &error));
+            return Err(match error.kind() {
+                ErrorKind::PermissionDenied => failed.help(
+                    "change its owner or mode, or use another current directory or data directory, because prep uses the prep.toml \
+                     of both",
+                ),
+                _ => failed,
+            });
+        }
     };
+fn is_denied(path: &Path) -> bool {
+    File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
     let mut file: ConfigFile =
         toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));

@@ -159,7 +159,7 @@ fn parse_variable<T>(
 
 impl CliSession {
     /// Resolves all settings. Options have precedence over variables, variables over files, and files over defaults.
-    /// Also returns a warning about a setting, if there is one.
+    /// Also returns warnings about settings.
     ///
     /// # Errors
     /// Returns an error if a file or variable is invalid, or if a directory is not set and there is no home directory.
@@ -167,7 +167,7 @@ impl CliSession {
         global: &Global,
         environment: &Environment,
         command: fn() -> clap::Command,
-    ) -> Result<(CliSession, Option<String>), CliError> {
+    ) -> Result<(CliSession, Vec<String>), CliError> {
         let mut places = environment.places();
         let mut chooser = Chooser {
             environment,
@@ -465,7 +465,7 @@ mod tests {
     fn resolve(
         global: &Global,
         environment: &Environment,
-    ) -> Result<(CliSession, Option<String>), CliError> {
+    ) -> Result<(CliSession, Vec<String>), CliError> {
         CliSession::resolve(global, environment, clap::Command::default)
     }
 
@@ -590,9 +590,9 @@ mod tests {
             open_files: Some(64),
             ..bare(|_| None)
         };
-        let (resolved, warning) = resolve(&Global::default(), &environment).unwrap();
+        let (resolved, warnings) = resolve(&Global::default(), &environment).unwrap();
         assert_eq!(resolved.settings.jobs, 5);
-        let warning = warning.unwrap();
+        let warning = warnings.join("; ");
         assert!(
             warning.contains("64 files") && warning.contains("5 jobs instead of 8"),
             "{warning}"

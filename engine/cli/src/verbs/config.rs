@@ -68,9 +68,14 @@ impl ConfigArgs {
             }
             session.printer.table(&table)?;
             for path in &files.searched {
-                let (path, is_used) = (path.display(), is_used(path));
-                let state = if is_used { "read" } else { "not found" };
-                session.printer.message(format!("{path}: {state}"));
+                let state = match is_used(path) {
+                    true => "read",
+                    false if files.ignored.as_ref() == Some(path) => "ignored",
+                    false => "not found",
+                };
+                session
+                    .printer
+                    .message(format!("{}: {state}", path.display()));
             }
         }
         Ok(Exit::Success)
