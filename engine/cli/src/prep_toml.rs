@@ -1,4 +1,4 @@
-//! Reads the configuration files `prep.toml`: of the project, of the data directory, and of the user.
+//! Reads the configuration files `prep.toml`: of the project, of the data directory, of the user, and of the machine.
 //!
 //! The project's file is the nearest one in the current directory and its parents. A file decides where results are
 //! sent and whose results are trusted. Therefore a file that another user could have written is an error. git rejects
@@ -161,7 +161,7 @@ pub struct ConfigFiles {
 }
 
 impl ConfigFiles {
-    /// Reads the file of the project, of the data directory if it is known, and of the user.
+    /// Reads the file of the project, of the data directory if it is known, of the user, and of the machine.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user. The user's
@@ -206,6 +206,14 @@ impl ConfigFiles {
         }
         if let Some(path) = user {
             files.found.extend(of_user.map(|file| (path.clone(), file)));
+            files.searched.push(path);
+        }
+        for dir in &places.site_dirs {
+            let path = dir.join("prep").join(FILE);
+            if let Some(file) = read(&path, home)? {
+                check(&path, &safe, &file.remote)?;
+                files.found.push((path.clone(), file));
+            }
             files.searched.push(path);
         }
         Ok(files)
@@ -284,6 +292,10 @@ fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     }
 }
 
+fn is_denied(path: &Path) -> bool {
+    File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
 fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -301,10 +313,6 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
             });
         }
     };
-fn is_denied(path: &Path) -> bool {
-    File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
-}
-
     let mut file: ConfigFile =
         toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
@@ -362,6 +370,7 @@ mod tests {
         Directories {
             variable: |_| None,
             config_dir: Some(config.to_owned()),
+            site_dirs: Vec::new(),
             home: None,
             current_dir: None,
             origins: Vec::new(),
@@ -442,13 +451,20 @@ mod tests {
         let write = |dir: &Path, text: &str| fs::write(dir.join(FILE), text).unwrap();
         write(project.path(), "source = 'bundles'\ndata_dir = '~/data'\n");
         write(user.path(), "jobs = 3\nsource = '/elsewhere'\n");
+        let site = tempfile::tempdir().unwrap();
+        fs::create_dir(site.path().join("prep")).unwrap();
+        write(&site.path().join("prep"), "jobs = 9\nmemory = '4GB'\n");
         let places = Directories {
+            site_dirs: vec![site.path().to_owned()],
             current_dir: Some(inner),
             home: Some("/home/u".into()),
             ..places(user.path())
         };
         let files = ConfigFiles::read(&places, Some(data.path())).unwrap();
-        assert_eq!((files.found.len(), files.searched.len()), (2, 3));
+        assert_eq!((files.found.len(), files.searched.len()), (3, 4));
+        let (memory, origin) = files.first(|file| file.memory.clone()).unwrap();
+        assert_eq!(memory, "4GB");
+        assert!(origin.ends_with("/prep/prep.toml"), "{origin}");
         let (source, origin) = files.first(|file| file.source.clone()).unwrap();
         assert_eq!(source, project.path().join("bundles"));
         assert_eq!(origin, project.path().join(FILE).display().to_string());

@@ -64,6 +64,12 @@ impl Environment {
             config_dir: self
                 .base("XDG_CONFIG_HOME", ".config")
                 .map(|config| config.join("prep")),
+            site_dirs: match self.set("XDG_CONFIG_DIRS") {
+                Some(set) => std::env::split_paths(&set)
+                    .filter(|path| path.is_absolute())
+                    .collect(),
+                None => vec![PathBuf::from("/etc/xdg")],
+            },
             home: self.home.clone(),
             current_dir: self.current_dir.clone(),
             origins: Vec::new(),

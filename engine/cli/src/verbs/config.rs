@@ -26,7 +26,7 @@ Examples:
   prep config --remote s3://bucket/team --json
 
 Precedence, highest first: options, environment variables, the nearest prep.toml in the current directory and its \
-parents, the prep.toml of the data directory, and ~/.config/prep/prep.toml. An example:
+parents, the prep.toml of the data directory, ~/.config/prep/prep.toml, and /etc/xdg/prep/prep.toml. An example:
   data_dir = \"/data/mle-bench\"
   source = \"bundles\"                 # relative to the directory of the file
   memory = \"16GB\"
