@@ -41,7 +41,7 @@ pub struct Global {
     /// Print results as JSON
     #[arg(long, global = true, help_heading = HEADING, hide_short_help = true)]
     pub json: bool,
-    /// Print errors and results only
+    /// Print results, errors and warnings only
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = HEADING, hide_short_help = true)]
     pub quiet: bool,
     /// Print more details
