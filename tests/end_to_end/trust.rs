@@ -762,7 +762,7 @@ fn the_identity_can_come_from_stdin() {
 }
 
 #[test]
-fn a_run_makes_plain_answers_again() {
+fn a_run_makes_plain_answers_again_only_on_request() {
     let sandbox = Harbour::prepared();
     let key = sandbox
         .prep(&["seal", "--new-identity", "grader.txt"])
@@ -792,7 +792,11 @@ fn a_run_makes_plain_answers_again() {
         .competition();
     assert_eq!(sealed, digest);
     sandbox.prep(&seal).code(4).says(&["already sealed"]);
-    let run = sandbox.run(Harbour::ID).code(0);
+    let run = sandbox.run(Harbour::ID).code(4);
+    run.says(&["its answers are sealed", "--unseal"]);
+    assert!(!sandbox.path(ANSWERS).exists());
+    let mut run = sandbox.run_command(&[Harbour::ID]);
+    let run = Ended::of(run.args(["--unseal", "--quiet"])).code(0);
     run.says(&["its answers are sealed; this run also writes them"]);
     assert_eq!(fs::read(sandbox.path(ANSWERS)).expect("answers"), before);
     assert_eq!(

@@ -176,6 +176,13 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         }
         Remedy::TrustKey { key: Some(key) } => format!(
             "if you trust the owner of this key, add it to `[remote]` in ~/.config/prep/prep.toml: trusted = [\"{key}\"]"
+        Remedy::Unseal { id } => match verb.has("unseal") {
+            true => "--unseal writes the plain answers again".to_owned(),
+            false => format!(
+                "`prep run {id}{} --unseal` writes the plain answers again",
+                verb.data.concat()
+            ),
+        },
         ),
         Remedy::NameSameRemote => {
             "if it is the same remote, add that address to `[remote] same_as` in prep.toml".to_owned()

@@ -138,7 +138,7 @@ impl Run {
             false => context,
         };
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
-        let mut ids = ids.to_vec();
+        let (kept_sealed, mut ids) = sealed::kept_sealed(task, ids);
         let mut plan = Plan::create(task, &ids, &engine, &context)?;
         let left_out = resolve::leave_out(task, &plan, &mut ids);
         if !left_out.is_empty() {
@@ -158,6 +158,8 @@ impl Run {
             }
             let nodes = plan.all.nodes_of(id).iter();
             let mut reasons = nodes.filter_map(|node| plan.resolution.work.get(node));
+        ids.extend(kept_sealed.iter().map(|(id, _)| id.clone()));
+        plan.refused.extend(kept_sealed);
             if let Some(Reason::NotCurrent { difference }) = reasons.next_back() {
                 notes(Note::Restores { id, difference });
             }
