@@ -245,12 +245,12 @@ impl CliSession {
             "memory",
             global.memory.map(Ok),
             (MEMORY, |text| {
-                Ok(parse_variable(MEMORY, &text, units::parse_bytes))
+                Ok(parse_variable(MEMORY, &text, positive_size))
             }),
             |file| {
                 let text = file.memory.as_deref()?;
                 let error = |error| CliError::usage(format!("`memory` in {FILE}: {error}"));
-                Some(units::parse_bytes(text).map_err(error))
+                Some(positive_size(text).map_err(error))
             },
         )?;
         let is_shared = chooser.switch("shared", SHARED, |file| file.shared)?;
@@ -265,16 +265,16 @@ impl CliSession {
             .map(|path| format!("{} is ignored, because you may not read it", path.display()));
         let few_files = (jobs < wanted).then(|| {
             format!(
-                "only {} files may be open at once, which is enough for {} instead of {wanted}; `ulimit -n` raises the limit",
+                "only {} files may be open at once, which is enough for {} instead of {wanted}; to run more, {}",
                 environment.open_files.unwrap_or_default(),
                 units::count(jobs as u64, "job"),
+                raise_open_files!(),
             )
         });
         let settings = Settings {
             data_dir,
             store_dir,
             pipelines,
-                raise_open_files!(),
             packs,
             jobs,
             memory: memory
