@@ -104,6 +104,20 @@ impl Plan {
     }
 }
 
+/// Returns a task that also searches the bundle of a competition in the directory of its last run, unless the caller named a
+/// directory.
+pub(crate) fn with_last_source(task: &Task, id: &str) -> Result<Task, Error> {
+    let last = contents::read(task, id)?.options;
+    let (options, _) = task.options.recalling(&RememberedOptions {
+        source: last.source,
+        ..RememberedOptions::default()
+    });
+    Ok(Task {
+        options,
+        ..task.clone()
+    })
+}
+
 /// Adds a remedy to an error that an option of the last run may have caused.
 fn recalled_error(error: Error, recalled: &RememberedOptions) -> Error {
     match error.help {
@@ -144,6 +158,8 @@ impl Run {
         if !left_out.is_empty() {
             plan = Plan::create(task, &ids, &engine, &context)?;
         }
+        ids.extend(kept_sealed.iter().map(|(id, _)| id.clone()));
+        plan.refused.extend(kept_sealed);
         if !options.keep_going {
             plan = plan.complete()?;
         }
@@ -158,8 +174,6 @@ impl Run {
             }
             let nodes = plan.all.nodes_of(id).iter();
             let mut reasons = nodes.filter_map(|node| plan.resolution.work.get(node));
-        ids.extend(kept_sealed.iter().map(|(id, _)| id.clone()));
-        plan.refused.extend(kept_sealed);
             if let Some(Reason::NotCurrent { difference }) = reasons.next_back() {
                 notes(Note::Restores { id, difference });
             }
