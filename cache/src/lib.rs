@@ -83,7 +83,7 @@ mod upkeep {
 
 pub use digest::{Digest, DigestError, hex};
 pub use error::StoreError;
-pub use locks::file::{LockGuard, is_file_at, try_lock_file};
+pub use locks::file::{LockGuard, is_file_at, lock_file_within, try_lock_file};
 pub use objects::buffer::Buffer;
 pub use objects::object::{Object, ObjectReader};
 pub use objects::private::{MappedObject, PrivateObject};
@@ -97,7 +97,7 @@ pub use system::machine::{
     CLOCK_TICK, Stamp, boot, create_directory, free_space, host, is_coarse, is_shared,
     modification_time, time_until_settled,
 };
-pub use system::permissions::{Unwritable, ownership};
+pub use system::permissions::{Unwritable, is_read_only, ownership};
 pub use system::threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};
 pub use upkeep::gc::{GcOptions, GcReport};
 pub use upkeep::stat::{Amount, StoreStat};

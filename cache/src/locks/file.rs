@@ -4,13 +4,17 @@
 //!
 //! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
 //! On both kinds of file systems, a guard also holds a [lease](crate::locks::lease).
+//!
+//! A process can lock every file that it can open, including files that it may only read. Therefore only users who may write
+//! a lock file outside of the store can read it. Otherwise a program that may only read published files, for example an
+//! agent, could stop publications and gradings.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::layout::Bucket;
 use crate::locks::lease::{Lease, Mode};
@@ -19,6 +23,9 @@ use crate::{Digest, Store, StoreError};
 
 /// Pause between two attempts to take a lock, if the file system offers no way to wait for it.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
+
+/// Pause between two attempts to take a lock that processes hold for milliseconds.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 
@@ -68,8 +75,49 @@ impl Drop for LockGuard {
 /// # Errors
 /// If the file cannot be created or locked.
 pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
+    create_closed(path);
     // The file need not be on the disk of the cache.
-    acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)
+    let guard = acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)?;
+    if let Some(file) = guard.as_ref().and_then(|guard| guard.file.as_ref()) {
+        close_to_readers(file);
+    }
+    Ok(guard)
+}
+
+/// Same as [`try_lock_file`], but waits up to `limit` while another guard holds the lock.
+///
+/// # Errors
+/// If the file cannot be created or locked.
+pub fn lock_file_within(path: &Path, limit: Duration) -> Result<Option<LockGuard>, StoreError> {
+    let began = Instant::now();
+    loop {
+        let guard = try_lock_file(path)?;
+        if guard.is_some() || began.elapsed() > limit {
+            return Ok(guard);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Creates a lock file that no reader can open, not even for a moment, unless it exists.
+fn create_closed(path: &Path) {
+    let mut options = OpenOptions::new();
+    // If this fails, the error of the lock is reported.
+    let _ = options.write(true).create_new(true).mode(0o622).open(path);
+}
+
+/// Removes the permission to read a file from all users who may not write it.
+fn close_to_readers(file: &File) {
+    const WRITE: u32 = 0o222;
+    let Ok(found) = file.metadata() else {
+        return;
+    };
+    let writable = found.mode() & WRITE;
+    let mode = writable << 1 | writable;
+    if found.mode() & 0o777 != mode {
+        // Only the owner can change the mode. The owner locks the file too, because it created it.
+        let _ = file.set_permissions(PermissionsExt::from_mode(mode));
+    }
 }
 
 /// Returns the directory of the lock's leases.
@@ -297,6 +345,32 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A user who may only read the file cannot open it, so this user cannot lock it.
+    #[test]
+    fn lock_files_are_closed_to_users_who_may_only_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let mode = || path.metadata().unwrap().mode() & 0o777;
+        drop(try_lock_file(&path).unwrap().unwrap());
+        assert_eq!(mode() >> 1 & 0o222, mode() & 0o222, "{:o}", mode());
+        for (before, after) in [(0o644, 0o600), (0o664, 0o660), (0o666, 0o666)] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(before)).unwrap();
+            drop(try_lock_file(&path).unwrap().unwrap());
+            assert_eq!(mode(), after, "{before:o}");
+        }
+    }
+
+    #[test]
+    fn the_wait_for_a_lock_is_limited() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let held = try_lock_file(&path).unwrap();
+        let limit = Duration::from_millis(30);
+        assert!(lock_file_within(&path, limit).unwrap().is_none());
+        drop(held);
+        assert!(lock_file_within(&path, limit).unwrap().is_some());
+    }
 
     #[test]
     fn check_reports_a_lock_that_another_process_took_over()

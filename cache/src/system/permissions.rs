@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
 const MODE_BITS: u32 = 0o7777;
 
@@ -43,6 +44,11 @@ fn may_write(path: &Path) -> bool {
         false => Access::WRITE_OK,
     };
     access(path, needed).is_ok()
+}
+
+/// Returns whether a file or directory cannot be written because its file system is mounted read-only.
+pub fn is_read_only(path: &Path) -> bool {
+    access(path, Access::WRITE_OK) == Err(Errno::ROFS)
 }
 
 /// Describes the owner and mode of `path`, or of its parent directory, if the current user cannot write it.

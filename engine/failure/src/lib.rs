@@ -259,6 +259,11 @@ pub enum Remedy {
     RepairRemote,
     /// Name the file with a secret key that opens sealed answers.
     NameIdentity,
+    /// Prepare a competition whose answers are sealed, and write its plain answers again.
+    Unseal {
+        /// The competition.
+        id: String,
+    },
     /// Show the public keys of this machine.
     ListKeys,
     /// Add a key to the trusted keys.

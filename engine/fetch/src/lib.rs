@@ -70,7 +70,7 @@ mod wire {
     pub(crate) mod shared;
 }
 
-pub use bundle::directory::{DirectoryError, LocalDirectory, Members};
+pub use bundle::directory::{DirectoryError, LocalDirectory, Members, UnsupportedEntry};
 pub use bundle::kaggle::{KaggleBundle, bundle_files, discard, partial_bytes};
 pub use bundle::local::{BundleChecksums, BundleError, LocalBundle, SearchPath, bundle_stem};
 pub use bundle::part::PartOfBundle;

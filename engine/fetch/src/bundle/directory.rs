@@ -30,13 +30,11 @@ pub enum DirectoryError {
         "the source `{name}`: the directory {path} does not exist; correct `folder` in the pipeline, or create the directory"
     )]
     Missing { name: String, path: PathBuf },
-    #[error(
-        "the source `{name}`: {path} {what}; remove it; if it is a link to a directory, you can add that directory as another source"
-    )]
-    Odd {
+    #[error("the source `{name}`: {path} {entry}")]
+    Unsupported {
         name: String,
         path: PathBuf,
-        what: &'static str,
+        entry: UnsupportedEntry,
     },
     #[error("the source `{name}`: cannot read {path}")]
     Io {
@@ -45,6 +43,20 @@ pub enum DirectoryError {
         #[source]
         cause: io::Error,
     },
+}
+
+/// An entry of a directory that cannot be part of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum UnsupportedEntry {
+    /// The name is not UTF-8.
+    #[error("has a name that is not UTF-8; rename it")]
+    Name,
+    /// A pipe, a socket or a device.
+    #[error("is neither a file nor a directory; remove it")]
+    Special,
+    /// A symbolic link to a directory. It is not followed, because it may lead to a parent directory.
+    #[error("is a link to a directory; remove it, or add that directory as another source")]
+    DirectoryLink,
 }
 
 impl LocalDirectory {
@@ -64,11 +76,11 @@ impl LocalDirectory {
         })
     }
 
-    fn unsupported(&self, path: &Path, what: &'static str) -> StepError {
-        StepError::input(DirectoryError::Odd {
+    fn unsupported(&self, path: &Path, entry: UnsupportedEntry) -> StepError {
+        StepError::input(DirectoryError::Unsupported {
             name: self.name.clone(),
             path: path.to_path_buf(),
-            what,
+            entry,
         })
     }
 
@@ -84,7 +96,7 @@ impl LocalDirectory {
                 let path = entry.path();
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else {
-                    return Err(self.unsupported(&path, "has a name that is not UTF-8"));
+                    return Err(self.unsupported(&path, UnsupportedEntry::Name));
                 };
                 let failed = |cause| self.failed(&path, cause);
                 let is_link = entry.file_type().map_err(failed)?.is_symlink();
@@ -92,9 +104,9 @@ impl LocalDirectory {
                 if metadata.is_file() {
                     files.insert(format!("{inner}{name}"), (path, metadata.len()));
                 } else if !metadata.is_dir() {
-                    return Err(self.unsupported(&path, "is neither a file nor a directory"));
+                    return Err(self.unsupported(&path, UnsupportedEntry::Special));
                 } else if is_link {
-                    return Err(self.unsupported(&path, "is a link to a directory"));
+                    return Err(self.unsupported(&path, UnsupportedEntry::DirectoryLink));
                 } else {
                     open.push((format!("{inner}{name}/"), path));
                 }
