@@ -1,8 +1,7 @@
-//! Converts a pipeline to a map of its settings. Keys are paths such as `public/train.csv: csv` or `tables/train, test:
-//! seed`, and values are strings.
+//! Converts a pipeline to a map of its settings, with keys such as `public/train.csv: csv`.
 //!
-//! The map does not contain comments, layout and positions in the file, and its queries are printed from their syntax trees.
-//! Therefore two pipelines are equivalent if their outlines are equal.
+//! The map contains no comments and no layout, and its queries are printed from their syntax trees. Therefore two pipelines
+//! are equivalent if their outlines are equal.
 
 use std::collections::BTreeMap;
 

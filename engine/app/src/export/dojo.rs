@@ -21,10 +21,6 @@ use crate::packs;
 const PUBLIC_LEADERBOARD: &str = "public_leaderboard.csv";
 
 /// Changes the paths of the copied files to this layout. Returns the additional files, as pairs of path and text.
-///
-/// # Errors
-/// Returns an error if the competition has no grading, if its answers or sample submission are not CSV files, or if a
-/// leaderboard cannot be read.
 pub(super) fn arrange(
     found: &mut CopyInputs,
     entry: &CatalogEntry,

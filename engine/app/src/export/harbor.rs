@@ -9,8 +9,9 @@
 //! TARGET/ID/solution/solve.sh         submits the sample
 //! ```
 //!
-//! The verifier runs in a container of its own, which the agent never sees, and gets only the submission from the agent. If
-//! the answers are sealed, the verifier needs the variable `PREP_IDENTITY`, which Harbor passes from the host.
+//! The verifier runs in its own container, which the agent never sees, and gets only the submission from the agent.
+//!
+//! If the answers are sealed, the verifier needs the variable `PREP_IDENTITY`, which Harbor passes from the host.
 
 use std::fs;
 use std::io;
@@ -38,7 +39,6 @@ const DATA: &str = "/home/data";
 const SUBMISSION: &str = "/home/submission";
 /// The list of published files, with which the verifier checks the answers.
 const LISTING_FILE: &str = "prepared.files";
-/// Images of the agent and of the verifier.
 const AGENT_IMAGE: &str = "python:3.11-slim-bookworm";
 const VERIFIER_IMAGE: &str = "debian:bookworm-slim";
 
@@ -57,9 +57,8 @@ pub struct HarborExport {
     pub program: PathBuf,
     /// Whether the public files are mounted from the data directory instead of being copied into the image.
     pub mounts_public: bool,
-    /// Public keys of graders. If there are any, the answers in the tasks are sealed for these graders.
+    /// Public keys of graders. If there are any, the answers are sealed for these graders.
     pub recipients: Vec<Recipient>,
-    /// Whether archives in `public` are unpacked.
     pub expand: Expand,
 }
 
@@ -115,14 +114,12 @@ pub fn export_harbor(
     Ok(tasks)
 }
 
-/// Exports one competition.
 struct TaskExporter<'a> {
     entry: &'a CatalogEntry,
     settings: &'a Settings,
     wanted: &'a HarborExport,
     /// A copy of the data, whose parts are moved into the task.
     copy: PathBuf,
-    /// Directory of the task.
     task: PathBuf,
 }
 
@@ -335,7 +332,7 @@ fn without_machine(manifest: &Manifest) -> io::Result<Vec<u8>> {
     Ok(serde_json::to_vec_pretty(&record)?)
 }
 
-/// Copies a file with its permissions. The copy is writable for its owner.
+/// Copies a file with its permissions. All users can read the copy, and its owner can write it.
 fn copy_file(source: &Path, target: &Path) -> io::Result<()> {
     fs::copy(source, target)?;
     let mode = fs::metadata(source)?.permissions().mode();

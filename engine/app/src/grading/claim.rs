@@ -101,9 +101,9 @@ impl Expectations<'_> {
         claim
     }
 
-    /// Verifies the signature of a list of reports. Returns the problem if the signature is missing or invalid, for example
-    /// because an entry was left out. Returns `None` for the output of `prep grade --json`, because its entries are verified
-    /// one by one.
+    /// Verifies the signature of a list of reports. Returns the problem, for example that an entry was left out.
+    ///
+    /// Returns `None` for the output of `prep grade --json`, because its entries are verified one by one.
     pub fn problem_of_list(&self, document: &JsonValue) -> Option<String> {
         let list = document.as_object()?;
         list.get("competition_reports")?;
@@ -120,9 +120,9 @@ impl Expectations<'_> {
         Some(format!("the list of reports: {error}"))
     }
 
-    /// Returns the digests that graded data should have. `name` is the variant in the report. For a custom pipeline, `name`
-    /// is `own`. Then returns the digests of the variant whose answers have the digest `answers`, or of the first known
-    /// variant.
+    /// Returns the digests that data of the variant `name` should have.
+    ///
+    /// For a custom pipeline (`own`), uses the variant whose answers have the digest `answers`, or the first known variant.
     fn expected(&self, id: &str, name: &str, answers: Option<&str>) -> Option<LockedDataset> {
         let variants: Vec<&str> = match name {
             OWN_VARIANT => known_variants().collect(),
@@ -141,8 +141,9 @@ impl Expectations<'_> {
         found.iter().find(is_same).or(found.first()).cloned()
     }
 
-    /// Returns the digests of a variant: those in the lockfile, if there is one. Otherwise computes the digests from the
-    /// prepared data. If the variant is not prepared, returns only the digests of its leaderboard and rules.
+    /// Returns the digests of a variant in the lockfile. Without a lockfile, computes them from the prepared data.
+    ///
+    /// If the variant is not prepared, returns only the digests of its leaderboard and rules.
     fn digests(&self, id: &str, variant: &str) -> Option<LockedDataset> {
         if let Some(lock) = self.lock {
             return lock.find(id, variant);
@@ -240,7 +241,6 @@ pub fn parse_report(text: &[u8]) -> Result<JsonValue, String> {
     prep_formats::json::parse_unique(text).map_err(|error| prep_core::chain(&error))
 }
 
-/// Shortens a digest to `sha256:` and its first 12 digits.
 fn short(digest: &str) -> String {
     digest.chars().take("sha256:".len() + 12).collect()
 }
