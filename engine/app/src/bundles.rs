@@ -49,7 +49,6 @@ pub(crate) fn list(
     Ok((file, bytes, listing.entries()))
 }
 
-/// Returns the directory to which [`remember`] writes the members of bundles.
 pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
     Store::bundle_lists(&settings.store_dir)
 }

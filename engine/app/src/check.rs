@@ -13,8 +13,6 @@ use crate::stages::load::Loader;
 
 /// Checks a pipeline file in all variants, and the leaderboard in its directory. Returns the warnings.
 ///
-/// The name of the directory is the competition's id.
-///
 /// # Errors
 /// Returns an error if the file cannot be read, or one error for all mistakes of the pipeline.
 pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {

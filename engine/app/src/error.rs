@@ -19,7 +19,6 @@ pub enum Blame {
     Failure(Failure),
 }
 
-/// An error of a request.
 #[derive(Debug, Clone)]
 pub struct Error {
     pub blame: Blame,
@@ -41,7 +40,6 @@ impl Error {
         }
     }
 
-    /// Creates an error for an invalid request.
     pub fn request(message: impl Into<String>) -> Error {
         Error {
             blame: Blame::Request,
@@ -113,7 +111,6 @@ impl Error {
     }
 }
 
-/// Returns the kind of failure for unreadable content.
 pub(crate) fn failure_of(cause: &ContentsError) -> Failure {
     match cause {
         ContentsError::System { .. } => Failure::Machine,

@@ -19,7 +19,7 @@ pub struct JobPlan {
     pub ids: Vec<String>,
     /// The remote's address, without secrets.
     pub remote: String,
-    /// A directory that all workers can access. All paths must be absolute, because jobs may start in any directory.
+    /// A directory that all workers can access. All paths of a plan must be absolute, because jobs may start in any directory.
     pub data_dir: PathBuf,
     /// A directory of additional pipelines that all workers can access.
     pub pipelines: Option<PathBuf>,
@@ -118,7 +118,6 @@ impl JobPlan {
     }
 }
 
-/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&byte);
     match !word.is_empty() && word.bytes().all(plain) {

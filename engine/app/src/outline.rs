@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use prep_spec::Pipeline;
 use prep_spec::model::{Column, Declaration, Output, Setting, SourceLocation, TableOrigin};
 
-/// Returns the settings of a pipeline by path.
 pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     let mut outline = BTreeMap::new();
     let mut insert = |path: String, value: String| {

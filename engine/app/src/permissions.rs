@@ -25,7 +25,6 @@ const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 pub struct PermissionCheck<'a> {
     pub settings: &'a Settings,
     pub network: &'a Network,
-    /// Pause between two requests.
     pub pause: Duration,
     /// Whether requests are also sent for competitions that are remembered as accepted.
     pub again: bool,

@@ -52,7 +52,6 @@ pub struct RefusedCompetition {
     pub message: String,
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnd {
     pub result: RunResult,

@@ -17,7 +17,6 @@ const MIN_INSPECTED_BYTES: u64 = 128 << 20;
 pub struct Settings {
     /// The data directory. It contains `DATA/ID/prepared` and `DATA/ID/ID.zip`.
     pub data_dir: PathBuf,
-    /// The directory of the cache.
     pub store_dir: PathBuf,
     /// A directory with the user's pipelines, `DIR/ID/pipeline.yaml`, in addition to the built-in ones.
     pub pipelines: Option<PathBuf>,
@@ -58,7 +57,6 @@ impl Settings {
         }
     }
 
-    /// Returns the directory with the prepared data of a competition.
     pub fn prepared_dir(&self, id: &str) -> PathBuf {
         prepared_dir(&self.data_dir, id)
     }
@@ -115,7 +113,6 @@ impl Settings {
         }
     }
 
-    /// Returns limits for running steps.
     pub fn limits(&self) -> RunLimits {
         RunLimits {
             jobs: self.jobs,

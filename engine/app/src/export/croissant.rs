@@ -15,7 +15,6 @@ use crate::export::{CopyContent, ExportedFile};
 const CONTEXT: &str = include_str!("../../data/croissant_context.json");
 const PUBLIC: &str = "prepared/public/";
 
-/// Returns the text of `croissant.json`.
 pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
     let mut distribution = Vec::new();
     let mut records = Vec::new();

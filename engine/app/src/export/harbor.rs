@@ -32,7 +32,6 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::{digests, prepared, sealed};
 
-/// Organization in the names of tasks.
 const ORGANIZATION: &str = "prep";
 /// The directories in the agent's container.
 const DATA: &str = "/home/data";
@@ -48,10 +47,8 @@ const PIPELINE_FILES: &str = "pipeline.yaml description.md leaderboard.csv check
 /// The part of `task.toml` that passes the identity of the grader to the verifier.
 const IDENTITY: &str = "\n[verifier.env]\nPREP_IDENTITY = \"${PREP_IDENTITY}\"\n";
 
-/// The options of an export to Harbor.
 #[derive(Debug, Clone)]
 pub struct HarborExport {
-    /// The directory to create.
     pub target: PathBuf,
     /// The program that the verifier runs.
     pub program: PathBuf,
@@ -62,7 +59,6 @@ pub struct HarborExport {
     pub expand: Expand,
 }
 
-/// An exported task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HarborTask {
     pub id: String,
@@ -289,7 +285,6 @@ impl TaskExporter<'_> {
     }
 }
 
-/// Returns the path of the sample submission below `public`.
 fn sample(pipeline: &Pipeline) -> &str {
     let grade = pipeline.grade.as_ref();
     let sample = grade.map_or("sample_submission.csv", |grade| {

@@ -67,7 +67,6 @@ impl ExportForm {
     }
 }
 
-/// The options of a copy.
 #[derive(Debug, Clone)]
 pub struct Export {
     pub form: ExportForm,
@@ -86,7 +85,6 @@ pub struct CopyContent {
     pub competition: String,
     pub variant: String,
     pub private: bool,
-    /// How archives of `public` were unpacked.
     #[serde(skip_serializing_if = "Expand::is_no")]
     pub archives: Expand,
     pub bytes: u64,
@@ -121,13 +119,10 @@ struct CopyInputs {
     empty: Vec<String>,
 }
 
-/// Writes the files of a copy to a directory or archive.
+/// Writes the files of a copy below the directory `ID`, as plain files or into an archive.
 trait Copier {
-    /// Copies a file to `ID/path`.
     fn file(&mut self, item: &CopiedFile, cancel: &Cancel) -> io::Result<ExportedFile>;
-    /// Creates an empty directory `ID/path`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
-    /// Writes a text to the file `ID/name`.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
@@ -417,9 +412,6 @@ pub struct TemporaryCopy {
 
 impl TemporaryCopy {
     /// Creates a temporary directory in `parent`, after removing those that killed exports left.
-    ///
-    /// # Errors
-    /// Returns an error if `parent` cannot be written.
     pub fn new(parent: &Path) -> io::Result<TemporaryCopy> {
         // A new directory looks abandoned until it is locked, so only one process at a time may run this code.
         // On file systems without locks, another process may remove a new directory.

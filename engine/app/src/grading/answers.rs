@@ -22,7 +22,6 @@ use crate::grading::rules::grader;
 use crate::settings::Settings;
 use crate::{digests, prepared, sealed};
 
-/// The prepared directory of a competition, and the record of its publication.
 pub(super) struct PreparedDirectory<'a> {
     settings: &'a Settings,
     entry: &'a CatalogEntry,
@@ -33,7 +32,6 @@ pub(super) struct PreparedDirectory<'a> {
     tree: TreeState,
 }
 
-/// Verified answers, with the pipeline that grades them.
 pub(super) struct VerifiedAnswers {
     pub variant: String,
     pub pipeline: Pipeline,
@@ -73,7 +71,7 @@ impl<'a> PreparedDirectory<'a> {
         })
     }
 
-    /// Reads the answers, and verifies that they are the published ones. Adds all files that it reads to `files`.
+    /// Reads the answers, and verifies that they are the published ones. Records the files that it reads in `files`.
     pub(super) fn answers(&self, files: &mut ReadFiles) -> Result<VerifiedAnswers, Error> {
         let recorded = match &self.manifest {
             Some(manifest) if manifest.complete => {
@@ -98,7 +96,7 @@ impl<'a> PreparedDirectory<'a> {
         Err(self.rejected(recorded, read))
     }
 
-    /// Returns the error for unverified answers: `recorded` of the recorded variant, if any, and `read` of the base variant.
+    /// Returns the error for unverified answers. `recorded` are those of the recorded variant, and `read` those of `v1`.
     fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {
@@ -145,7 +143,6 @@ impl<'a> PreparedDirectory<'a> {
         })
     }
 
-    /// Returns whether scores with these answers are comparable with upstream's.
     pub(super) fn comparability(&self, answers: &VerifiedAnswers) -> Result<Comparability, Error> {
         let bytes = &answers.file.bytes;
         let data = match &answers.record {
@@ -223,7 +220,6 @@ impl<'a> PreparedDirectory<'a> {
     }
 }
 
-/// Answers that are not verified yet.
 struct ReadAnswers {
     variant: String,
     pipeline: Pipeline,

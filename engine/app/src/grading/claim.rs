@@ -20,7 +20,6 @@ pub struct Expectations<'a> {
     pub lock: Option<&'a Lockfile>,
     /// The log that the reports belong to.
     pub log: Option<&'a ReadLog>,
-    /// Keys of graders.
     pub trusted: &'a [TrustedSigner],
 }
 
@@ -35,7 +34,6 @@ pub struct Claim {
     pub medal: Option<&'static str>,
     /// The public key of the grader. `None` if the signature is not valid, or the key is not trusted.
     pub signed_by: Option<String>,
-    /// The reasons why the score cannot be compared with upstream's.
     pub not_comparable_because: Vec<String>,
     /// The digest of the submission.
     pub submission: Option<String>,
@@ -56,7 +54,6 @@ pub struct Claim {
 const COMPARED: [&str; 4] = ["public", "answers", "rules", "leaderboard"];
 
 impl Expectations<'_> {
-    /// Checks a report.
     pub fn claim(&self, report: &JsonObject) -> Claim {
         let text = |key| report.get(key).and_then(JsonValue::as_str);
         let competition = competition_of(report).unwrap_or_default().to_owned();

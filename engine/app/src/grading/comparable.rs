@@ -97,7 +97,6 @@ fn is_or_are(names: &[impl AsRef<str>]) -> String {
     format!("{} {verb}", names.join(", "))
 }
 
-/// The answers of a grading.
 pub(crate) enum Answers<'a> {
     /// Answers that this program prepared: the record of their publication, and their bytes.
     Prepared(&'a Manifest, &'a [u8]),
@@ -189,12 +188,10 @@ impl Comparability {
         }
     }
 
-    /// Returns whether scores are comparable with upstream's.
     pub fn is_comparable(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the reasons why scores are not comparable, as messages.
     pub fn obstacles(&self) -> Vec<String> {
         self.0.iter().map(ToString::to_string).collect()
     }
@@ -265,7 +262,7 @@ impl Comparability {
     }
 }
 
-/// Returns whether `answers` have the published checksum of `path`. Returns `None` if `path` has no published checksum.
+/// Returns whether `answers` have the published checksum of the file `path`. Returns `None` if that file has none.
 pub(crate) fn has_published_checksum(
     answers: &[u8],
     entry: &CatalogEntry,

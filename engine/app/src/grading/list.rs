@@ -20,11 +20,9 @@ use crate::error::Error;
 use crate::grading::{Grading, GradingLog};
 use crate::settings::Settings;
 
-/// The results of grading a list of submissions.
 pub struct GradedList {
     /// A report or an error for each entry, in the order of the list.
     pub results: Vec<(ListedSubmission, Result<CompetitionReport, Error>)>,
-    /// The text of the report.
     pub text: String,
     pub path: PathBuf,
     /// Warnings about the prepared data, sorted.
@@ -130,7 +128,6 @@ pub fn write_report(
     Ok(path)
 }
 
-/// A report that is being created.
 struct ReportFile<'a> {
     directory: &'a Path,
     file: NamedTempFile,

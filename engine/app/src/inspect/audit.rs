@@ -410,7 +410,6 @@ fn audit_tree(
 /// rows in a group, and `same_ids` only checks ids.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
-/// Returns whether a part of the section `grade` pairs columns by position.
 fn pairs_columns_by_position(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(pairs_columns_by_position),

@@ -13,7 +13,6 @@ use crate::error::{Error, failure_of};
 use crate::outline::outline;
 use crate::settings::{Settings, prepared_dir};
 
-/// The result of a comparison.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DataDifferences {
     pub pipeline: Vec<PipelineDifference>,

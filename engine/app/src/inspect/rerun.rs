@@ -34,7 +34,6 @@ pub struct Rerun {
     pub steps: Vec<RerunStep>,
 }
 
-/// The result of a step that ran again.
 #[derive(Debug, Clone, Serialize)]
 pub struct RerunStep {
     pub step: String,
@@ -80,7 +79,6 @@ pub enum RerunPlace {
 }
 
 impl Rerun {
-    /// Returns the number of steps whose result satisfies `wanted`.
     pub fn count(&self, wanted: impl Fn(&RerunResult) -> bool) -> usize {
         let results = self.steps.iter().map(|step| &step.result);
         results.filter(|result| wanted(result)).count()

@@ -183,7 +183,7 @@ fn output(
     let store = &context.store;
     let (before, after) = (value(store, old), value(store, new));
     let failed = |error: ContentsError| {
-        let message = format!("cannot compare the two runs' `{path}`: {}", chain(&error));
+        let message = format!("cannot compare `{path}` of the two runs: {}", chain(&error));
         Error::new(failure_of(&error), message)
     };
     let tree = |value: &Option<Value>| Tree::load(context, value.as_ref()?).ok();
@@ -198,7 +198,6 @@ fn output(
     two_files(path, before.path(), after.path(), options).map_err(failed)
 }
 
-/// Reads the value of an output, if it is still in the cache.
 fn value(store: &Store, digest: Option<Digest>) -> Option<Value> {
     Value::load(store, &digest?).ok()
 }

@@ -15,7 +15,7 @@ use crate::stages::origins::{UsedValue, origins};
 use crate::stages::run::{CompetitionState, Run};
 use crate::task::{PreparationOptions, Task};
 
-/// Publishes the outputs of a failed run into a scratch data directory, which is removed when it is dropped.
+/// Publishes the outputs of a failed run into a scratch data directory, and returns that directory.
 ///
 /// Returns `None` if the bundle of the run is unknown or no longer on this machine, or if the cache lacks an output.
 pub(super) fn publish(

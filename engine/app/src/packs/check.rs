@@ -39,7 +39,6 @@ pub const SILENT_FAILURE: &str = "silent-failure";
 pub struct PackCheck {
     pub id: String,
     pub variant: String,
-    /// The mistake in the pipeline, if there is one.
     pub mistake: Option<String>,
     /// `None` if the bundle is not on this machine.
     pub bundle: Option<PathBuf>,
@@ -47,7 +46,6 @@ pub struct PackCheck {
     pub failure: Option<String>,
     /// Whether both preparations gave the same digests.
     pub is_reproducible: Option<bool>,
-    /// The outputs that differ between the preparations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
     pub leaks: Option<LeakReport>,
@@ -77,7 +75,6 @@ impl PackCheck {
     }
 }
 
-/// The checks of a pack.
 pub struct PackChecks<'a> {
     /// The task of a run. Its options name the variant and the directory with bundles.
     pub task: &'a Task,
@@ -127,7 +124,7 @@ impl PackChecks<'_> {
     /// Other competitions keep their digests in `file`, or those in the installed `pack.lock` if `file` does not exist.
     ///
     /// # Errors
-    /// Returns an error if the earlier file is damaged.
+    /// Returns an error if the existing `pack.lock` is damaged.
     pub fn lock_text(
         &self,
         file: &Path,
@@ -287,7 +284,6 @@ fn prepare_once(
     Ok(manifest.map(|manifest| (facts, manifest)))
 }
 
-/// Returns the paths of the outputs that differ.
 fn differences(one: &Manifest, other: &Manifest) -> Vec<String> {
     let of = |manifest: &Manifest| -> BTreeMap<String, _> {
         let outputs = manifest.outputs.iter();

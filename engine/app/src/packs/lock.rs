@@ -22,7 +22,6 @@ pub(crate) const LOCK_FILE: &str = "pack.lock";
 const HEAD: &str =
     "# Digests of the prepared data of this pack, written by `prep pack check --write`.\n";
 
-/// The published digests of a pack.
 #[derive(Debug, Default)]
 pub(crate) struct PackLock {
     lock: Lockfile,
@@ -34,7 +33,6 @@ pub(crate) struct PackLock {
 pub struct LockComparison {
     /// Whether the digests are equal. `None` if the file does not list the competition in this variant.
     pub is_equal: Option<bool>,
-    /// The facts that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
     /// The key that signed the file.

@@ -40,7 +40,6 @@ pub(crate) const CORRECT: &str = "correct the pack, or get a correct one from it
 /// A pack in the directory of packs.
 #[derive(Debug, Clone)]
 pub struct InstalledPack {
-    /// The name of its directory.
     pub name: String,
     pub directory: PathBuf,
     /// The content of `pack.yaml`, or the reason why the pack cannot be used.
@@ -104,7 +103,6 @@ impl<'a> PackFiles<'a> {
         format!("{}/{path}", self.label.trim_end_matches('/'))
     }
 
-    /// Reads `pack.yaml`.
     pub(crate) fn read(&self) -> Result<Pack, Error> {
         let shown = self.shown(PACK_FILE);
         let text = read_text(&self.directory.join(PACK_FILE));
@@ -115,7 +113,6 @@ impl<'a> PackFiles<'a> {
         Ok(read_pack(&shown, &text)?)
     }
 
-    /// Returns the catalog entries of the competitions.
     pub(crate) fn entries(&self, pack: &Arc<Pack>) -> Result<Vec<CatalogEntry>, Error> {
         let entries = pack.competitions.keys().map(|name| {
             let id = format!("{}/{name}", pack.name).parse::<CompetitionId>();

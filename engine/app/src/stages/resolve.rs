@@ -66,7 +66,6 @@ pub struct StepWork {
     pub bytes: u64,
 }
 
-/// A step and whether it runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedStep {
     pub step: String,

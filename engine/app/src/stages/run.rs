@@ -92,7 +92,6 @@ pub enum CompetitionState {
 }
 
 impl CompetitionState {
-    /// Returns whether the competition is completely prepared.
     pub fn is_complete(self) -> bool {
         matches!(
             self,
