@@ -478,8 +478,8 @@ impl RowsWriter<'_> {
     }
 }
 
-/// Returns the columns of JSON values that contain targets: an item of `REPLACE` for each column of objects, which removes the
-/// targets, and the names of the other columns.
+/// Returns an item of `REPLACE` for each column of JSON objects with targets, which removes the targets from the objects.
+/// Also returns the names of other JSON columns with targets.
 fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>, Vec<&'t str>) {
     let mut columns: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {
