@@ -8,7 +8,6 @@ use crate::series::byte_features;
 use crate::sketch::{picture_features, sound_features};
 use crate::text::{ContentKind, file_name, pattern, stem};
 
-/// Number of seconds in a day.
 const DAY_SECONDS: f64 = 86_400.0;
 
 /// The properties of a file that are known before it is opened.
@@ -16,10 +15,9 @@ const DAY_SECONDS: f64 = 86_400.0;
 pub(crate) struct FileProperties {
     /// Position in the archive, or in the order of the directory.
     pub position: usize,
-    /// Modification time in seconds, from the archive or the file system. Only differences are used, so the epoch does
-    /// not matter.
+    /// Modification time in seconds. Only differences are used, so the epoch does not matter.
     pub time: Option<f64>,
-    /// Describes how the archive or the file system stores the file, for example permissions or compression method.
+    /// How the archive or the file system stores the file, for example permissions or compression method.
     pub packing: Option<String>,
 }
 
@@ -33,7 +31,7 @@ pub(crate) struct ItemFile<'a> {
 }
 
 impl<'a> ItemFile<'a> {
-    /// Creates the file of an item. `id` is the part of the path that is the item's id, or a part of it.
+    /// Creates the file of an item. `id` is the part of the item's id that the path contains.
     pub(crate) fn new(path: &'a str, id: &'a str, item: usize, facts: &'a mut ItemFacts) -> Self {
         ItemFile {
             path,
@@ -52,7 +50,6 @@ impl<'a> ItemFile<'a> {
         self.facts.number(channel, what, self.item, value);
     }
 
-    /// Returns the kind of the file, see [`kind()`].
     pub(crate) fn kind(&self) -> Rc<str> {
         Rc::clone(&self.kind)
     }
@@ -104,7 +101,6 @@ impl<'a> ItemFile<'a> {
         }
     }
 
-    /// Adds the width and height of a picture.
     pub(crate) fn add_pixels(&mut self, (width, height): (u64, u64)) {
         let what = format!("the width and height of `{}`", self.kind());
         self.add(Channel::Pixels, &what, &format!("{width} x {height}"));
@@ -137,8 +133,7 @@ impl<'a> ItemFile<'a> {
     }
 }
 
-/// Returns the kind of a file: `ID.png` or similar if the file name contains the item's id, or otherwise the pattern of
-/// the name.
+/// Returns `ID.png` or similar if the file name contains the item's id, or otherwise the pattern of the name.
 pub(crate) fn kind(path: &str, id: &str) -> String {
     let name = file_name(path);
     match name.split_once(id) {
@@ -202,7 +197,6 @@ impl Trained {
         }
     }
 
-    /// Returns the names of training files, without suffixes.
     pub(crate) fn stems(&self) -> impl Iterator<Item = &str> {
         self.stems.iter().map(AsRef::as_ref)
     }
