@@ -1,5 +1,4 @@
-//! Tests that data without a leak result in no finding above a note, and that leaks are found if they are planted in the
-//! same data.
+//! Tests that data without a leak have no finding above a note, and that leaks in the same data are found.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +7,6 @@ use std::path::Path;
 
 use prep_leaks::{LeakInput, LeakLevel, LeakReport};
 
-/// A simple generator of pseudorandom numbers.
 struct Random(u64);
 
 impl Random {
@@ -54,7 +52,6 @@ enum Media {
     Hiss,
 }
 
-/// All kinds except none.
 const MEDIA: [Media; 7] = [
     Media::Scenes,
     Media::Disc,
@@ -271,7 +268,6 @@ fn row(kind: &Kind, random: &mut Random, means: &[f64]) -> Row {
     }
 }
 
-/// Formats a table, with or without labels.
 fn table(rows: &[Row], json: bool, labels: bool) -> String {
     let mut text = String::new();
     if json {
@@ -410,7 +406,6 @@ fn png(light: &[f64], side: u32, compression: png::Compression) -> Vec<u8> {
     out
 }
 
-/// Returns the samples of a sound, between -1 and 1.
 fn sound(media: Media, truth: f64, random: &mut Random) -> Vec<f64> {
     let (slow, fast) = (
         1.0 + 5.0 * random.unit(),
@@ -443,7 +438,6 @@ fn wav(samples: &[f64]) -> Vec<u8> {
     out
 }
 
-/// Returns the file of an item and its suffix.
 fn medium(media: Media, truth: f64, random: &mut Random) -> Option<(&'static str, Vec<u8>)> {
     match media {
         Media::None => None,
@@ -455,7 +449,6 @@ fn medium(media: Media, truth: f64, random: &mut Random) -> Option<(&'static str
     }
 }
 
-/// A generated competition on disk.
 struct GeneratedCompetition {
     folder: tempfile::TempDir,
     kind: Kind,
