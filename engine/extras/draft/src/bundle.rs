@@ -16,8 +16,7 @@ use crate::table::{self, BundleTable, NotTable};
 const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// Maximum number of bytes of a table that are read to infer the types of its columns.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// Maximum length in bytes of a compressed archive inside the bundle. It is decompressed into memory, because it cannot
-/// be read at random positions.
+/// Maximum length in bytes of a compressed archive inside the bundle, because it is decompressed into memory.
 const MAX_INNER_BYTES: u64 = 512 << 20;
 /// Maximum depth of nested archives.
 const MAX_DEPTH: usize = 2;
@@ -69,8 +68,7 @@ impl BundleContent {
         sorted(walk.found)
     }
 
-    /// Reads a bundle of which only the list of members and the first bytes of tables were downloaded. `fronts` contains
-    /// the path and the first bytes of each table.
+    /// Reads a bundle from its list of members and the first bytes of its tables.
     pub fn of_preview(
         entries: &[ZipEntry],
         fronts: &[(String, Vec<u8>)],
@@ -191,7 +189,6 @@ fn is_hidden(path: &str) -> bool {
         .any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
-/// Divides the files into tables and groups.
 fn sorted(found: FoundFiles) -> BundleContent {
     let mut bundle = BundleContent::default();
     let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
@@ -219,9 +216,8 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// Divides the files below the directory `top` into one group per directory, for example `images` and `masks`.
-///
-/// Returns a single group unless at most [`MAX_PARALLEL`] directories contain nearly the same file names.
+/// Divides the files below `top` into one group per directory, for example `images` and `masks`. Returns a single group
+/// unless at most [`MAX_PARALLEL`] directories contain nearly the same file names.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut names = BTreeSet::new();
@@ -285,7 +281,6 @@ impl FileGroup {
     }
 }
 
-/// Escapes a path, so that no character is a wildcard.
 fn escaped(path: &str) -> String {
     let mut out = String::new();
     for c in path.chars() {

@@ -40,7 +40,6 @@ pub struct DraftChoices {
     pub metric: Option<String>,
 }
 
-/// The guess from which the draft is written.
 pub(crate) struct Guess<'b> {
     pub split: SplitGuess<'b>,
     /// The sample submission among the tables.
@@ -102,7 +101,6 @@ impl Target {
     }
 }
 
-/// The meaning of missing targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingTargets {
     /// All rows have a target.
@@ -113,8 +111,7 @@ pub(crate) enum MissingTargets {
     Masks,
 }
 
-/// Guesses everything that the author has not chosen: the table to split, the id and the targets. If no table has all
-/// chosen columns, returns their names as the error.
+/// Guesses everything that the author has not chosen. Returns the chosen columns if no table has all of them.
 pub(crate) fn guess<'b>(
     bundle: &'b BundleContent,
     choices: &DraftChoices,
@@ -196,8 +193,7 @@ pub(crate) fn guess<'b>(
     })
 }
 
-/// Returns the chosen target if it is a property of files, for example their directory. Returns `None` if a table has a
-/// column of that name.
+/// Returns the chosen target if it is a property of files, such as their directory, and no table has such a column.
 fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> {
     let [target] = choices.targets.as_slice() else {
         return None;
@@ -372,8 +368,7 @@ fn by_test<'b>(table: &'b BundleTable, test: &BundleTable) -> Option<TargetTable
     few.then(|| TargetTable::new(table, id, Target::Columns(targets)))
 }
 
-/// Guesses the id and the target without other tables. The id is the first column with unique values, and
-/// [`usual_target`] returns the target.
+/// Guesses the id, which is the first column with unique values, and the target without other tables.
 fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     let id = identifier(table, table.names());
     let target = usual_target(table, id.map(String::as_str))?;
@@ -451,7 +446,6 @@ fn is_unique(table: &BundleTable, name: &str) -> bool {
     different.len() == values.len() && !values.contains(&None) && !values.is_empty()
 }
 
-/// Returns whether cells are strings, numbers or booleans, and not lists or objects.
 fn is_scalar(table: &BundleTable, name: &str) -> bool {
     table
         .column(name)

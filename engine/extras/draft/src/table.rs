@@ -26,8 +26,7 @@ const MAX_VALUE_BYTES: u64 = 24 << 20;
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Number of bytes of a CSV file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
-/// Maximum length in bytes of the last line of JSON lines. This line is removed if only [`MAX_RECORD_BYTES`] of the file
-/// were read, because it is incomplete.
+/// Maximum length in bytes of the last line of JSON lines, which is removed if the file is not read to its end.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -295,8 +294,7 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
     })
 }
 
-/// Returns the columns in which a number has leading zeros, such as `0042`. These columns are read as text, because a
-/// file may be named `0042`, too.
+/// Returns the columns that contain numbers such as `0042`. They are read as text, because a file may be named `0042`.
 fn padded(front: &[u8], options: &ReadOptions) -> Vec<String> {
     let options = ReadOptions {
         all_text: true,
@@ -338,7 +336,6 @@ fn declared(column: &BundleColumn, is_whole: bool) -> &'static str {
     }
 }
 
-/// The number of values of a member of JSON objects, by type.
 #[derive(Default)]
 struct MemberTypes {
     texts: u64,
@@ -405,7 +402,6 @@ fn lines(place: &Path, limits: &DecodingLimits, is_whole: bool) -> Option<Bundle
     Some(BundleTable { is_whole, ..table })
 }
 
-/// Reads JSON objects whose members are the columns of a table.
 fn of_records(records: &Records) -> Option<BundleTable> {
     let names = records.columns().iter();
     let mut columns: Vec<_> = names

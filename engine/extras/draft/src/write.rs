@@ -156,7 +156,6 @@ fn files_declaration(start: &str, name: &str, files: &FileGroup) -> String {
     )
 }
 
-/// Returns an entry of a section: an output or a check, with its query.
 fn entry(name: &str, query: &str) -> String {
     format!("  {name}:{}\n", yaml_query(query))
 }
@@ -173,7 +172,6 @@ fn named_check(name: &str, assertions: &[String]) -> String {
 struct RowsWriter<'a> {
     rows: &'a TargetTable<'a>,
     table: &'a BundleTable,
-    /// Names of tables that are already used.
     taken: Vec<String>,
     values: TemplateValues,
 }
@@ -259,7 +257,6 @@ impl RowsWriter<'_> {
         values.add("known", is_unlabelled.then(known).unwrap_or_default());
     }
 
-    /// Declares, publishes and checks the files that belong to rows.
     fn add_files(&mut self, labelled: &str) {
         let rows = self.rows;
         let (mut tables, mut public, mut private) = (String::new(), String::new(), String::new());
@@ -319,7 +316,6 @@ impl RowsWriter<'_> {
         self.values.add_lines("file_checks", &checks);
     }
 
-    /// Lists the remaining tables and files of the bundle as comments.
     fn others(&mut self, bundle: &BundleContent, sample: Option<&BundleTable>) -> String {
         let rows = self.rows;
         let mut out = String::new();
@@ -406,8 +402,7 @@ impl RowsWriter<'_> {
         column.is_some_and(|column| matches!(column.declared, "text" | "inferred"))
     }
 
-    /// Returns the SQL expression for the id as text, for the comparison with names of files. `before` is a qualifier of
-    /// the column, such as `t.`, or empty.
+    /// Returns the SQL expression for the id as text. `before` is a qualifier of the column, such as `t.`, or empty.
     fn text_id(&self, before: &str) -> String {
         let id = format!("{before}{}", sql_name(&self.rows.id));
         match self.has_text_id() {
@@ -502,8 +497,7 @@ fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>
     (objects.into_iter().map(strip).collect(), others)
 }
 
-/// Returns a constant for the column `name` of a sample submission. If `is_class` is true, it is a value of the column
-/// if possible.
+/// Returns a constant for a column of a sample submission: if `is_class` is true, a value of the column if possible.
 fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {

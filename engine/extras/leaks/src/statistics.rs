@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Maximum false discovery rate.
 const FALSE_DISCOVERY_RATE: f64 = 0.01;
 
 #[derive(Debug, Clone)]

@@ -175,8 +175,7 @@ pub(crate) fn is_missing(cell: &str) -> bool {
     )
 }
 
-/// Returns whether a word mixes Latin letters with Greek or Cyrillic ones. The mix can mark a cell, although the word
-/// looks the same.
+/// Returns whether a word mixes Latin letters with Greek or Cyrillic ones, which may look the same.
 pub(crate) fn is_mixed(word: &str) -> bool {
     let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
     word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)

@@ -140,7 +140,6 @@ pub(crate) enum ContentKind {
     /// Tables and series of numbers as text.
     Csv,
     Json,
-    /// XML and HTML.
     Markup,
     Text,
     Picture,

@@ -77,7 +77,6 @@ struct Kind {
     text: bool,
     /// Number of locations in a column. Each location has a different mean.
     places: u64,
-    /// The kind of picture or sound that each item has.
     media: Media,
 }
 
@@ -544,7 +543,6 @@ impl GeneratedCompetition {
             }
         }
         for (number, row) in self.test.iter().enumerate() {
-            // Draw the same content as in the training file.
             let is_copy = copied.is_some_and(|every| number.is_multiple_of(every));
             let file = match (media, is_copy) {
                 (_, false) => medium(media, row.truth, &mut random),
@@ -557,7 +555,6 @@ impl GeneratedCompetition {
                 (_, true) => {
                     let light = self
                         .repeat_draw(number, &mut |truth, random| picture(media, truth, random));
-                    // Save it again, darker and twice as large.
                     let large = (0..96 * 96).map(|at| 0.9 * light[at / 96 / 2 * 48 + at % 96 / 2]);
                     let large: Vec<f64> = large.collect();
                     Some(("png", png(&large, 96, png::Compression::High)))

@@ -185,7 +185,6 @@ fn near_texts<'a>(
     })
 }
 
-/// Compares the texts in the columns of two tables.
 fn near_cells(
     world: &World,
     train: &PublicTableFile,
@@ -211,7 +210,6 @@ fn near_cells(
     near.collect()
 }
 
-/// Compares texts in files of test items with those in files of training items.
 fn near_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
     let label = world.labels.first()?;
     let train = world.train_table(label)?;

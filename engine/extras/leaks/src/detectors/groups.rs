@@ -41,8 +41,7 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             test.insert(file_name(&file.path));
         }
     }
-    // For each number of words in a name, and each index of a word: the words of training files, and those of test
-    // files.
+    // For each number of words in a name and each index: the words of training files, and those of test files.
     let mut words: BTreeMap<(usize, usize), [Vec<&str>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for file in &world.bundle {
@@ -94,7 +93,7 @@ const MAX_MEAN_FAMILY: usize = 8;
 /// Minimum fraction of test items with a training item in their family.
 const MIN_DIVIDED: f64 = 0.1;
 
-/// Minimum correlation of companions' answers.
+/// Minimum mean agreement of pairs of items within families.
 const MIN_AGREEMENT: f64 = 0.02;
 
 pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {

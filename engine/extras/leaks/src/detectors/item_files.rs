@@ -1,5 +1,4 @@
-//! `answers-elsewhere`: finds the answers of an item in the item's own files, which have its id in their names or
-//! directories.
+//! `answers-elsewhere`: finds the answers of an item in files whose names or directories contain the item's id.
 //!
 //! As a control, these files are also searched for the answers of a different item. So common words and frequent numbers
 //! are not reported.

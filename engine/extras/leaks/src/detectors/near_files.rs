@@ -67,8 +67,7 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Finds test files that are near a training file. If `rotated` is true, variants of test pictures are also compared:
-/// rotated, mirrored and inverted ones.
+/// Finds test files that are near a training file. If `rotated` is true, pictures are rotated, mirrored and inverted.
 fn find_near(
     world: &World,
     medium: Medium,

@@ -118,7 +118,6 @@ impl<'a> RowsOfBothParts<'a> {
         hits >= MIN_ITEMS && share >= MIN_FRACTION && share >= 3.0 * chance
     }
 
-    /// Finds a column that contains the answers of other rows.
     fn repeated(&self) -> Option<(String, usize, f64)> {
         let of_train = self.answers.iter().filter(|(_, is_test)| !is_test);
         let known: HashSet<i64> = of_train.map(|(answer, _)| self.rounded(*answer)).collect();
@@ -228,8 +227,7 @@ impl<'a> RowsOfBothParts<'a> {
                 let what = format!(
                     "`{name}`, less the answers of the training part for the same `{group}`, shows"
                 );
-                // The sum of a group is its mean times the number of rows, so the rounding error of the mean is
-                // multiplied, too.
+                // The sum of a group is its mean times the number of rows, which also multiplies the rounding error.
                 let of_means = single.iter().map(|(item, count, rest)| {
                     (*item, value_of(numbers, *item) * count - rest, *count)
                 });

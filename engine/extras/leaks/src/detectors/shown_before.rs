@@ -1,5 +1,4 @@
-//! `shown-before`: finds information that the prepared test part shows, but the original test part of the bundle does
-//! not.
+//! `shown-before`: finds information that the prepared test part shows, but not the bundle's original test part.
 //!
 //! The authors of a competition decided what participants see about test items. If the test part is made from training
 //! data, it must omit everything else, for example a column that only training data has.
@@ -49,8 +48,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 /// Minimum fraction of the variance of the answers that a value must explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Returns whether one of the fields or columns `names` predicts the answers. Also returns true if this cannot be
-/// measured.
+/// Returns whether one of the fields or columns `names` predicts the answers, or whether this cannot be measured.
 fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
     let quoted = names
         .iter()
@@ -166,8 +164,8 @@ impl<'a> NamesOfFiles<'a> {
         self.files_of.contains_key(name)
     }
 
-    /// Returns whether a name that occurs in `files` files is an id. Ids differ between files, so each id is in less
-    /// than a tenth of the files.
+    /// Returns whether a name in `files` files is an id. Each id is in less than a tenth of the files, because ids
+    /// differ.
     fn is_id(&self, files: u64) -> bool {
         self.files >= MIN_ID_FILES && files * 10 < self.files
     }

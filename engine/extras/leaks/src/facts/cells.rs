@@ -9,7 +9,6 @@ use crate::text::{number, time_of};
 /// Maximum number of elements of a list in a cell whose order is examined.
 const MAX_ELEMENTS: usize = 1 << 16;
 
-/// Adds facts about the spelling of a cell in the column `name`.
 pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts: &mut ItemFacts) {
     let mut form = |what: &str, value: &str| {
         facts.add(Channel::Form, &format!("{what} of `{name}`"), item, value);

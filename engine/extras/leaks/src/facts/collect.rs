@@ -9,8 +9,7 @@ use crate::table::CellTexts;
 use crate::text::ContentKind;
 use crate::world::{World, rows_of_items};
 
-/// Returns all facts: those that were `seen` while files were read, and those of tables, documents, texts and the sample
-/// submission.
+/// Returns the facts of all files, including those that were `seen` while files were read.
 pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     let mut facts = seen;
     let item_of = |text: &str| world.item_in_text(text);
@@ -38,8 +37,7 @@ pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     facts
 }
 
-/// Adds facts about the quotes and line endings of test tables. Parsed tables contain neither, so the texts are
-/// examined.
+/// Adds facts about quotes and line endings of test tables, from the texts, because parsed tables contain neither.
 fn quotes(world: &World, facts: &mut ItemFacts) {
     for (shown, _, items) in world.test_tables() {
         let Some(Format::Csv(delimiter)) = Format::from_path(&shown.path) else {

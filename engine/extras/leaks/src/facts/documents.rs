@@ -16,7 +16,6 @@ const MAX_DEPTH: usize = 24;
 /// Objects with more members are treated as lists, because their keys are probably ids.
 const MAX_MEMBERS: usize = 200;
 
-/// Adds the facts of one or more consecutive documents.
 pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     let mut walk = DocumentWalk {
         path,

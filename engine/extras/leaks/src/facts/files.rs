@@ -21,7 +21,6 @@ pub(crate) struct FileProperties {
     pub packing: Option<String>,
 }
 
-/// A file of an item, and the facts to which its facts are added.
 pub(crate) struct ItemFile<'a> {
     path: &'a str,
     id: &'a str,
@@ -77,7 +76,6 @@ impl<'a> ItemFile<'a> {
         }
     }
 
-    /// Adds the facts that are known without opening the file.
     pub(crate) fn add_properties(&mut self, bytes: u64, known: &FileProperties) {
         let kind = self.kind();
         let what = format!("the length of `{kind}`");

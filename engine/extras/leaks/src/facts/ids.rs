@@ -79,7 +79,6 @@ const MIN_CHECKED: usize = 6;
 /// Maximum length of ids each of whose characters is a fact.
 const MAX_CHARACTERS: usize = 48;
 
-/// Adds facts about the ids of the items in `chosen`.
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
     // If ids have different numbers of parts, parts at the same place are not comparable.
     let shape = ids.first().map(|id| parts(id).len()).unwrap_or_default();

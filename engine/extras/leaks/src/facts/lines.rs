@@ -88,7 +88,6 @@ pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts
     }
 }
 
-/// Adds the facts of lines that contain ids of items.
 pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     // The item of the last line that contains an id, and the number of this line.
     let mut above: Option<(usize, usize)> = None;
@@ -196,8 +195,7 @@ const MAX_HEAD: usize = 1 << 16;
 /// Maximum number of strings of an item's own file that become facts.
 const MAX_TEXTS: usize = 24;
 
-/// Adds the strings before and after each string that contains an item's id. `shortest` is the length of the shortest
-/// id, in bytes.
+/// Adds the strings around each string that contains an item's id. `shortest` is the length of the shortest id.
 pub(crate) fn collect_strings(
     path: &str,
     content: &[u8],
@@ -229,8 +227,7 @@ pub(crate) fn collect_strings(
     }
 }
 
-/// Searches a text for an item's id, which at most four other characters may precede. Returns the item and the text
-/// after the id.
+/// Finds an item's id in a text, after at most four other characters. Returns the item and the text after the id.
 fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(usize, &'a str)> {
     let longest_prefix = text.len().checked_sub(shortest)?;
     for begin in 0..=4.min(longest_prefix) {

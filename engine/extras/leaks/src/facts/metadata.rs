@@ -1,7 +1,6 @@
 //! Reads metadata of PNG, JPEG, WAV and NumPy files: everything except pixels, samples and numbers.
 //!
-//! PNG, JPEG and RIFF files (such as WAV) consist of chunks with a name and a length, so one loop reads all three
-//! formats.
+//! PNG, JPEG and RIFF files (such as WAV) consist of chunks with a name and a length, so one loop reads all of them.
 
 use std::ops::Range;
 
@@ -31,7 +30,6 @@ struct ChunkForm {
     /// Length of the checksum after the content. The next chunk begins at a multiple of `align`.
     checksum: usize,
     align: usize,
-    /// Name of the last chunk.
     last: &'static [u8],
 }
 

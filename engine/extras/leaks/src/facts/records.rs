@@ -48,8 +48,7 @@ pub(crate) fn collect_examples(
     }
 }
 
-/// Returns the value of a feature as text. `None` if there is not exactly one value, or if the value is a byte string
-/// that is long or not UTF-8.
+/// Returns a feature's value as text. `None` unless there is a single value, which must be short UTF-8 if it is bytes.
 fn single_value(feature: &Feature) -> Option<String> {
     match feature {
         Feature::Bytes(list) => match list.as_slice() {

@@ -206,8 +206,7 @@ fn collect_test_table(
     }
 }
 
-/// Counts each cell of a column of codes. Returns an empty map if the column contains categories, measurements, or names
-/// that occur only once.
+/// Counts the cells of a column of codes. Returns an empty map for categories, measurements, and unique names.
 fn counts_of_codes(column: &CellTexts) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let is_measured = |cell: &&str| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
@@ -336,7 +335,6 @@ fn matched(
     is_key.then_some(of_item)
 }
 
-/// Returns the key of a row: its normalized cells in these columns.
 fn key(columns: &[&CellTexts], row: usize) -> String {
     let cells = columns.iter().filter_map(|cells| cells.get(row));
     cells.map(normal).collect::<Vec<_>>().join("\u{1f}")

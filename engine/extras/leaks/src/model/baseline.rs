@@ -209,7 +209,6 @@ fn binned(values: &[f64]) -> BinnedFeature {
     values.iter().map(of).collect()
 }
 
-/// Number of bins of a feature.
 pub(super) const BINS: usize = 16;
 /// Number of trees.
 const ROUNDS: usize = 60;

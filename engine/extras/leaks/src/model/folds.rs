@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use crate::statistics::mean;
 
-/// Number of folds.
 pub(crate) const FOLDS: usize = 5;
 
 /// The folds of the items. A group that is entirely in the test part is never divided, because participants know no
@@ -38,8 +37,7 @@ impl Folds {
         }
     }
 
-    /// Returns the fold of an item. Without groups, the fold is pseudorandom, so that neighbours are usually in
-    /// different folds.
+    /// Returns the fold of an item. Without groups, folds are pseudorandom, so that neighbours are usually separated.
     pub(crate) fn fold(&self, item: usize) -> usize {
         match self.groups.get(item) {
             Some(group) if self.are_sections => group * FOLDS / self.number_of_groups.max(1),
@@ -60,8 +58,7 @@ impl Folds {
         (!self.groups.is_empty()).then_some(self.number_of_groups)
     }
 
-    /// Returns the number of independent observations among these items: the number of their groups, or of the items
-    /// themselves if there are no groups.
+    /// Returns the number of independent observations: the groups of these items, or the items if there are no groups.
     pub(crate) fn observations(&self, items: impl Iterator<Item = usize>) -> usize {
         match self.groups.is_empty() {
             true => items.count(),

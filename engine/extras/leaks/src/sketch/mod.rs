@@ -99,13 +99,11 @@ impl Sketch {
         Sketch { values, square }
     }
 
-    /// Returns the sketches of the same picture if it is rotated, mirrored or inverted.
     pub(crate) fn variants(&self) -> Vec<(&'static str, Sketch)> {
         picture::variants(&self.values)
     }
 
-    /// Returns the exact square of the distance, in steps of 1/32767, in a twentieth of the time of
-    /// [`distance`](Self::distance).
+    /// Returns the exact square of the distance in steps of 1/32767, 20 times as fast as [`distance`](Self::distance).
     fn square_of_distance(&self, other: &Sketch) -> f64 {
         let both = f64::from(self.square) + f64::from(other.square);
         both - 2.0 * f64::from(product(&self.values, &other.values))
@@ -129,8 +127,7 @@ impl Sketch {
         nearest.iter().map(bound).collect()
     }
 
-    /// Returns the distance of two sketches, between 0 and 2. `None` if it is at least `limit`, or if their lengths
-    /// differ.
+    /// Returns the distance of two sketches, between 0 and 2. `None` if it is at least `limit`, or if lengths differ.
     pub(crate) fn distance(&self, other: &Sketch, limit: f64) -> Option<f64> {
         let limit = (limit * SCALE).powi(2);
         let mut sum = 0.0;
@@ -154,8 +151,7 @@ impl Sketch {
     }
 }
 
-/// Returns the scalar product of two unit vectors. It fits into 32 bits, because it is at most the product of their
-/// lengths.
+/// Returns the scalar product of two unit vectors. It fits into 32 bits, because it is at most about 32767 squared.
 fn product(one: &[i16], other: &[i16]) -> i32 {
     let sum = |one: &[i16], other: &[i16]| {
         let products = one.iter().zip(other);
@@ -173,7 +169,6 @@ fn product(one: &[i16], other: &[i16]) -> i32 {
 /// Maximum length of a file that is sketched, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// A file and its sketch.
 #[derive(Debug)]
 pub(crate) struct Sketched {
     pub path: String,

@@ -18,8 +18,7 @@ const MIN_DEVIATION: f64 = 2e-4;
 /// Maximum number of samples from which features are computed.
 const MAX_SAMPLES: usize = 1 << 21;
 
-/// Returns the number of channels, and the samples of the first channel as numbers between -1 and 1. A truncated file
-/// has the samples before its end.
+/// Returns the number of channels, and the samples of the first channel between -1 and 1. A file may be truncated.
 fn samples(file: &[u8]) -> Option<(usize, Vec<f64>)> {
     let reader = WavReader::new(file).ok()?;
     let form = reader.spec();
@@ -97,7 +96,6 @@ pub(crate) fn sound_features(file: &[u8]) -> Vec<(String, f64)> {
 mod tests {
     use super::*;
 
-    /// Returns a tone whose loudness rises and falls.
     fn samples() -> Vec<f64> {
         let loud = |at: f64| (0.4 + 0.3 * (at / 700.0).sin()) * (at / 3.0).sin();
         (0..9000).map(|at| loud(f64::from(at))).collect()

@@ -188,8 +188,7 @@ fn labels(
     let items = rows.iter().max().map_or(0, |last| last + 1);
     let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
-        // A column with the same values in the sample submission is not an answer column, because participants know its
-        // values.
+        // A column with the same values in the sample submission is not an answer, because participants know its values.
         let sample_cells = sample.column(name);
         let is_shown = sample_cells.is_some_and(|cells| {
             let all = sample.is_sample() || cells.len() == column.len();

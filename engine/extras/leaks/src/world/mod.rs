@@ -43,8 +43,7 @@ pub(crate) struct World {
     has_digits: bool,
     /// Whether ids are small numbers, which other columns may contain by chance.
     pub has_plain_ids: bool,
-    /// Whether names of training files are also ids of test items, for example because the files of each part are
-    /// numbered.
+    /// Whether names of training files are also ids of test items, for example because both parts are numbered.
     parts_share_ids: bool,
     has_numeric_ids: bool,
     /// Length of the shortest id in bytes.
@@ -75,8 +74,7 @@ impl World {
         item.is_multiple_of(self.step)
     }
 
-    /// Returns the item whose id is `text`, or the file name in the path `text`. `None` if the item's facts are not
-    /// collected.
+    /// Returns the item whose id is `text` or the file name in it. `None` if the item's facts are not collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -109,8 +107,8 @@ impl World {
             .copied()
     }
 
-    /// Returns the item that a value in a document or line names. Unlike [`World::item_of_name`], returns
-    /// `None` if ids are small numbers, which occur everywhere.
+    /// Returns the item that a value in a document or line names. `None` if ids are small numbers, which occur
+    /// everywhere.
     pub(crate) fn item_in_text(&self, text: &str) -> Option<usize> {
         match self.has_plain_ids || !self.may_be_id(text) {
             true => None,
@@ -383,10 +381,8 @@ pub(crate) struct PublicContent {
     pub files: Vec<PublicFile>,
     /// Files that were not read entirely, with their lengths or rows.
     pub unread: Vec<String>,
-    /// Times and metadata of training files.
     pub trained: Trained,
     pub gallery: Gallery,
-    /// Facts from items' own files.
     pub facts: ItemFacts,
 }
 

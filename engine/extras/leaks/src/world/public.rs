@@ -55,7 +55,6 @@ struct Collected<'w> {
     arrays: Vec<(String, Vec<CellTexts>)>,
     /// Number of items' files whose content was not examined, because they exceed a limit.
     unexamined: u64,
-    /// Number of files that were read.
     place: usize,
     examined_bytes: u64,
     text_left: u64,
@@ -373,8 +372,8 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table. Returns false only if the table is too large. `format` is `None` if the file's name is not that of
-    /// a table.
+    /// Reads a table. Returns false only if it is too large. `format` is `None` for files that are not named like
+    /// tables.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
             return Ok(true);
@@ -439,7 +438,6 @@ fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, Colum
     tables.filter(|(_, table)| table.rows() > 0).collect()
 }
 
-/// Returns the content as text, if it contains no control characters except line breaks and tabs.
 fn plain_text(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
