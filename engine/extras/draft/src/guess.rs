@@ -313,7 +313,7 @@ fn is_plain(table: &BundleTable) -> bool {
 
 /// Guesses the id and the targets from the columns of the sample submission:
 ///
-/// - The id is the first one that the test table has, too. Without a test table, it is simply the first one.
+/// - The id is the first column that the test table has, too, or the first column if there is no test table.
 /// - The targets are the columns that the test table does not have.
 fn by_sample<'b>(
     table: &'b BundleTable,

@@ -135,9 +135,9 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
 /// Number of neighbours that [`nearest`] compares.
 const NEIGHBOURS: usize = 20;
 
-/// Returns the index and distance of the nearest of `count` candidates, and the distance of the twentieth nearest or
-/// last one. `distance` receives a candidate's index and a limit. It may return `None` if the distance is not below the
-/// limit.
+/// Returns the index and the distance of the nearest of `count` candidates, and the distance of the twentieth nearest
+/// (or last) one. `distance` receives the index of a candidate and a limit. It may return `None` for a distance that is
+/// not below the limit.
 pub(crate) fn nearest(
     count: usize,
     distance: impl Fn(usize, f64) -> Option<f64>,

@@ -24,9 +24,11 @@ pub(crate) struct ColumnTable {
 const CELL_BYTES: u64 = 48;
 
 impl ColumnTable {
-    /// Reads a table into at most `room` bytes of memory. If it needs more, only every second, fourth, ... row is kept.
+    /// Reads a table into at most `room` bytes of memory. If the table needs more, only every second, fourth, ... row is
+    /// kept.
     ///
-    /// Rows with a cell for which `wanted` returns true are also kept, unless these rows need more than half of `room`.
+    /// A row is also kept if `wanted` returns true for one of its first cells, unless these rows need more than half of
+    /// `room`.
     pub(crate) fn read(
         path: &Path,
         format: Format,

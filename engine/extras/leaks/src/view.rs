@@ -160,7 +160,7 @@ impl<'a> View<'a> {
         Some(finding.p_value(measured.p))
     }
 
-    /// Predicts the answers of a label from the intended features. The result is computed only once.
+    /// Predicts the answers of a label from the intended features. Each label's baseline is computed only once.
     pub(crate) fn baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<&Prediction> {
         let mut labels = self.labels.iter();
         let place = labels.position(|(known, _)| std::ptr::eq(known, label))?;

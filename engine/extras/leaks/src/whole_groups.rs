@@ -160,8 +160,8 @@ pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
 }
 
 /// Divides an order of items into sections of equal length, up to which neighbours have similar answers. Also returns
-/// the fraction of the variance that neighbours explain. `None` if this is little, or if the items are sorted by their
-/// answers.
+/// the fraction of the variance that neighbours explain. Returns `None` if they explain little, or if the items are
+/// sorted by their answers.
 fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     let agreement = gain(targets, None, &by_nearest(numbers, targets));
     if agreement.alone < MIN_VARIANCE || agreement.p > 1e-3 || is_sorted(numbers, targets) {

@@ -4,8 +4,9 @@
 //! - `near`: texts with many common runs of three words.
 //! - `equal-files`: files with the same digest.
 //!
-//! Rows and texts can also be equal by chance: rows with few different values, and texts that follow a template. So they
-//! are reported only if their answers agree significantly more often than the most frequent answer occurs.
+//! Rows and texts can also be equal by chance: rows with few different values, and texts that follow a template. So
+//! copies are reported only if the answers of the test and training items agree significantly more often than the most
+//! frequent answer occurs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

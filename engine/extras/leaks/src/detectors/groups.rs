@@ -7,7 +7,7 @@
 //!   and the answers within families are similar, training items reveal answers of test items.
 //!
 //! The statistic of families is the mean agreement of pairs of members, over both parts. The agreement of two items is
-//! the product of their standardized answers. It has mean 0 and variance 1 if families have no effect.
+//! the product of their standardized answers, which has mean 0 and variance 1 if families have no effect.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

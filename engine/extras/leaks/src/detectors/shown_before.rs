@@ -1,7 +1,7 @@
 //! `shown-before`: finds information that the prepared test part shows, but not the bundle's original test part.
 //!
-//! The authors of a competition decided what participants see about test items. If the test part is made from training
-//! data, it must omit everything else, for example a column that only training data has.
+//! The authors of a competition decided what participants see about test items. A test part that is made from training
+//! data must show nothing else, for example no column that only training data has.
 //!
 //! A finding needs no statistics, because the bundle is the proof. If the bundle has no test part, or only a stub,
 //! nothing is compared.

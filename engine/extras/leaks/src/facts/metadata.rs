@@ -73,7 +73,7 @@ const FORMS: [ChunkForm; 3] = [
 ];
 
 /// Chunks whose content is not a text: the name of the chunk, the name of the fact, and the bytes that are the fact's
-/// value. A chunk without a fact is skipped, because it depends on pixels or samples.
+/// value. If the fact has no name, the chunk is skipped, because it depends on pixels or samples.
 const KNOWN: [(&[u8], &str, Range<usize>); 12] = [
     (b"IHDR", "the colour type and bit depth", 8..13),
     (b"IDAT", "the compression settings", 0..2),

@@ -361,8 +361,8 @@ fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     (count >= MIN_KEYS && rows.len() * 10 >= count * 9).then_some(rows)
 }
 
-/// Adds the lines of text files, and the cells of tables without ids, if there are as many as test items or as rows of a
-/// test table. They may describe the test items in the same order.
+/// Adds the lines of text files, and the cells of tables without ids, if their number equals the number of test items or
+/// of rows of a test table. They may describe the test items in the same order.
 fn collect_aligned(world: &World, facts: &mut ItemFacts) {
     // The items in the order of the answers, and in the orders of test tables.
     let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];

@@ -2,11 +2,11 @@
 //! picture is compressed again, resized or brightened, or if a sound becomes louder.
 //!
 //! Decoding all files could take hours, so only a sample of many files is sketched. A file is in the sample if the hash
-//! of its path is small enough. When the training or test part reaches its limit of bytes or sketches, the range of
-//! hashes is halved, and sketches outside it are dropped.
+//! of its path is below a limit. When the training or test part has too many bytes or sketches, this limit is halved,
+//! and sketches above it are dropped.
 //!
-//! At most the limit of bytes is decoded between two halvings. So the time grows only with the logarithm of the number
-//! of files.
+//! The number of bytes that are decoded between two halvings is limited. So the time grows only with the logarithm of
+//! the number of files.
 
 mod picture;
 mod prints;

@@ -2,8 +2,8 @@
 //! next frame of a film, or a sound with a different start.
 //!
 //! The hash of a picture's region is computed from the brightness of nine fields relative to the region's mean, the hash
-//! of a sound's region from sixteen samples. The regions with the smallest hashes are kept. So two files that share a
-//! section have many equal hashes, and the two positions of a hash always differ by the same distance.
+//! of a sound's region from sixteen samples. Only the regions with the smallest hashes are kept. So two files that share
+//! a section have many equal hashes, whose positions in both files differ by the same distance.
 
 use std::collections::BTreeMap;
 

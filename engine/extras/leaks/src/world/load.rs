@@ -153,7 +153,7 @@ fn table_in(
 /// Returns the id column of the answers: the column `named`, by which grading pairs rows, or a column whose values are
 /// mostly in the same column of the sample submission.
 ///
-/// If there are several, the one with the fewest values outside the sample submission is preferred, then one without
+/// Of several such columns, the one with the fewest values outside the sample submission is preferred, then one without
 /// empty cells, then the first one.
 fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Option<usize> {
     let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();

@@ -297,8 +297,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Adds facts of a file whose format has no reader, and which does not belong to an item. They come from strings
-    /// with ids of items.
+    /// Adds facts from the strings of a file whose format has no reader, and which does not belong to an item.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
         let is_opaque = matches!(current.kind, ContentKind::Opaque | ContentKind::Matlab);
