@@ -59,7 +59,6 @@ pub(crate) struct TargetTable<'b> {
     pub table: &'b BundleTable,
     /// The column that identifies a row, or the new column with its number.
     pub id: String,
-    /// Whether ids are unique.
     pub is_unique: bool,
     /// Whether the id is the number of the row, because no column identifies it.
     pub is_numbered: bool,

@@ -27,7 +27,6 @@ const MIN_GROUPS: usize = 8;
 /// The length of a section is the distance at which the correlation of answers falls below this limit.
 const MAX_CORRELATION: f64 = 0.1;
 
-/// Maximum number of orders that are examined.
 const MAX_ORDERS: usize = 8;
 
 /// Maximum number of words of ids that are examined.

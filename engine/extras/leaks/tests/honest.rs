@@ -376,7 +376,6 @@ fn texts_that_are_the_answers_are_found() {
     }
 }
 
-/// A few items whose answers are numbers.
 fn few(items: usize) -> Data {
     let mut data = Data::default();
     let cells = |number: usize| {

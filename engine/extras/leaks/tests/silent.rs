@@ -32,7 +32,6 @@ impl Random {
     }
 }
 
-/// Kinds of pictures or sounds.
 #[derive(Clone, Copy, PartialEq)]
 enum Media {
     None,
@@ -48,7 +47,6 @@ enum Media {
     Fields,
     /// A tone that becomes louder, and hiss.
     Tones,
-    /// Hiss.
     Hiss,
 }
 
@@ -62,7 +60,6 @@ const MEDIA: [Media; 7] = [
     Media::Hiss,
 ];
 
-/// Properties of a generated competition.
 #[derive(Clone, Copy)]
 struct Kind {
     seed: u64,

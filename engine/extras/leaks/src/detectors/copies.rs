@@ -228,7 +228,6 @@ fn near_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
     near_texts(what.to_owned(), &own, &other, label)?.finding(world, label, tests)
 }
 
-/// Number of words in a run.
 const RUN_WORDS: usize = 3;
 /// Minimum number of words of a text. Shorter texts may be near by chance.
 const MIN_WORDS: usize = 8;

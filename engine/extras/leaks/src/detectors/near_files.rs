@@ -1,15 +1,12 @@
 //! `near-files`: finds pictures and sounds of test items that are almost copies of training files, for example compressed
 //! again, scaled, brighter or louder.
 //!
-//! A test file is near a training file if the distance to its nearest training file meets three conditions:
+//! A test file is near a training file if the distance to its nearest training file meets the limits [`MAX_OF_MEAN`],
+//! [`MAX_OF_NEAREST`] and [`MIN_RATIO`]. The limits are relative to the distances in the data, because X-rays, for
+//! example, are more similar to each other than photos are.
 //!
-//! - It is at most 3 % of the mean distance between two files.
-//! - It is at most 5 % of the 90th percentile of nearest-neighbour distances.
-//! - It is at most a quarter of the distance to the twentieth nearest training file, because many similar files follow a
-//!   template or are frames of one recording.
-//!
-//! Random points in k dimensions meet the second condition with a probability of 2.3 times 0.05^k: 0.6 % for two
-//! dimensions, 0.03 % for three. The detector assumes 1 %, and the p-value is the tail of the binomial distribution.
+//! Random points in k dimensions meet [`MAX_OF_NEAREST`] with a probability of 2.3 times 0.05^k: 0.6 % for two
+//! dimensions, 0.03 % for three. The p-value is the tail of the binomial distribution for a probability of 1 %.
 //!
 //! Test files that share a section with a training file are also found: cropped pictures, or frames of the same film.
 //! Several of their fingerprints are equal and shifted by the same distance. Files can also share a background without a
@@ -35,7 +32,8 @@ const MAX_ROTATED: usize = 400;
 const MAX_OF_MEAN: f64 = 0.03;
 /// Maximum distance as a fraction of the 90th percentile of nearest-neighbour distances.
 const MAX_OF_NEAREST: f64 = 0.05;
-/// Minimum ratio of the distance to the twentieth nearest file and the distance to the nearest file.
+/// Minimum ratio of the distances to the twentieth nearest and to the nearest training file. Many files that are equally
+/// near follow a template or are frames of one recording.
 const MIN_RATIO: f64 = 4.0;
 const TWENTIETH: usize = 20;
 /// Assumed probability that a file is near by chance.

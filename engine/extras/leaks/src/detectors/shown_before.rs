@@ -135,7 +135,6 @@ type FileGroup = (ContentKind, String);
 /// The names of columns and keys in the files of a group.
 #[derive(Default)]
 struct NamesOfFiles<'a> {
-    /// Number of files with names.
     files: u64,
     /// For each name, the number of files that contain it.
     files_of: BTreeMap<&'a str, u64>,

@@ -30,7 +30,6 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Adds the facts of a document that belongs to an item.
 pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut ItemFacts) {
     let breaks = text.trim_end().contains('\n');
     let spaces = text.contains("\": ");

@@ -161,7 +161,7 @@ pub(crate) struct Trained {
 }
 
 impl Trained {
-    /// Adds a training file. `head` is the beginning of its content, and `time` its modification time in seconds.
+    /// `head` is the beginning of the content, and `time` the modification time in seconds.
     pub(crate) fn add(&mut self, path: &str, head: &[u8], time: Option<f64>) {
         let stem = stem(path);
         let number = self.stems.len();

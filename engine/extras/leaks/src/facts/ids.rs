@@ -117,7 +117,6 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
             }
         }
         let sum: u32 = id.chars().filter_map(|c| c.to_digit(10)).sum();
-        // Short ids have no check digits.
         let divisors = [2, 3, 7, 9, 10, 11].iter();
         for divisor in divisors.filter(|_| id.len() >= MIN_CHECKED) {
             let what = format!("the remainder of the sum of digits of ids divided by {divisor}");

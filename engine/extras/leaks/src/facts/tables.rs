@@ -66,7 +66,6 @@ pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
 /// Maximum number of rows of a table that has a column for each item.
 const MAX_WIDE_ROWS: usize = 50;
 
-/// Adds the cells of a table that has a column for each item.
 fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
     let (path, table) = (&shown.path, &shown.table);
     let columns = table.names.iter().zip(&table.columns);

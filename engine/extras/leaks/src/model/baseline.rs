@@ -124,7 +124,6 @@ fn column_features(
     features
 }
 
-/// Returns a binned feature for each column of a prediction.
 fn features_of(predicted: &Prediction, width: usize) -> Vec<BinnedFeature> {
     let column = |column: usize| {
         let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());

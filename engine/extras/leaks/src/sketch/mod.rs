@@ -195,7 +195,6 @@ const MAX_PENDING_BYTES: usize = 1 << 20;
 /// memory.
 const MAX_SMALL_BYTES: usize = 1 << 18;
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
-/// Maximum number of threads that sketch.
 const MAX_THREADS: usize = 4;
 
 #[derive(Debug)]

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use prep_contents::pixels::Pixels;
 
-/// Maximum number of fingerprints of a file.
 const MAX_PRINTS: usize = 96;
 
 /// Width of a field, in pixels.

@@ -67,7 +67,6 @@ const MAX_HEAD_BYTES: usize = 4 << 20;
 /// Maximum number of TFRecord records that are read for their names.
 const MAX_RECORDS: usize = 20;
 
-/// Maximum number of names in one file.
 const MAX_NAMES: usize = 1 << 14;
 
 /// Returns the names in a file of this kind. A damaged file contains no names.

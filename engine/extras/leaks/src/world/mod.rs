@@ -171,7 +171,6 @@ impl World {
             .collect()
     }
 
-    /// Returns the cells of a column in the order of `chosen`.
     pub(crate) fn cells<'a>(
         &self,
         column: &'a CellTexts,
