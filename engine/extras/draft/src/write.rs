@@ -519,7 +519,6 @@ fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     }
 }
 
-/// Writes the name of a column in a named check.
 fn check_column(name: &str) -> String {
     match name.chars().all(|c| c.is_alphanumeric() || c == '_') {
         true => name.to_owned(),

@@ -16,7 +16,6 @@ const MAX_NUMBERS: usize = 20_000;
 /// Number of points at which a column is sampled for a sketch.
 const POINTS: usize = 48;
 
-/// Minimum number of rows of a series.
 const MIN_ROWS: usize = 12;
 
 /// Returns the numeric columns of a file. `None` if the file is not a series.

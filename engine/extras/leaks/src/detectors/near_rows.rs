@@ -17,7 +17,6 @@ use crate::table::{CellTexts, numbers};
 use crate::view::View;
 use crate::world::rows_of_items;
 
-/// Minimum number of numeric columns.
 const MIN_COLUMNS: usize = 3;
 
 /// Maximum number of training rows that are compared.

@@ -12,7 +12,6 @@ use crate::text::integer;
 /// Maximum length of a text in a chunk, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 300;
 
-/// Maximum number of chunks that are read.
 const MAX_CHUNKS: usize = 250;
 
 /// How a format divides a file into chunks.

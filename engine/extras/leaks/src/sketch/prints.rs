@@ -158,7 +158,7 @@ struct RegionRow {
     between: Vec<u32>,
 }
 
-/// A number to which `f32` adds only integers.
+/// Adding this number, 1.5 * 2^23, rounds an `f32` to an integer.
 const INTEGERS: f32 = 12_582_912.0;
 
 impl RegionRow {
