@@ -2,7 +2,8 @@
 //!
 //! - The size equals Pillow's `Image.open(file).size`. The Exif orientation is ignored.
 //! - If a file contains several images, the size is that of the first.
-//! - Files are read sequentially, because most images are compressed members of archives. Crates such as `imagesize` seek.
+//! - Files are read sequentially, because most images are compressed members of archives. Crates such as `imagesize` need to
+//!   seek.
 //!
 //! Sources: ITU-T T.81, annex B; TIFF revision 6.0, section 2; libtiff's BigTIFF design.
 

@@ -291,10 +291,10 @@ pub struct ArchiveBudget {
 }
 
 impl ArchiveBudget {
-    /// Counts a member. `bytes` is the uncompressed size that its header declares, or 0 for a directory.
+    /// Counts a member. `bytes` is the uncompressed size that the member's header declares, or 0 for a directory.
     ///
     /// # Errors
-    /// [`LimitExceeded`] if all members so far are too many or unpack to too many bytes.
+    /// [`LimitExceeded`] if the number of members counted so far, or the sum of their uncompressed sizes, is too large.
     pub fn add(&self, path: &str, bytes: u64) -> Result<(), LimitExceeded> {
         self.members.add(1 + path.len() as u64 / 128)?;
         self.unpacked.add(bytes)
@@ -308,7 +308,8 @@ impl ArchiveBudget {
     /// Checks the size of a compressed list of members. The codec may allocate a record for each unpacked byte.
     ///
     /// # Errors
-    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`, or 16 MiB and twice the allowed members.
+    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`. Also if `unpacked` exceeds both 16 MiB and 2
+    /// bytes per allowed member.
     pub fn check_header(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let by_ratio = packed.saturating_mul(24).saturating_add(1 << 18);
         let by_members = self.members.allowed.saturating_mul(2).max(16 << 20);

@@ -1,9 +1,10 @@
 //! Lists the variables and structure fields in MATLAB 5 files, and removes some of them.
 //!
 //! - A file consists of a header of 128 bytes and elements. An element consists of a tag (type and length) and its content.
-//! - A variable is a `MATRIX` element, perhaps inside a `COMPRESSED` element. A structure contains a matrix per field.
-//! - Removing a variable copies all other bytes unchanged. The crate `matfile` would discard them.
-//! - Version 7.3 files are HDF5 and not supported.
+//! - A variable is a `MATRIX` element, or a `COMPRESSED` element that contains a `MATRIX` element. A structure contains one
+//!   matrix per field.
+//! - Removing a variable copies all other bytes unchanged. The crate `matfile` would discard some of these bytes.
+//! - Files of version 7.3 are HDF5 files, which are not supported.
 
 use std::io::{self, Read, Write};
 
@@ -50,7 +51,8 @@ pub enum MatlabError {
 
 /// Lists the paths of all variables and fields, for example `Video` and `Video.Labels`.
 ///
-/// The paths end where the file is damaged. Paths beyond the limits of this module are not listed.
+/// If the file is damaged, only the paths before the damage are listed. Paths beyond the limits of this module are not
+/// listed.
 pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
@@ -90,12 +92,12 @@ impl Names {
     }
 }
 
-/// Returns the file without the variables and fields `unwanted`, or `None` if it contains none of them.
+/// Returns the file without the variables and fields `unwanted`, or `None` if the file contains none of them.
 ///
 /// A field is replaced by an empty one, because all elements of a structure array must have the same fields.
 ///
 /// # Errors
-/// [`MatlabError`] if the file cannot be parsed, because it might still contain the variables.
+/// [`MatlabError`] if the file cannot be parsed, because an unparsed file might still contain the variables.
 pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, MatlabError> {
     let (Some(header), Some(mut rest)) = (bytes.get(..HEADER_BYTES), bytes.get(HEADER_BYTES..))
     else {

@@ -16,7 +16,8 @@ use prep_failure::Quoted;
 /// Maximum length of the headers of one member, in bytes. Headers contain the path, so they may be long.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// Reads an archive, plain or gzipped, and visits its members in their order. Skips content that `visit` does not read.
+/// Reads an archive, plain or gzipped, and visits its members in the order of the archive. Skips content that `visit` does
+/// not read.
 ///
 /// # Errors
 /// [`ArchiveError`]. If `visit` returns an error, reading stops.

@@ -291,7 +291,7 @@ impl<'a> Example<'a> {
         Ok(names)
     }
 
-    /// Returns the feature with this name, or `None` if there is no such entry, or if it has no list.
+    /// Returns the feature with this name, or `None` if no entry has this name, or if the entry has no list.
     ///
     /// If the name occurs several times, the last entry is used, as in every protobuf map.
     pub fn feature(&self, name: &str) -> Result<Option<Feature>, TfRecordError> {

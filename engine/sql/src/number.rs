@@ -153,7 +153,7 @@ const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataTyp
 
 /// Checks a query that returns one number, before the rows of its tables are known.
 ///
-/// If the columns of a table are unknown, any unknown name is accepted as one of them.
+/// If the columns of a table are unknown, any unknown name is accepted as a column of this table.
 ///
 /// # Errors
 /// If the query is invalid for all types that the columns may have.
@@ -171,7 +171,7 @@ pub fn check_number(
 
 /// Plans a query over tables whose columns have the type `kind`.
 ///
-/// Adds each missing column to a table with unknown columns, and plans the query again.
+/// If a column is missing, adds the column to a table whose columns are unknown, and plans the query again.
 fn plan_with_unknown(
     query: &Query,
     tables: &[(&str, Option<&[String]>)],

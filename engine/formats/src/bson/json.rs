@@ -170,7 +170,7 @@ fn json(
     })
 }
 
-/// Converts Extended JSON to a document and appends it to `out`, with the same bytes as pymongo.
+/// Converts Extended JSON to a BSON document and appends the document to `out`. The bytes equal those of pymongo.
 ///
 /// - A top-level `_id` becomes the first element.
 /// - A plain integer takes 32 bits if it fits, otherwise 64.

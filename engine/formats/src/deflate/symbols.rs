@@ -22,7 +22,8 @@ const COPY_BYTES: usize = 16;
 impl Inflater {
     /// Decodes symbols until input or output is nearly exhausted. Returns true at the end of the block.
     ///
-    /// Each iteration predicts `COUNT` literals with codes of `BITS` bits. `COUNT * BITS` must be at most 56.
+    /// Each iteration assumes that the next `COUNT` symbols are literals with codes of `BITS` bits. `COUNT * BITS` must be
+    /// at most 56.
     pub(super) fn decode_symbols<const BITS: u32, const COUNT: usize>(
         &mut self,
         buffers: &mut Buffers<'_>,

@@ -80,7 +80,7 @@ impl InflateIndex {
     /// Creates the index of a stream with `len` uncompressed bytes. Returns `None` if the spans are invalid.
     ///
     /// - The first span must start at 0. The others must be in ascending order and start before `len`.
-    /// - A stored block must not be empty. The bit of a compressed span must be below 8.
+    /// - A stored block must not be empty. The bit at which a compressed span begins must be below 8.
     #[must_use]
     pub fn new(spans: Vec<InflateSpan>, len: u64) -> Option<Self> {
         let is_valid = |span: &InflateSpan| match span.source {

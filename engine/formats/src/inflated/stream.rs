@@ -79,9 +79,11 @@ impl<R: Read> Stream<R> {
         Ok(())
     }
 
-    /// Returns the block that begins here. Its first `left_over` bits are the highest bits of the last consumed byte.
+    /// Returns the block that begins at the current position. The first `left_over` bits of the block are the highest bits
+    /// of the last consumed byte.
     ///
-    /// The first of its three header bits marks the last block. The other two contain the kind of the block.
+    /// A block begins with three header bits. The first bit marks the last block. The other two bits contain the kind of the
+    /// block.
     pub fn block(&mut self, left_over: u64) -> io::Result<Block> {
         if self.left.is_empty() {
             self.refill()?;

@@ -14,7 +14,8 @@ use crate::limits::{DecodingLimits, Limit};
 /// - The text must consist of one value. A path leads from this value to the list or object.
 /// - Outside the path, only quotes and brackets are checked.
 /// - One element and all keys of the iterated object are in memory.
-/// - A duplicate key is an error: Python uses its last value, but the iterator has already returned the first.
+/// - A duplicate key is an error: Python uses the last value of the key, but the iterator has already returned the first
+///   value.
 #[derive(Debug)]
 pub struct JsonElements<R> {
     cursor: Cursor<R>,

@@ -127,7 +127,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
 
     /// Reads `columns` in the given order, or all columns, in batches of at most `batch_rows` rows.
     ///
-    /// `row_group` selects one row group. `None` reads all of them in order.
+    /// `row_group` selects one row group. `None` selects all row groups, in the order of the file.
     ///
     /// # Errors
     /// [`ParquetError::UnknownColumn`]. The iterator returns an error if a page is damaged or too large.

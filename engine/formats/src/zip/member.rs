@@ -175,7 +175,8 @@ impl ZipEntry {
     /// Returns the range of the member's compressed data in the base file.
     ///
     /// # Errors
-    /// [`ZipError::HeaderMismatch`], [`ZipError::Overlap`] if the data extend into the next member, or [`ZipError::Io`].
+    /// [`ZipError::HeaderMismatch`] if the local header differs from the directory, [`ZipError::Overlap`] if the data extend
+    /// into the next member, or [`ZipError::Io`].
     pub fn locate<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Range<u64>, ZipError> {
         let mut buffer = vec![0; LOCAL_HEADER_BYTES + self.path.len() + 64];
         let room =

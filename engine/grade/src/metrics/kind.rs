@@ -181,8 +181,9 @@ pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
     faults.finish(read)
 }
 
-/// Adds the columns that parameters of a metric name to `columns`, and those with true values also to `truth`. Includes the
-/// metrics of a weighted sum.
+/// Adds the columns that the parameters of a metric name to `columns`. Also adds columns with true values to `truth`.
+///
+/// For a weighted sum, adds the columns of its metrics, too.
 fn add_columns(
     kind: &MetricKind,
     parameters: &Value,

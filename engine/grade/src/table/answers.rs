@@ -1,4 +1,4 @@
-//! Reads the answers: a CSV file, or JSON lines. The key `answer_rows` converts each JSON record to rows.
+//! Reads the answers: a CSV file, or JSON lines. The key `answer_rows` defines how each JSON record becomes rows.
 //!
 //! Each element of `answer_rows` is a row, which maps columns to cells. A cell is a string or a list of parts:
 //!

@@ -75,7 +75,7 @@ impl PartialEq<Cow<'_, str>> for PositiveLabel {
 
 impl<'a> Labels<'a> {
     /// Reads the labels of a column. Fails for labels that scikit-learn rejects: fractions, infinite or missing values, and
-    /// strings mixed with numbers.
+    /// a mix of strings and numbers.
     pub fn from_column(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Self, Refusal> {
         Labels::expecting(column, how, "a class label: an integer or a name")
     }
@@ -173,8 +173,8 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
         number.ok_or_else(|| column.refuse(kind, position, "an integer"))
     };
     let labels: Vec<i128> = column.map_cells(label)?;
-    // NumPy stores a list of integers as integers only if all fit into one type of 64 bits, signed or unsigned. Other
-    // lists do not contain valid labels.
+    // NumPy stores a list of integers as integers only if all of them fit into `int64`, or all of them fit into `uint64`.
+    // Integers in other lists are not valid labels.
     let signed = |label: &i128| i64::try_from(*label).is_ok();
     let beyond = |label: &i128| u64::try_from(*label).is_ok() && !signed(label);
     match labels.iter().position(|label| !signed(label)) {

@@ -1,8 +1,10 @@
 //! Splits a stream of raw bytes into rows, with pandas' rules for empty lines, rows of different length, and blocks.
 //!
-//! - pandas reads blocks of rows. Surplus fields are dropped in the first row of a block, and an error in any other row.
-//! - If the first row has `k` fields more than the header, the first `k` columns become an index.
-//! - One mistake of pandas is not reproduced: it reads rows repeatedly if they end with CR and one begins with a space.
+//! - pandas reads blocks of rows. In the first row of a block, surplus fields are dropped. In any other row, they are an
+//!   error.
+//! - If the first row has `k` fields more than the header, the first `k` columns become the index of the frame.
+//! - One mistake of pandas is not reproduced: it reads some rows repeatedly if rows end with CR and a row begins with a
+//!   space.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -414,9 +416,10 @@ impl RowReader {
         Ok(at)
     }
 
-    /// Returns the length of the complete UTF-8 characters. If `last` is false, `text` may end inside a character.
+    /// Returns the length in bytes of the complete UTF-8 characters at the beginning of `text`. If `last` is false, `text`
+    /// may end inside a character.
     ///
-    /// `plain` is the number of checked bytes before `text`, for the offset in an error.
+    /// The caller must already have checked the `plain` bytes before `text`. An error adds them to its offset.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),

@@ -1,7 +1,7 @@
 //! Keeps selected columns of a table in memory while the entire table is written.
 //!
-//! Queries compute mostly with short columns. In a table with long rows, each of their cells is in a different page of
-//! memory, so reading them would load the entire table.
+//! Queries compute mostly with short columns. In a table with long rows, each cell of a short column is in a different page
+//! of memory. Therefore reading the column would load the entire table.
 
 use std::collections::BTreeSet;
 

@@ -138,7 +138,7 @@ impl TextTable {
         Self::new(bytes, schema, index)
     }
 
-    /// Opens a table in the first `len` bytes of anonymous pages. Reads the entire text if `index` does not match it.
+    /// Opens a table in the first `len` bytes of anonymous pages. Reads the entire text if `index` does not match the text.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -282,7 +282,8 @@ impl TextTable {
 
     /// Records random lookups of `rows` rows with `bytes` bytes in total.
     ///
-    /// Releases the memory of mapped text if rows are long, or if the lookups may have loaded more than the limit.
+    /// Releases the memory of mapped text if rows are long. Also releases it if lookups may have loaded more bytes than the
+    /// `room` of [`open`](Self::open).
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -321,7 +322,7 @@ impl<'a> Cells<'a> {
 
 /// Finds the first comma. Checking the first eight bytes as one integer is faster than `memchr` for short cells.
 ///
-/// An XOR turns commas into 0, and the lowest 0 is the first byte that borrows in a subtraction.
+/// An XOR turns commas into 0. If 1 is subtracted from each byte, the lowest byte that borrows is the first 0.
 #[inline]
 fn comma(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);

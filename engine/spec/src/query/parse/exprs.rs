@@ -50,7 +50,7 @@ impl Parser<'_> {
 
     /// Copies an operand that the tree needs twice: `a BETWEEN b AND c` becomes `a >= b AND a <= c`.
     ///
-    /// Nested copies grow exponentially, so the number of copied nodes is limited.
+    /// The size of nested copies grows exponentially. Therefore the number of copied nodes is limited.
     fn copy(&mut self, expr: &Expr) -> Parsed<Expr> {
         let mut is_exceeded = |_: Node<'_>| {
             self.copied += 1;

@@ -238,7 +238,8 @@ impl<'p> Parser<'p> {
 
     /// Returns whether the token after the next `ahead` tokens is `word`.
     ///
-    /// The word `'` matches any string, and `0` any number. A token before a dot is a table, and matches no keyword.
+    /// The word `'` matches any string, and `0` any number. A token before a dot is the name of a table and therefore
+    /// matches no keyword.
     fn is_ahead(&self, ahead: usize, word: &str) -> bool {
         let is_dot = |token: &Token| token.kind == TokenKind::Symbol && token.text == ".";
         self.token(ahead).is_some_and(|token| match token.kind {
