@@ -48,7 +48,8 @@ pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
-/// Describes the only member of a gzip file of `bytes` bytes. Returns `None` if `head`, its beginning, is too short.
+/// Describes the only member of a gzip file of `bytes` bytes. `head` is the beginning of the file. Returns `None` if `head`
+/// is too short.
 pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
     let [_, _, _, flags, time @ .., level, system] = head.first_chunk::<10>()?;
     Some(StoredForm {

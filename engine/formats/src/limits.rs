@@ -150,7 +150,8 @@ pub struct DecodingLimits {
 const MAX_NESTING: u64 = 8;
 /// Number of bytes to which even the shortest archive may unpack.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
-/// Number of additional uncompressed bytes for each byte of an archive. Text tables reach a ratio of 20, bombs about 1,000.
+/// Number of additional uncompressed bytes for each byte of an archive. Text tables reach a ratio of 20, decompression bombs
+/// about 1,000.
 const MAX_RATIO: u64 = 100;
 /// Number of members that even the shortest archive may have, if memory suffices.
 const MIN_MEMBERS: u64 = 1 << 16;

@@ -26,10 +26,12 @@ const MAX_NESTING: usize = 32;
 /// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Maximum size of all paths in bytes. Paths repeat the names of outer structures, so they could grow quadratically.
+/// Maximum size of all paths in bytes. Paths repeat the names of outer structures. Therefore their total size could be
+/// quadratic in the size of the file.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
-/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both are in memory.
+/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both the file and
+/// the variable are in memory.
 pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
 /// Variables cannot be removed from a file.
@@ -260,7 +262,8 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Collects the names in a matrix. `path` is the path of the field that contains it, and must be empty for a variable.
+/// Collects the names in a matrix. `path` is the path of the field that contains the matrix, and must be empty for a
+/// variable.
 fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;

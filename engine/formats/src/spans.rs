@@ -79,7 +79,8 @@ struct Cache {
     repeated: u64,
 }
 
-/// A decoded span, empty before it is decoded. A thread that decodes a span holds the lock, for which others wait.
+/// The bytes of a span, empty before the span is decoded. A thread that decodes the span holds the lock, and other threads
+/// wait for the lock.
 type SpanBuffer = Arc<Mutex<Vec<u8>>>;
 
 impl Cache {

@@ -199,7 +199,7 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // A name in several tables would be ambiguous. If the column is still missing, the next table gets it.
+        // A name in several tables would be ambiguous. If the column is still missing, it is added to the next table.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };

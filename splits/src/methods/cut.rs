@@ -1,4 +1,5 @@
-//! Splits a table in the order of a column, for example by time: the largest values are the test part. Nothing is random.
+//! Splits a table in the order of a column, for example by time. The largest values are the test part. No random numbers are
+//! used.
 
 use serde::{Deserialize, Serialize};
 

@@ -55,7 +55,8 @@ pub enum ArchiveFormat {
     Gzip,
 }
 
-/// Suffix, format, and whether users see a directory. The first match decides, so `.tar.gz` must come before `.gz`.
+/// Suffix, format, and whether pipelines read the archive as a directory. The first match decides, so `.tar.gz` must come
+/// before `.gz`.
 const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
     (".zip", ArchiveFormat::Zip, true),
     (".npz", ArchiveFormat::Zip, false),
@@ -70,7 +71,8 @@ const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
 ];
 
 impl ArchiveFormat {
-    /// Returns the format that the suffix of `path` indicates, in upper or lower case, including `.npz` and similar formats.
+    /// Returns the format that the suffix of `path` indicates, including formats such as `.npz`. The suffix may be in upper
+    /// or lower case.
     pub fn from_path(path: &str) -> Option<ArchiveFormat> {
         let path = path.to_ascii_lowercase();
         let found = SUFFIXES.iter().find(|(end, ..)| path.ends_with(end));

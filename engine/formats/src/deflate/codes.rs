@@ -75,7 +75,8 @@ impl CodeEntry {
         (self.0 >> 16) as usize + (bits & ((1 << self.extra_bits()) - 1)) as usize
     }
 
-    /// Creates a pointer to the subtable at `position`, whose index has `width` bits. `root` counts the bits before them.
+    /// Creates a pointer to the subtable at `position`. `width` is the number of index bits of the subtable, and `root` is
+    /// the number of bits before these index bits.
     fn pointer(width: usize, position: usize, root: u32) -> CodeEntry {
         CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
     }
@@ -230,7 +231,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 }
 
 impl LengthCodes {
-    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid: all bits mean length 0.
+    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid. In this case, every bit
+    /// means length 0.
     pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
         let is_empty = lengths.iter().all(|length| *length == 0);
         let is_valid = self.build(lengths, &CODE_LENGTHS);

@@ -156,7 +156,8 @@ impl Inflater {
         self.window.push(window);
     }
 
-    /// Decodes until the stream ends or a buffer is exhausted. Before an error, some bytes may be missing in the output.
+    /// Decodes until the stream ends or a buffer is exhausted. After an error, the output may lack some bytes that precede
+    /// the error.
     pub fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Result<Decoded, Damaged> {
         self.decode_until(false, input, output)
     }

@@ -12,7 +12,8 @@ use crate::spans::Spans;
 /// Maximum distance in bytes between the bytes that a block copies and their copy.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
-/// Length in bytes of a stored block's header: three bits, padded to a byte, then the content's length and its complement.
+/// Length in bytes of a stored block's header: three bits, padded to a byte, then the length of the content. A copy of
+/// this length follows in which all bits are inverted.
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
 /// Offsets in a deflate stream at which decoding can start. A span begins at each of them.
@@ -131,7 +132,8 @@ impl InflateIndex {
     }
 }
 
-/// Maximum uncompressed length in bytes of a span that can be read: twice the length that an indexer creates.
+/// Maximum uncompressed length in bytes of a span that can be read. This is twice the maximum length of the spans that an
+/// indexer creates.
 const MAX_DECODED_BYTES: usize = 32 << 20;
 
 /// A deflate stream that is read with an index.

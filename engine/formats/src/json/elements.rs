@@ -22,7 +22,8 @@ pub struct JsonElements<R> {
     path: Vec<String>,
     /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
-    /// The lists and objects that contain the current position, outermost first. Elements of the last one are returned.
+    /// The lists and objects that contain the current position, outermost first. The iterator returns the elements of the
+    /// innermost one.
     entered: Vec<Kind>,
     keys: HashSet<JsonString>,
     state: State,
@@ -46,7 +47,8 @@ enum State {
 }
 
 impl<R: Read> JsonElements<R> {
-    /// Reads `input`, in UTF-8. A step of `path` is a key, or an index from 0. An empty path denotes the outermost value.
+    /// Reads the UTF-8 text `input`. A step of `path` is a key, or an index from 0. An empty path denotes the outermost
+    /// value.
     pub fn new(input: R, path: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             cursor: Cursor::new(input),
@@ -97,7 +99,8 @@ impl<R: Read> JsonElements<R> {
         self.map(|element| element.map(|(_, value)| value))
     }
 
-    /// Returns the next member of an [`object`](Self::object). Reads its value only if `wanted` returns true for its key.
+    /// Returns the next member of an [`object`](Self::object). Reads the value of the member only if `wanted` returns true
+    /// for the key.
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,

@@ -52,7 +52,8 @@ struct Member {
 }
 
 impl FormattedObject {
-    /// Formats `text`, one value in `grammar`. Returns `None` if the value is not an object, or if the caller must parse it.
+    /// Formats `text`, which is one value in the grammar `grammar`. Returns `None` if the value is not an object, or if the
+    /// caller must parse the text instead.
     pub fn new(text: &[u8], grammar: JsonGrammar) -> Option<FormattedObject> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;

@@ -36,11 +36,12 @@ struct PagesState {
     budget: ArchiveBudget,
     lists: Vec<ListChunk>,
     values: u64,
-    /// Declared size and number of values of each page whose data were not read yet, by the offset of the data.
+    /// For each page whose data were not read yet, the declared size and the number of values. The key is the offset of the
+    /// page's data.
     headers: BTreeMap<u64, (u64, u64)>,
 }
 
-/// A part of the file with values of lists. Their number is limited, because one row may contain all of them.
+/// A part of the file with values of lists. The number of these values is limited, because one row may contain all of them.
 #[derive(Debug)]
 pub(super) struct ListChunk {
     pub range: Range<u64>,

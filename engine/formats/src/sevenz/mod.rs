@@ -186,7 +186,8 @@ fn path(entry: &ArchiveEntry) -> Result<Option<String>, ArchiveError> {
     }
 }
 
-/// Converts an entry to a member. `offset` is the position of its content in the concatenated contents of all members.
+/// Converts an entry to a member. `offset` is the position of the member's content in the concatenated contents of all
+/// members.
 fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
     let is_directory = entry.is_directory();
     Member {

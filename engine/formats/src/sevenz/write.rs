@@ -246,7 +246,8 @@ fn bits(values: impl Iterator<Item = bool>) -> Vec<u8> {
     bytes
 }
 
-/// Appends an integer in 7z's encoding. The leading ones of the first byte count the following bytes, lowest first.
+/// Appends an integer in 7z's encoding. The number of leading ones in the first byte is the number of following bytes, which
+/// are in little-endian order.
 fn push_number(out: &mut Vec<u8>, value: u64) {
     let extra = (0..8)
         .find(|extra| value < 1 << (7 * (extra + 1)))

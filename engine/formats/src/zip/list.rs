@@ -257,7 +257,8 @@ fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
     }
 }
 
-/// Describes how a member is stored. Omits lengths and times, because they differ between members of the same program.
+/// Describes how a member is stored. Omits lengths and times, because they differ between members that the same program
+/// wrote.
 fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     let (mut extras, mut unix_time) = (String::from("["), None);
     for (id, content) in record.extra_fields() {
@@ -514,7 +515,8 @@ impl RawMember {
             + u64::from(extra_bytes)))
     }
 
-    /// Returns the content of the member, whose data begin at `begin`, unverified. `None` for an unsupported method.
+    /// Returns the unverified content of the member, whose data begin at the offset `begin`. Returns `None` for an
+    /// unsupported method.
     pub fn content<'a>(&self, base: &'a impl ReadAt, begin: u64) -> Option<Box<dyn Read + 'a>> {
         let data = begin..begin.saturating_add(self.compressed);
         let data = BufReader::with_capacity(BUFFER_BYTES, ByteSection::new(base, data));
@@ -570,7 +572,7 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes members with the path and content of an earlier one. Rejects other duplicates, and members below a file.
+/// Removes members with the path and content of an earlier member. Rejects other duplicates, and members below a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,

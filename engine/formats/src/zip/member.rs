@@ -76,10 +76,11 @@ impl ZipEntry {
     }
 }
 
-/// Number of bits for the length of a name. Its 65,535 bytes in an archive become at most three times as many in UTF-8.
+/// Number of bits for the length of a name. A name of 65,535 bytes in an archive takes at most three times as many bytes in
+/// UTF-8.
 const LENGTH_BITS: u32 = 20;
 
-/// The members of an archive, for archives with millions of members. Each takes about 50 bytes plus its name.
+/// The members of an archive, for archives with millions of members. Each member takes about 50 bytes plus its name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ZipDirectory {
     names: String,

@@ -256,7 +256,8 @@ impl<'a> LabelPair<'a> {
                 "numbers, as in the answers"
             }
         };
-        // A single text cell makes the entire column text. So find the first cell that is neither a number nor a boolean.
+        // A single text cell makes the entire column text. Therefore find the first cell that is neither a number nor a
+        // boolean.
         let odd = |value| {
             matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
@@ -267,7 +268,8 @@ impl<'a> LabelPair<'a> {
     }
 }
 
-/// Returns the positions of each group's rows, in the order of their first rows. Leaves out rows without a group.
+/// Returns the positions of each group's rows. The groups are in the order of their first rows. Leaves out rows without a
+/// group.
 pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
     Ok(groups_of(&pair.answers.column(column)?).0)
 }

@@ -604,7 +604,8 @@ impl Metric for ProbabilisticFScore {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let (mut hits, mut alarms, mut positives) = (0.0, 0.0, 0u64);
-        // If all numbers are outside of [0, 1], all become the Python integers 0 and 1. Otherwise they stay NumPy doubles.
+        // If all numbers are outside of [0, 1], clipping replaces all of them with the Python integers 0 and 1. Otherwise
+        // the numbers stay NumPy doubles.
         let mut clipped = true;
         for row in 0..answers.len() {
             let p = number_or_nan(&prediction, row)?;

@@ -361,7 +361,7 @@ impl GradeSpecError {
         }
     }
 
-    /// Returns whether this error suggests `key` for a mistyped key, so that `key` is not also reported as missing.
+    /// Returns whether this error suggests `key` for a mistyped key. In this case, `key` is not also reported as missing.
     pub(crate) fn suggests(&self, key: &str) -> bool {
         self.suggestion.as_deref() == Some(key)
     }

@@ -1,4 +1,5 @@
-//! Compares identifiers of rows like Python, and describes how those of a submission differ from those of the answers.
+//! Compares identifiers of rows like Python, and describes how the identifiers of a submission differ from those of the
+//! answers.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -20,7 +21,8 @@ pub enum Identifier<'a> {
     Text(&'a str),
     /// A missing cell in a column of text. In a set, these cells are equal, because pandas uses one object for all of them.
     MissingText,
-    /// A missing cell in a column of numbers. Like NaN, it must not equal another missing cell, so it contains its row.
+    /// A missing cell in a column of numbers. Like NaN, it must not equal another missing cell. Therefore it contains the
+    /// number of its row.
     Missing(u64),
 }
 

@@ -25,7 +25,8 @@ use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 /// Size in bytes of an entry of a hash table, without the row itself.
 const HASH_ENTRY_BYTES: u64 = 24;
 
-/// Maximum ratio of the right to the left side at which the right side is kept in memory, to keep the left order.
+/// Maximum ratio of the right side's size to the left side's size. Up to this ratio, the right side may be kept in memory,
+/// to keep the order of the left side.
 const MAX_RATIO_FOR_ORDER: u64 = 4;
 
 impl Lowering<'_> {

@@ -200,7 +200,8 @@ impl ColumnGuess {
                 Some(ColumnData::Int64(values))
             }
             ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
-                // If a block contains only integers, pandas converts them to doubles later, so they must be exact.
+                // If a block contains only integers, pandas converts the integers to doubles later. Therefore the integers
+                // must be exact as doubles.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);

@@ -248,7 +248,8 @@ impl PlainDecimal {
     }
 }
 
-/// Appends the digits of `text` to `value`, which must have at most 19 digits afterwards. Returns `None` without digits.
+/// Appends the digits of `text` to `value`. The new value must have at most 19 digits. Returns `None` if `text` contains
+/// another character.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (

@@ -258,7 +258,8 @@ impl ColumnTypes {
     }
 }
 
-/// Returns the type for formatting a file's values: `own` is the column's type in this file, and `common` in all files.
+/// Returns the type for formatting a file's values. `own` is the column's type in this file, and `common` is its type in the
+/// concatenated table.
 fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
     match (own, common) {
         (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,

@@ -24,7 +24,8 @@ const MAX_SPARE_BUFFERS: usize = 1;
 pub enum RewriteResult {
     /// Canonical text.
     Canonical(CsvScan),
-    /// Text with some cells that pandas would format differently. [`normalise`](crate::pandas::normalise) formats them.
+    /// Text with some cells that pandas would format differently. [`normalise`](crate::pandas::normalise) formats these
+    /// cells.
     Cells(CsvScan, ReadOptions),
     /// Same as [`Self::Cells`], but the text cannot be split into rows again. Call `normalise` on the raw file.
     Unreadable(CsvScan),

@@ -25,7 +25,8 @@ pub const MAX_HEADER_BYTES: usize = 1 << 22;
 /// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
 pub const MAX_COLUMNS: usize = 1 << 18;
 
-/// Maximum number of fields that all short rows together may lack, in addition to one for each byte of the file.
+/// Maximum number of fields that all short rows together may lack. In addition, they may lack one field for each byte of the
+/// file.
 const MAX_MISSING: u64 = 1 << 26;
 
 pub(crate) struct RawRow<'a> {
@@ -223,7 +224,8 @@ pub(crate) struct RowReader {
     delimiter: u8,
     wants_header: bool,
     carry: Vec<u8>,
-    /// Length of `carry` at which its row is parsed again. It doubles, so that the time for a long row is linear.
+    /// Length of `carry` at which the row in `carry` is parsed again. This length is doubled each time, so that the time for
+    /// a long row is linear.
     retry: usize,
     fields: Vec<Field>,
     offset: u64,
@@ -262,7 +264,7 @@ impl RowReader {
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl RowSink) -> Result<(), CsvError> {
         let mut at = 0;
         let mut carried = self.carry.len();
-        // Completes the row that began in an earlier chunk in `carry`. The rest of the chunk is parsed in place.
+        // Completes, in `carry`, the row that began in an earlier chunk. The rest of the chunk is parsed in place.
         while carried > 0 {
             if at == chunk.len() {
                 return self.check_length();

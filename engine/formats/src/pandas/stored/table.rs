@@ -20,7 +20,8 @@ const LONG_ROW_BYTES: u64 = 1 << 13;
 /// Number of rows or cells that are prefetched before the first of them is read.
 pub const PREFETCH_ROWS: usize = 32;
 
-/// Maximum number of bytes that one access adds to the mapped memory. The system maps up to a large page around it.
+/// Maximum number of bytes that one access adds to the mapped memory. The system maps up to a large page around the accessed
+/// byte.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
 enum Bytes {
@@ -461,7 +462,8 @@ impl RowIndex {
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. Reserves the maximum: untouched pages take no memory, but growing would take three times the size.
+    /// Starts recording. Reserves memory for the maximum number of rows: untouched pages take no memory, but growing a
+    /// vector would take three times its size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }

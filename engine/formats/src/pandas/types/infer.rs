@@ -29,7 +29,8 @@ pub(crate) enum BlockType {
     BoolGaps,
     /// Text. Values such as `NA` are missing cells.
     Text,
-    /// Text in which `NA` and similar values are text. Happens if `uint64` fails because of mixed signs or missing cells.
+    /// Text in which `NA` and similar values are ordinary text. The type occurs if `uint64` fails because of mixed signs or
+    /// missing cells.
     RawText,
 }
 

@@ -312,7 +312,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// Returns whether an operand begins after `ahead` tokens. If none follows, `case` is the name of a column.
+    /// Returns whether an operand begins after `ahead` tokens. If no operand follows the word `case`, the word is the name
+    /// of a column.
     fn is_operand(&self, ahead: usize) -> bool {
         let is_any = |words: &str, ahead| words.split(' ').any(|word| self.is_ahead(ahead, word));
         match self.token(ahead).map(|token| token.kind) {
