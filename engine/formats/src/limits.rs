@@ -220,7 +220,7 @@ impl DecodingLimits {
         self.check(Limit::Columns, columns as u64)
     }
 
-    /// Checks the size of a compressed record.
+    /// Checks the compressed size `packed` and the uncompressed size `unpacked` of a record.
     ///
     /// # Errors
     /// [`LimitExceeded`] if `unpacked` exceeds both [`Limit::Record`] and [`DecodingLimits::ratio`] times `packed`.
@@ -306,7 +306,8 @@ impl ArchiveBudget {
         self.unpacked.add(bytes)
     }
 
-    /// Checks the size of a compressed list of members. The codec may allocate a record for each unpacked byte.
+    /// Checks the size of a compressed list of members. `packed` and `unpacked` are the compressed and the uncompressed size
+    /// in bytes. The codec may allocate a record for each unpacked byte.
     ///
     /// # Errors
     /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`. Also if `unpacked` exceeds both 16 MiB and 2

@@ -96,7 +96,7 @@ impl Names {
 
 /// Returns the file without the variables and fields `unwanted`, or `None` if the file contains none of them.
 ///
-/// A field is replaced by an empty one, because all elements of a structure array must have the same fields.
+/// A field is replaced by an empty field, because all elements of a structure array must have the same fields.
 ///
 /// # Errors
 /// [`MatlabError`] if the file cannot be parsed, because an unparsed file might still contain the variables.

@@ -242,7 +242,8 @@ fn check_type(data_type: &DataType) -> Result<(), NumberError> {
     }
 }
 
-/// Runs a query in a thread of its own, inside or outside of a `tokio` runtime, and returns its number.
+/// Runs a query in a separate thread, and returns the number that the query returns. The caller may be inside or outside of
+/// a `tokio` runtime.
 ///
 /// # Errors
 /// If the query fails, exceeds `limits`, or does not return one finite number.

@@ -1,6 +1,6 @@
 //! NumPy's legacy generator, `numpy.random.RandomState`, which NEP 19 keeps stable. scikit-learn and pandas use it.
 //!
-//! It draws bounded integers by masking and rejection.
+//! This generator draws bounded integers by masking and rejection.
 
 use serde::{Deserialize, Serialize};
 

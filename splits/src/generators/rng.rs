@@ -138,8 +138,8 @@ impl Rng {
         }
     }
 
-    /// Returns `k` different numbers of 0..n in random order, like `choice(n, k, replace=False)` or `random.sample(range(n),
-    /// k)`.
+    /// Returns `k` different numbers of 0..n in random order, like `choice(n, k, replace=False)` or
+    /// `random.sample(range(n), k)`.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`, and [`RandomError::Unsupported`] for NumPy's newer generator.

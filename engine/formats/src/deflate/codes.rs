@@ -19,8 +19,8 @@ const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
 /// An entry of a decoding table, in 32 bits:
 ///
 /// - Bits 0 to 5 contain the length of the code in bits. Bits 6 and 7 are the flags `NOT_LITERAL` and `SPECIAL`.
-/// - In a literal, bits 8 to 15 are the byte.
-/// - In a length or distance, bits 8 to 15 are the number of extra bits, and bits 16 to 31 are the smallest value.
+/// - In the entry of a literal, bits 8 to 15 are the byte.
+/// - In the entry of a length or distance, bits 8 to 15 are the number of extra bits. Bits 16 to 31 are the smallest value.
 /// - In a pointer to a subtable, bits 8 to 15 are the number of the subtable's index bits. Bits 16 to 26 are the index of
 ///   the subtable's first entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -145,8 +145,8 @@ pub struct DeflateSpans<P, W> {
 }
 
 impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
-    /// Reads the deflate stream at the beginning of `packed`. One [`InflateIndexer`](super::InflateIndexer) must have
-    /// created `windows` and `index`.
+    /// Reads the deflate stream at the beginning of `packed`. A single
+    /// [`InflateIndexer`](super::InflateIndexer) must have created both `windows` and `index`.
     pub fn new(packed: P, windows: W, index: InflateIndex) -> Self {
         Self {
             packed,

@@ -1,6 +1,6 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
-//! The crate allocates memory for declared sizes without a limit. So [`Pages`] parses each page header first.
+//! The crate allocates memory for declared sizes without a limit. Therefore [`Pages`] parses each page header first.
 //!
 //! [`walk`] reads Thrift's compact protocol with limited recursion. The numbers that [`walk`] finds must be those that the
 //! crate finds:

@@ -1,7 +1,7 @@
 //! Writes 7z archives.
 //!
-//! A library writes archives with content. For an archive of directories and empty files, the library would write an empty
-//! list of streams, which py7zr rejects. Therefore this module itself writes the header of such an archive.
+//! The crate `sevenz_rust2` writes archives with content. For an archive of directories and empty files, the crate would
+//! write an empty list of streams, which py7zr rejects. Therefore this module itself writes the header of such an archive.
 
 use std::io::{self, Read, Seek, Write};
 

@@ -703,7 +703,8 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
 
 /// Sets the `limit` of each member: the offset of the next member or of the central directory.
 ///
-/// Rejects members whose fixed header and data extend beyond the limit. Opening a member checks its entire header.
+/// Rejects members whose fixed header and data extend beyond the limit. The entire header of a member is checked when the
+/// member is opened.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

@@ -4,8 +4,8 @@
 //! The algorithm needs memory only for one sequence, the *pattern*. The pattern is the answer, so a huge cell of a
 //! submission takes little memory.
 //!
-//! It processes 64 elements of the pattern at once: Myers, "A fast bit-vector algorithm for approximate string matching
-//! based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
+//! The algorithm processes 64 elements of the pattern at once: Myers, "A fast bit-vector algorithm for approximate string
+//! matching based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
 
 use prep_spec::words::KeyType;
 use serde::Deserialize;

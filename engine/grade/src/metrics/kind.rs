@@ -181,7 +181,8 @@ pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
     faults.finish(read)
 }
 
-/// Adds the columns that the parameters of a metric name to `columns`. Also adds columns with true values to `truth`.
+/// Adds to `columns` all columns that the parameters of a metric name. Adds to `truth` the columns with true values among
+/// them.
 ///
 /// For a weighted sum, adds the columns of its metrics, too.
 fn add_columns(

@@ -188,7 +188,7 @@ fn example(parameter: &SectionKey) -> String {
 }
 
 /// Returns an example with all required parameters as a map. `written` is the value that the author wrote. If `written` is a
-/// string, it is probably the name of a column. Therefore the example contains it.
+/// string, it is probably the name of a column. Therefore the example contains this name.
 fn all_required(definition: &Definition, written: &Value) -> String {
     let is_column = |one: &&SectionKey| matches!(one.value, KeyType::Column | KeyType::Selection);
     let column = definition.parameters.iter().find(is_column);

@@ -185,8 +185,9 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
     }
 }
 
-/// Reads labels from a list of numbers. Integers both below and above 2^63 are an error, because NumPy converts them to
-/// doubles and loses their last digits.
+/// Reads labels from a list of numbers. A list that contains integers both below and above 2^63 is an error.
+///
+/// NumPy converts such a list to doubles, in which the last digits of the integers are lost.
 fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let beyond = |value| matches!(value, CellValue::UInt(value) if value > i64::MAX as u64);
     match column.values().position(beyond) {

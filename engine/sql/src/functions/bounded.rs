@@ -1,7 +1,7 @@
 //! Limits the size of the strings and lists that functions return.
 //!
-//! A call such as `repeat(x, 1000000000)` would use all memory before its size could be checked. Therefore an upper bound
-//! of the size is computed before each call. The limit depends on the query's memory.
+//! A call such as `repeat(x, 1000000000)` would use all memory before the size of the returned string could be checked.
+//! Therefore an upper bound of the size is computed before each call. The limit depends on the query's memory.
 //!
 //! Functions in [`growth`] have their own bounds. All other functions return at most a small multiple of the size of their
 //! arguments. If this multiple exceeds the limit, the function is called for parts of the batch, and the actual sizes are

@@ -53,7 +53,8 @@ impl Guard {
         Guard { copies, rows }.above(input)
     }
 
-    /// Creates a guard. It hides what DataFusion infers about the order of the input's rows and about constant columns.
+    /// Creates a guard. The guard hides what DataFusion infers about the order of the input's rows and about constant
+    /// columns.
     ///
     /// Some of these inferences are wrong. In an outer join, a column can be constant in the optional input, but NULL in
     /// some joined rows. DataFusion infers that the column is constant in the joined rows, too.

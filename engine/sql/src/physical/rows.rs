@@ -117,8 +117,8 @@ impl Operator for Rows {
 pub(crate) struct FirstRows {
     skip: usize,
     fetch: usize,
-    /// Whether later rows are read, too, because they may cause errors. Otherwise the batch size would determine whether such
-    /// an error is reported.
+    /// Whether later rows are read, too, because they may cause errors. Otherwise the batch size would determine whether
+    /// such an error is reported.
     reads_all: bool,
 }
 

@@ -8,9 +8,9 @@
 //!
 //! Python formats `x` as this text if no shorter decimal rounds to `x`, and no decimal of the same length is closer to `x`.
 //!
-//! To check both conditions with integers, all values are multiplied by `2^-e * 5^k`. The text becomes `w << s` with `s =
-//! -(e + k)`, the double becomes `m * 5^k`, and an ulp becomes `5^k`. Only the difference between text and double is needed,
-//! and this difference fits into 64 bits.
+//! To check both conditions with integers, all values are multiplied by `2^-e * 5^k`. The text becomes `w << s` with
+//! `s = -(e + k)`, the double becomes `m * 5^k`, and an ulp becomes `5^k`. Only the difference between text and double is
+//! needed, and this difference fits into 64 bits.
 
 use std::io::Write;
 use std::ops::Range;

@@ -2,8 +2,8 @@
 //!
 //! - Files have format version 1. A column of a row group consists of PLAIN data pages of at most 500 MiB, with definition
 //!   levels and compressed with Snappy. Row groups have about equal sizes, at most 50 million rows.
-//! - In the file, a size precedes the data with this size. Therefore columns are collected in temporary files. Memory usage
-//!   does not depend on the size of the table.
+//! - In the file, sizes precede the data that they describe. Therefore columns are collected in temporary files. Memory
+//!   usage does not depend on the size of the table.
 //! - [`WriterVersions`] defines the details that depend on the versions of fastparquet and pandas.
 
 mod chunk;
