@@ -74,7 +74,8 @@ pub fn decoder<'a>(
             size: file.len() as u64,
         });
     };
-    // If the checksum of the header is wrong, the declared size may be wrong, too. The damage is reported in this case.
+    // If the checksum of the header is wrong, the declared size may be wrong, too. In this case, the error reports the
+    // damage, not the size.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
         && crc32fast::hash(header).to_be_bytes() != sum
     {

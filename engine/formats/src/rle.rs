@@ -99,7 +99,8 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Optio
 
 /// Iterates over the indices of an array's elements in column-major order: the first index varies fastest.
 ///
-/// The elements must be stored in C order. The iterator is empty if `length` elements do not fill `shape`.
+/// The elements must be stored in C order. The iterator is empty if an array of shape `shape` does not have `length`
+/// elements.
 pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let count = shape
         .iter()

@@ -134,7 +134,7 @@ impl Mt19937 {
         high << 32 | u64::from(self.next_u32())
     }
 
-    /// Returns a double in [0, 1) from two words, with 53 random bits (`genrand_res53`, used by both libraries).
+    /// Returns a double in [0, 1) from two words, with 53 random bits. NumPy and Python use this function (`genrand_res53`).
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         let high = f64::from(self.next_u32() >> 5);

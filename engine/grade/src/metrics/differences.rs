@@ -1,6 +1,7 @@
 //! Metrics of the differences between numbers.
 //!
-//! A metric defines the error of a row, and the score of all errors. [`Compared`] reads the columns and the weights of rows.
+//! A metric defines the error of a row, and how the errors of all rows become a score. [`Compared`] reads the columns and
+//! the weights of rows.
 
 use std::fmt::Debug;
 

@@ -63,8 +63,8 @@ fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64
     let right = match (truth, labels) {
         (Labels::Integers(a), Labels::Integers(b)) => matches(a, b).map(f64::from).collect(),
         (Labels::Text(a), Labels::Text(b)) => matches(a, b).map(f64::from).collect(),
-        // NumPy converts a list with a string to an array of strings. Comparing such an array with numbers is not an
-        // error, but no label is correct.
+        // NumPy converts a list with a string to an array of strings. Comparing such an array with numbers is not an error,
+        // but no label equals a number.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => {
             vec![0.0; truth.len()]
         }
@@ -513,8 +513,9 @@ const MAX_CLASSES: usize = 8_192;
 
 /// Returns whether scikit-learn converts labels to doubles, which lose digits of large integers.
 ///
-/// NumPy has no integer type that covers both `int64` and `uint64`. So all labels become doubles if some predictions need
-/// `uint64`, and some true label is not predicted. scikit-learn leaves out rows whose label equals none of these doubles.
+/// NumPy has no integer type that covers both `int64` and `uint64`. Therefore all labels become doubles if some predictions
+/// need `uint64` and some true label is not among the predictions. scikit-learn then leaves out rows whose label equals none
+/// of these doubles.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;
@@ -523,8 +524,8 @@ fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     truth.iter().any(|label| !known.contains(label))
 }
 
-/// Returns Cohen's kappa of two lists of labels, which must have the same length. Leaves out pairs of labels for which
-/// `counted` returns false. Returns `None` for more than 8,192 different labels.
+/// Returns Cohen's kappa of two lists of labels, which must have the same length. Leaves out a pair of labels if `counted`
+/// returns false for this pair. Returns `None` for more than 8,192 different labels.
 pub fn cohen_kappa<T: Ord>(
     first: &[T],
     second: &[T],

@@ -243,8 +243,8 @@ fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Resu
     Ok(())
 }
 
-/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, it rejects labels
-/// that are not text. With several columns of Python objects, it rejects all labels.
+/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, scikit-learn rejects
+/// labels that are not text. With several columns of Python objects, scikit-learn rejects all labels.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -336,8 +336,8 @@ impl Metric for Brier {
     }
 }
 
-/// Returns for each row whether it is positive. The larger of two labels is positive. If all labels are equal, they are
-/// positive unless they are 0 or -1.
+/// Returns for each row whether it is positive. The larger of two labels is positive. If all labels are equal, all rows are
+/// positive, unless the label is 0 or -1.
 fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
     let labels = Labels::from_column(truth, LabelsAs::Column)?;
     let positive = match &labels {
@@ -604,7 +604,8 @@ impl Metric for ProbabilisticFScore {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let (mut hits, mut alarms, mut positives) = (0.0, 0.0, 0u64);
-        // If all numbers are outside of [0, 1], all become the Python integers 0 and 1. Otherwise they stay NumPy doubles.
+        // If all numbers are outside of [0, 1], clipping replaces all of them with the Python integers 0 and 1. Otherwise
+        // the numbers stay NumPy doubles.
         let mut clipped = true;
         for row in 0..answers.len() {
             let p = number_or_nan(&prediction, row)?;

@@ -415,8 +415,8 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Returns the scores of a row as doubles. Large integers could become equal as doubles, so integers become other
-    /// doubles in the same order.
+    /// Returns the scores of a row as doubles. Different large integers could become equal doubles. Therefore integers are
+    /// replaced with their ranks in the row.
     fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
         match self {
             Scores::Doubles(columns) => columns
@@ -435,8 +435,8 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// Negates a score, because scikit-learn ranks by negated scores. NumPy's negation wraps around, so 0 in an unsigned
-/// column and the smallest signed integer become the best scores.
+/// Negates a score, because scikit-learn ranks by negated scores. NumPy's negation wraps around. Therefore 0 in an unsigned
+/// column, and the smallest integer in a signed column, become the best scores.
 fn negated(value: CellValue<'_>) -> i128 {
     match value {
         CellValue::Int(value) => i128::from(value.wrapping_neg()),

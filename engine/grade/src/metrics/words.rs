@@ -336,10 +336,10 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
-    /// Returns the error for a row without words in the answer and in the prediction.
+    /// Returns the error for a row that has no words in the answer and no words in the prediction.
     ///
-    /// The message must not reveal which answers have no words. So it names the first prediction without words, which may
-    /// be in a different row.
+    /// The message must not reveal which answers have no words. Therefore the message names the first prediction without
+    /// words, which may be in a different row.
     fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
         let texts = prediction.map_cells(|row, _| {
             let is_empty = words(&self.text(prediction, row)?).next().is_none();

@@ -33,7 +33,7 @@ pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
         .build()
 }
 
-/// Maximum length of a pattern in bytes, and maximum depth of its braces. The crate `globset` panics above them.
+/// Maximum length of a pattern in bytes, and maximum depth of its braces. The crate `globset` panics above certain limits.
 const MAX_BYTES: usize = 4096;
 const MAX_BRACES: usize = 16;
 

@@ -1,4 +1,4 @@
-//! SQL in a pipeline: parses a SELECT into a [`QueryTree`]. Layout and comments are not part of the tree.
+//! SQL in a pipeline: parses a SELECT into a [`QueryTree`]. Whitespace and comments are not part of the tree.
 //!
 //! ```text
 //! text ─► token ─► parse ─► tree ─► walk: the tables that the query reads, ...

@@ -50,9 +50,11 @@ pub fn construct(function: &str) -> Option<String> {
 /// Maximum length in bytes of words that are compared. Longer words are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
-/// Returns the candidate that `word` probably means: by another tool's name for it, or by the fewest edits.
+/// Returns the candidate that `word` probably means. If `word` is the name that another tool uses for a candidate, returns
+/// this candidate. Otherwise returns the candidate with the fewest edits.
 ///
-/// The edits are at most a third of the longer word's characters, and fewer than the shorter word has.
+/// The number of edits must be at most a third of the length of the longer word, rounded up. It must also be less than the
+/// length of the shorter word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;

@@ -30,7 +30,7 @@ pub(super) struct Exprs<'b, 'q, 't> {
 
 /// Parts of expressions that become operators: subqueries, aggregates, window functions and `unnest`.
 ///
-/// The operator writes the value of the part into a column, to which the expression refers.
+/// The operator writes the value of the part into a column. The expression then refers to this column.
 #[derive(Default)]
 pub(super) struct Found {
     pub subqueries: Vec<Pending>,
