@@ -32,6 +32,7 @@ pub use walk::Node;
 /// The name of the hidden column with a row's number.
 const ROW: &str = "_row";
 
+/// The message about a column with the reserved name.
 pub const RESERVED_ROW: &str = "the name `_row` is reserved for a hidden column of every table";
 
 /// Returns whether a name is the name of the hidden column. Ignores case.
