@@ -37,8 +37,9 @@ pub(super) fn compare(
                     table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings,
                 );
             }
-            let proof =
-                format!("this document is not a list, so it is compared by bytes: {exceeded}");
+            let proof = format!(
+                "this document exceeds a limit and is not a list, so only its bytes are compared: {exceeded}"
+            );
             return Ok(vec![
                 AuditFinding::new(Cause::NotClassified, path).proof(proof),
             ]);

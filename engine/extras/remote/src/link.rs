@@ -279,7 +279,7 @@ impl Inner {
             _ => None,
         };
         let message = format!(
-            "{what} in the remote {} is ignored: {rejected} (further records of this kind are not reported)",
+            "{what} in the remote {} is ignored: {rejected} (further records that are ignored for the same reason are not reported)",
             self.remote.name()
         );
         let topic = Topic::Rejected(std::mem::discriminant(rejected));

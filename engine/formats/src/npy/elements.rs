@@ -354,7 +354,7 @@ impl MaskBits {
         }
         if needed / size as u64 > MAX_ELEMENTS {
             return Err(NpyError::BadHeader {
-                reason: format!("a mask of {needed} bytes is over the limit"),
+                reason: format!("a mask of {needed} bytes has more than {MAX_ELEMENTS} elements"),
             });
         }
         let is_set = |item: &[u8]| header.value(item).and_then(|value| value.to_f64()) == Some(1.0);

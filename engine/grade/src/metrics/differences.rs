@@ -524,12 +524,12 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<Lapla
             required(
                 "min_deviation",
                 KeyType::Number,
-                "The lower bound for the standard deviation.",
+                "The lower bound, which replaces smaller standard deviations.",
             ),
             required(
                 "max_error",
                 KeyType::Number,
-                "The upper bound for the error.",
+                "The upper bound, which replaces larger errors.",
             ),
         ],
     },

@@ -214,7 +214,7 @@ pub(super) const F1: MetricKind = MetricKind {
             optional(
                 "column",
                 KeyType::Column,
-                "The label. Not together with `columns`.",
+                "The column of labels. Not together with `columns`.",
             ),
             optional(
                 "columns",

@@ -40,7 +40,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1, above 0; default 2^-52.",
+            "The minimum distance of a probability from 0 and 1. It must be above 0; default 2^-52.",
         ),
         optional(
             "normalise",
@@ -51,7 +51,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "clip_first",
             KeyType::Number,
-            "Clips probabilities to [clip_first, 1 - clip_first] before anything else. Infinite probabilities are then valid.",
+            "Clips probabilities to [clip_first, 1 - clip_first] before all other steps. Infinite probabilities are then valid.",
         ),
         ROW_WEIGHTS,
     ],
@@ -112,7 +112,7 @@ pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLog
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1, above 0; default 1e-15.",
+            "The minimum distance of a probability from 0 and 1. It must be above 0; default 1e-15.",
         ),
     ],
 });

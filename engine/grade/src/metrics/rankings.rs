@@ -404,7 +404,7 @@ impl<'a> Scores<'a> {
         if let Some(first) = columns.first()
             && all(|data| matches!(data, ColumnData::Bool(_)))
         {
-            let expected = "a number: booleans alone have no order for NumPy";
+            let expected = "a number: NumPy cannot order scores that are all booleans";
             return Err(first.refuse(RefusalKind::Type, 0, expected));
         }
         let integers = all(|data| matches!(data, ColumnData::Int64(_)))

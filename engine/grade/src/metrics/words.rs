@@ -196,7 +196,7 @@ fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Ref
         | CellValue::Float(_) => Err(column.refuse(
             RefusalKind::Type,
             position,
-            "labels as text; at least one cell must not read as a number",
+            "labels as text: at least one cell of the column must not be a number",
         )),
     };
     column.values().enumerate().map(row).collect()
@@ -280,7 +280,7 @@ pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWo
         optional(
             "other",
             KeyType::Choice(&["refuse", "print"]),
-            "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`.",
+            "`refuse` (default): a cell that is not text is invalid. `print`: such a cell is converted to text, for example `1.0` or `True`.",
         ),
     ],
 });

@@ -73,7 +73,7 @@ pub(super) const EXACT_COLUMNS: RuleKind = RuleKind::new::<ExactColumns>(Definit
         optional(
             "columns",
             KeyType::Selection,
-            "The columns; default: the columns of the answers.",
+            "The allowed columns; default: the columns of the answers.",
         ),
         optional(
             "in_order",

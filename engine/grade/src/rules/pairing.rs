@@ -30,7 +30,7 @@ pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
         optional(
             "check",
             KeyType::Choice(&["equal", "none"]),
-            "`none`: only sort, so that rows are paired by rank, even if their identifiers differ.",
+            "`none`: rows are only sorted, and then paired by position even if their identifiers differ.",
         ),
         optional(
             "surplus",

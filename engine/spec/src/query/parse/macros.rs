@@ -127,7 +127,7 @@ impl Parser<'_> {
         let at = self.at();
         self.next += 2;
         let usage = || {
-            let message = format!("`{name}` takes a {first} and a list, or strings");
+            let message = format!("`{name}` takes a {first} and either a list or strings");
             Fault::new("bad-macro", at, message).help(format!(
                 "write `{name}({first}, list)` or `{name}({first}, 'a', 'b')`"
             ))
