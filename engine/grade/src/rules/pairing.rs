@@ -219,7 +219,7 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
             "repeated",
             KeyType::Choice(&["allow", "allow_alone"]),
             "`allow_alone`: identifiers that the submission repeats are invalid, unless the join keeps only one row \
-             of the answers: NumPy can compare a single number with many.",
+             of the answers, because NumPy can compare a single number with many.",
         ),
     ],
 });

@@ -58,7 +58,7 @@ pub(crate) const FILES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a directory of files",
-            doc: "Files of the bundle, under new paths.",
+            doc: "Copies files of the bundle to new paths.",
             keys: &[SectionKey::required(
                 "files",
                 KeyType::Placed,

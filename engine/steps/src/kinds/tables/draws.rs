@@ -112,7 +112,7 @@ const INTEGERS: Section = Section {
 
 const CHOICE: Section = Section {
     name: "choice",
-    doc: "An integer from 0 up to, but not including, `of`: the index of the item that `choice` of the library of `generator` draws.",
+    doc: "Draws an index from 0 up to, but not including, `of`, like the function `choice` of the library of `generator`.",
     keys: &[
         SectionKey::required("of", KeyType::Operand, "Number of items.", "3"),
         WHEN,
