@@ -154,12 +154,12 @@ pub(super) fn explain(
         };
         let proof = match tried {
             Search::Found(found, (test, all)) => format!(
-                "{} produces exactly these parts, with {test} of {all} items in test; the seed of the pipeline is {}",
+                "{} produces exactly the audited parts, with {test} of {all} items in test; the seed of the pipeline is {}",
                 found.description(),
                 search.seed
             ),
             Search::Tried(count) => {
-                format!("none of the {count} splits that were tried produces these parts")
+                format!("none of the {count} splits that were tried produces the audited parts")
             }
             Search::Impossible => {
                 "the original order of the items is unknown, so no seeds were tried".to_owned()

@@ -132,7 +132,7 @@ impl ZipDirectory {
             let declared = records.declared();
             return Err(ZipError::DamagedDirectory {
                 offset: directory,
-                reason: format!("it contains {count} records, but declares {declared}"),
+                reason: format!("it contains {count} records, but {declared} records are declared"),
             });
         }
         duplicates(base, &mut entries)?;

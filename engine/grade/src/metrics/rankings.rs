@@ -225,7 +225,7 @@ impl TopKAccuracy {
                 .filter(|class| truth.get(*class).is_some_and(|labels| at(labels) != 0.0))
                 .collect();
             let &[class] = classes.as_slice() else {
-                let message = "the answers need one true class in each row";
+                let message = "each row of the answers must have exactly one true class";
                 return Err(Refusal::new(RefusalKind::Answers, message));
             };
             let score = scores.get(class).map_or(f64::NAN, at);

@@ -328,7 +328,8 @@ impl Metric for JaccardOfWords {
             EmptyTexts::Refuse => Ok(Score::python(mean(&rows))),
             EmptyTexts::Zero if several => Ok(Score::numpy(mean(&rows))),
             EmptyTexts::Zero => {
-                let message = "answers and submission together need two different words";
+                let message =
+                    "the answers and the submission together must contain two different words";
                 Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column))
             }
         }

@@ -172,7 +172,7 @@ impl Rule for Rename {
         ) {
             (true, true) => {
                 let message = format!(
-                    "this column and `{}` both exist; remove one of them",
+                    "the submission has this column and also `{}`; remove one of them",
                     self.column
                 );
                 Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(&self.to))

@@ -103,7 +103,7 @@ impl Parser<'_> {
         };
         self.next += ahead + 2;
         let texts = self.texts(&|| {
-            Fault::new("bad-macro", at, "`columns` takes a list, or strings")
+            Fault::new("bad-macro", at, "`columns` takes either a list or strings")
                 .help("write `columns(list)` or `columns('a', 'b')`")
         })?;
         if texts.len() > MAX_COLUMNS {
