@@ -271,7 +271,7 @@ impl Bundle<'_> {
             }
             FileType::Zip => {}
             FileType::Gzip if self.is_gzipped()? => {
-                let proof = "unpacked, it has the published MD5";
+                let proof = "the unpacked file has the published MD5";
                 return one(self.finding(Cause::BundleGzipped).proof(proof));
             }
             other => {

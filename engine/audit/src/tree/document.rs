@@ -358,9 +358,9 @@ pub(super) fn compare_images(
             AuditFinding::new(Cause::ImageDamaged, path).example(reason)
         }
         (Err(error), Ok(_)) => AuditFinding::new(Cause::NotClassified, path)
-            .proof(format!("theirs cannot be decoded: {error}")),
+            .proof(format!("the audited file cannot be decoded: {error}")),
         (_, Err(error)) => AuditFinding::new(Cause::NotClassified, path)
-            .proof(format!("ours cannot be decoded: {error}")),
+            .proof(format!("the prepared file cannot be decoded: {error}")),
     };
     Ok(vec![finding])
 }

@@ -133,7 +133,9 @@ fn find_differences(
     }
     let damaged = |what: &str| {
         let finding = AuditFinding::new(Cause::FilesDamaged, path);
-        Ok(vec![finding.example(format!("theirs is {what}; {sizes}"))])
+        Ok(vec![
+            finding.example(format!("the audited file is {what}; {sizes}")),
+        ])
     };
     if is_error_page(theirs)? && !is_error_page(ours)? {
         return damaged("an error page of a server");
@@ -520,7 +522,7 @@ fn unread_archive(path: &str, visited: Result<()>) -> Result<Option<AuditFinding
         Ok(()) => Ok(None),
         Err(error) if error.is_of_the_system() => Err(error),
         Err(error) => {
-            let proof = format!("ours cannot be read: {error}");
+            let proof = format!("the prepared file cannot be read: {error}");
             Ok(Some(
                 AuditFinding::new(Cause::NotClassified, path).proof(proof),
             ))

@@ -275,7 +275,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
                 .ok()
                 .and_then(|length| start.checked_add(length));
             let end = end.ok_or_else(|| NpyError::BadHeader {
-                reason: format!("a row of {row_bytes} bytes"),
+                reason: format!("rows of {row_bytes} bytes are too large for this system"),
             })?;
             bytes.resize(end, 0);
             let target = bytes.get_mut(start..).unwrap_or_default();

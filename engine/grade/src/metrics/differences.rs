@@ -21,8 +21,8 @@ use crate::table::pair::Pair;
 const POOLED: SectionKey = optional(
     "pooled",
     KeyType::Boolean,
-    "Whether the score is computed once, over the cells of all columns. Without it, the score is the mean of the \
-     columns' scores.",
+    "Whether the score is computed once, over the cells of all columns. Without this key, the score is the mean of \
+     the columns' scores.",
 );
 
 #[derive(Debug, Deserialize)]

@@ -280,7 +280,7 @@ impl F1Score {
     fn check(&self) -> Result<(), &'static str> {
         match (&self.column, &self.columns, self.average) {
             (None, None, _) => Err("`column` is missing"),
-            (Some(_), Some(_), _) => Err("either `column` or `columns`, not both"),
+            (Some(_), Some(_), _) => Err("use either `column` or `columns`, not both"),
             (Some(_), None, LabelAverage::Samples) => Err("`samples` needs `columns`"),
             (None, Some(_), LabelAverage::Binary) => Err("`binary` needs `column`"),
             _ => Ok(()),

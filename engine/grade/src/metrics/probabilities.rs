@@ -504,8 +504,8 @@ pub(super) const KL_DIVERGENCE: MetricKind = MetricKind::lower::<KlDivergence>(D
     details: "The divergence of a row is the sum of y ln(y / p) over the columns, where y is the true value divided by \
               the sum of the row's true values, and p is the predicted probability, clipped to [`clip`, 1 - `clip`]. \
               Terms with y = 0 or a missing p are left out.\n\n\
-              If a column contains only integers, pandas converts the clipped values back to integers. So a predicted 0 \
-              stays 0, and the score is infinite if y is not 0.",
+              If a column contains only integers, pandas converts the clipped values back to integers. Therefore, a \
+              predicted 0 stays 0, and the score is infinite if y is not 0.",
     source: "kaggle.com/code/metric/kullback-leibler-divergence",
     shorthand: Some("columns"),
     parameters: &[

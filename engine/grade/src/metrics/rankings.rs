@@ -24,7 +24,8 @@ const ID: SectionKey = optional(
     "id",
     KeyType::Column,
     "The identifier, in both tables, if each guess has its own row. Rows with the same identifier are the guesses of one \
-     question, best first. In the answers, they are its correct guesses. Both tables need the same identifiers.",
+     question, best first. In the answers, they are the correct guesses of the question. Both tables need the same \
+     identifiers.",
 );
 
 /// The details of a metric of guesses: the format of guesses, and `details`.
@@ -180,7 +181,7 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
             (None, None, _) => Err(serde::de::Error::custom("`column` is missing")),
             (None, Some(_), Some(_)) => Err(serde::de::Error::custom("`id` needs `column`")),
             _ => Err(serde::de::Error::custom(
-                "either `column` or `columns`, not both",
+                "use either `column` or `columns`, not both",
             )),
         }
     },

@@ -215,7 +215,10 @@ impl<'q> Exprs<'_, 'q, '_> {
                 };
                 Ok(Expr::binary(plan, operands.0, operands.1, result))
             }
-            _ => Err(refused(at, format!("{symbol} has other operands"))),
+            _ => Err(refused(
+                at,
+                format!("{symbol} cannot be applied to these operands"),
+            )),
         }
     }
 

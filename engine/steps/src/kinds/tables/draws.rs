@@ -33,7 +33,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "generator",
                     KeyType::Word(GENERATORS),
-                    "The library whose generator draws.",
+                    "The library whose generator draws the values.",
                     "numpy",
                 ),
                 SEED,
