@@ -73,7 +73,7 @@ impl PrivateObject {
         // private: it has no name outside the store and never gets one (see the module's documentation), and the store
         // never writes to a file that has its final name. Only `open_private` creates a `PrivateObject`. The map keeps
         // the file's inode alive, so removing its name does not matter either.
-        #[allow(unsafe_code, reason = "the file is private, see above")]
+        #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
         let map = unsafe { Mmap::map(self.file())? };
         Ok(MappedObject { map: Some(map) })
     }
@@ -94,7 +94,7 @@ impl MappedObject {
         // SAFETY: dropped pages of a shared, read-only map of a file are read from the file when they are next
         // accessed. The file is private, so it still has the same bytes. The map is never written to, so no write is
         // lost.
-        #[allow(unsafe_code, reason = "the file is private, see above")]
+        #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
         let advised = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len) };
         drop(advised);
     }

@@ -44,7 +44,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
                 kind if kind.is_dir() => None,
                 kind if kind.is_file() => Some(metadata.len()),
                 kind if kind.is_symlink() => {
-                    return refused("is a symbolic link, and links in a tree are not followed");
+                    return refused("is a symbolic link, which is not followed");
                 }
                 _ => return refused("is neither a file nor a directory"),
             };

@@ -54,7 +54,9 @@ pub enum LockfileError {
         found: String,
     },
     /// A line is malformed, or repeats a fact.
-    #[error("line {line} is not `ID VARIANT FACT VALUE`, or repeats a fact: `{text}`")]
+    #[error(
+        "line {line} does not have the form `ID VARIANT FACT VALUE`, or repeats an earlier fact: `{text}`"
+    )]
     Line {
         /// Number of the line, counted from 1.
         line: usize,

@@ -273,7 +273,7 @@ impl FetchError {
             )
             .into(),
             FetchError::Quota { .. } => {
-                "run again later; the download then continues (the limits are per account and not published)".into()
+                "run again later; the download then continues; Kaggle's limits apply to an account and are not published".into()
             }
             FetchError::Unavailable { .. } => "run again later; the download then continues".into(),
             FetchError::Encoded { .. } => {

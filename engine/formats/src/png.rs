@@ -34,7 +34,9 @@ pub enum PngError {
         size: u64,
     },
     /// The image has 16 bits per channel. Pillow's conversion clips such values instead of scaling them.
-    #[error("the PNG image has 16 bits per channel; only up to 8 are converted to grey")]
+    #[error(
+        "the PNG image has 16 bits per channel; only images with up to 8 bits per channel are converted to grey"
+    )]
     SixteenBit,
     /// The image has more pixels than [`Limit::Pixels`].
     #[error("the PNG image has {width} x {height} pixels")]

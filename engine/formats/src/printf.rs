@@ -28,7 +28,7 @@ pub enum PrintfError {
         conversion: String,
     },
     /// The number of values differs from the number of conversions.
-    #[error("the format takes {wanted} values, but {given} are given")]
+    #[error("the format takes {wanted} values, but {given} values are given")]
     Count {
         /// Number of conversions.
         wanted: usize,

@@ -15,7 +15,9 @@ pub enum RleError {
         token: String,
     },
     /// The last start has no length.
-    #[error("the run-length code has {words} numbers; starts and lengths come in pairs")]
+    #[error(
+        "the run-length code has {words} numbers, but must consist of pairs of a start and a length"
+    )]
     OddLength {
         /// Number of integers in the code.
         words: usize,

@@ -47,9 +47,9 @@ impl TryFrom<Saved> for Mt19937 {
         let state: [u32; N] = saved
             .words
             .try_into()
-            .map_err(|_| "the state of a Mersenne Twister has 624 words")?;
+            .map_err(|_| "the state of a Mersenne Twister must have 624 words")?;
         if saved.used > N {
-            return Err("a Mersenne Twister uses at most 624 words per round");
+            return Err("a Mersenne Twister can use at most 624 words per round");
         }
         Ok(Mt19937 {
             state,

@@ -306,7 +306,7 @@ fn missing_sources_are_reported() {
         "no file of the source `labels`: looked for ",
         "harbour/sources/labels.zip",
         "downloads are not allowed",
-        "add the md5 or sha256 of the file",
+        "add its md5 or sha256 to the pipeline",
     ]);
     let plan = offline.prep(&[&["plan", "-c", Harbour::ID], &arguments[..]].concat());
     plan.code(0)

@@ -358,7 +358,7 @@ fn mark(path: &Path) -> io::Result<()> {
 
 /// Takes the lock repeatedly, in a separate process. Its file is in the directory `inside` while it has the lock.
 #[test]
-#[ignore = "the other test runs it in separate processes"]
+#[ignore = "another test runs this function in separate processes"]
 fn child() -> Outcome {
     let directory = env::var(DIRECTORY_VARIABLE)?;
     let directory = Path::new(&directory);

@@ -116,7 +116,7 @@ impl Rendering {
             words.push("`TRUE` and `FALSE` for booleans".to_owned());
         }
         if self.fast_floats {
-            words.push("numbers as read by pandas' default parser before 3.1".to_owned());
+            words.push("numbers as read by the default parser of pandas before 3.1".to_owned());
         }
         match self.order {
             Order::Same => {}

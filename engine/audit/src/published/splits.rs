@@ -142,7 +142,7 @@ pub fn search(
                         None => "the default test size".to_owned(),
                     };
                     let proof = format!(
-                        "split with seed {seed} and {words}, the prepared content has the published MD5"
+                        "if the rows are split with seed {seed} and {words}, the prepared content has the published MD5"
                     );
                     return Ok(Some(
                         AuditFinding::new(Cause::OtherSplit, path).proof(proof),

@@ -37,8 +37,9 @@ pub(super) fn compare(
                     table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings,
                 );
             }
-            let proof =
-                format!("this document is not a list, so it is compared by bytes: {exceeded}");
+            let proof = format!(
+                "this document exceeds a limit and is not a list, so only its bytes are compared: {exceeded}"
+            );
             return Ok(vec![
                 AuditFinding::new(Cause::NotClassified, path).proof(proof),
             ]);
@@ -357,9 +358,9 @@ pub(super) fn compare_images(
             AuditFinding::new(Cause::ImageDamaged, path).example(reason)
         }
         (Err(error), Ok(_)) => AuditFinding::new(Cause::NotClassified, path)
-            .proof(format!("theirs cannot be decoded: {error}")),
+            .proof(format!("the audited file cannot be decoded: {error}")),
         (_, Err(error)) => AuditFinding::new(Cause::NotClassified, path)
-            .proof(format!("ours cannot be decoded: {error}")),
+            .proof(format!("the prepared file cannot be decoded: {error}")),
     };
     Ok(vec![finding])
 }

@@ -133,7 +133,9 @@ fn find_differences(
     }
     let damaged = |what: &str| {
         let finding = AuditFinding::new(Cause::FilesDamaged, path);
-        Ok(vec![finding.example(format!("theirs is {what}; {sizes}"))])
+        Ok(vec![
+            finding.example(format!("the audited file is {what}; {sizes}")),
+        ])
     };
     if is_error_page(theirs)? && !is_error_page(ours)? {
         return damaged("an error page of a server");
@@ -238,7 +240,7 @@ fn compare_unexpectedly_packed(
     let finding = AuditFinding::new(Cause::FilesDamaged, path);
     let Some(archive) = wrapping.archive else {
         let example = format!(
-            "theirs begins like {} data, which the audit does not unpack",
+            "the audited file begins like {} data, which the audit does not unpack",
             wrapping.name
         );
         return Ok(Some(vec![finding.example(example)]));
@@ -262,17 +264,17 @@ fn compare_unexpectedly_packed(
         (Ok(()), Some(inner)) if members == 1 => inner,
         (Err(error), _) if error.is_of_the_system() => return Err(error),
         _ => {
-            let example = format!("theirs begins like {} data", wrapping.name);
+            let example = format!("the audited file begins like {} data", wrapping.name);
             return Ok(Some(vec![finding.example(example)]));
         }
     };
     let mut findings = find_differences(path, &inner, ours, context, moved)?;
     let result = match findings.is_empty() {
-        true => "its bytes equal ours",
-        false => "its content differs, too",
+        true => "its bytes equal those of the prepared file",
+        false => "its content also differs from that of the prepared file",
     };
     findings.push(finding.proof(format!(
-        "theirs is compressed with {}; after unpacking, {result}",
+        "the audited file is compressed with {}; after unpacking, {result}",
         wrapping.name
     )));
     Ok(Some(findings))
@@ -419,7 +421,9 @@ fn compare_archives(
                 );
             }
             MemberDifference::Swapped { there, .. } => {
-                let example = format!("their {there} has the content of our {name}");
+                let example = format!(
+                    "the audited member {there} has the content of the prepared member {name}"
+                );
                 found.push(swapped_finding(&inner, &format!("{path}/{there}")).example(example));
             }
             MemberDifference::Differ { theirs, ours } => {
@@ -437,8 +441,8 @@ fn compare_archives(
         }
         ArchiveComparison::Unreadable(side, error) => {
             let whose = match side {
-                ArchiveSide::Theirs => "theirs",
-                ArchiveSide::Ours => "ours",
+                ArchiveSide::Theirs => "the audited file",
+                ArchiveSide::Ours => "the prepared file",
             };
             let proof = format!("{whose} cannot be read: {error}");
             found.push(AuditFinding::new(Cause::NotClassified, path).proof(proof));
@@ -518,7 +522,7 @@ fn unread_archive(path: &str, visited: Result<()>) -> Result<Option<AuditFinding
         Ok(()) => Ok(None),
         Err(error) if error.is_of_the_system() => Err(error),
         Err(error) => {
-            let proof = format!("ours cannot be read: {error}");
+            let proof = format!("the prepared file cannot be read: {error}");
             Ok(Some(
                 AuditFinding::new(Cause::NotClassified, path).proof(proof),
             ))

@@ -238,19 +238,19 @@ impl SearchedAnswers {
                     && our_fraction < hits as f64 / count.max(1) as f64 - 0.1
                 {
                     return Ok(Some(format!(
-                        "their column `{name}` equals the answer in `{label}` for {hits} of {count} test items"
+                        "the column `{name}` of the audited file equals the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
                 if is_new && agreement.is_linear() {
                     return Ok(Some(format!(
-                        "their column `{name}` contains the answer in `{label}` in a different unit"
+                        "the column `{name}` of the audited file contains the answer in `{label}` in a different unit"
                     )));
                 }
                 let classes: HashSet<&String> = answers.values().collect();
                 let right = agreement.right_by_code(classes.len());
                 if is_new && right * 10 >= count * 9 && is_conclusive(right, count, most) {
                     return Ok(Some(format!(
-                        "their column `{name}` contains a code for the answer in `{label}` for {right} of {count} test items"
+                        "the column `{name}` of the audited file contains a code for the answer in `{label}` for {right} of {count} test items"
                     )));
                 }
             }
@@ -299,7 +299,7 @@ impl SearchedAnswers {
                 let hits = agreement.hits;
                 if is_conclusive(hits, count, most_frequent(answers)) {
                     return Ok(Some(format!(
-                        "their column `{name}` contains the answers in `{label}`, in the order of our answers, for {hits} of {count} test items"
+                        "the column `{name}` of the audited file contains the answers in `{label}`, in the order of the prepared answers, for {hits} of {count} test items"
                     )));
                 }
             }
@@ -339,7 +339,7 @@ impl SearchedAnswers {
                 .count();
             if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers)) {
                 return Ok(Some(format!(
-                    "the names or contents of their files contain the answers in `{label}` for {hits} of {count} test items"
+                    "the names or contents of the audited files contain the answers in `{label}` for {hits} of {count} test items"
                 )));
             }
         }
@@ -397,7 +397,7 @@ impl SearchedAnswers {
                 if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers))
                 {
                     return Ok(Some(format!(
-                        "in their file, a word after the id is the answer in `{label}` for {hits} of {count} test items"
+                        "in the audited file, a word after the id is the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
             }

@@ -130,7 +130,7 @@ pub(super) fn explain(
         let mut finding = AuditFinding::new(Cause::OtherSplit, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
-            "items paired by `{}`: {count} items of our file are in a different file of theirs, and {} items of their file are in a different file of ours",
+            "items paired by `{}`: {count} items of the prepared file are in a different file of the audited tree, and {} items of the audited file are in a different prepared file",
             own.key,
             own.only_there.len()
         ));
@@ -154,12 +154,12 @@ pub(super) fn explain(
         };
         let proof = match tried {
             Search::Found(found, (test, all)) => format!(
-                "{} produces exactly these parts, with {test} of {all} items in test; our seed is {}",
+                "{} produces exactly the audited parts, with {test} of {all} items in test; the seed of the pipeline is {}",
                 found.description(),
                 search.seed
             ),
             Search::Tried(count) => {
-                format!("none of the {count} splits that were tried produces these parts")
+                format!("none of the {count} splits that were tried produces the audited parts")
             }
             Search::Impossible => {
                 "the original order of the items is unknown, so no seeds were tried".to_owned()

@@ -184,7 +184,7 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
         };
         if groups.contains(&group) {
             let problem = format!(
-                "the run group `{}` of `{}` is listed twice, but a run group is only one seed",
+                "the run group `{}` of `{}` is listed twice; a run group is one seed, so list each run group only once",
                 group.run_group, group.experiment
             );
             return Err(ExperimentsError::in_line(path, line, &problem));

@@ -256,7 +256,7 @@ impl Inner {
         let (consequence, later) = match (writing, error.is_temporary()) {
             (true, _) => ("results stay on this machine", Some(Remedy::SendLater)),
             (false, true) => (
-                "the run continues without the remote and tries again in a minute",
+                "the run continues without the remote, and tries to use it again in a minute",
                 None,
             ),
             (false, false) => ("the run continues without the remote", None),
@@ -279,7 +279,7 @@ impl Inner {
             _ => None,
         };
         let message = format!(
-            "{what} in the remote {} is ignored: {rejected} (further records of this kind are not reported)",
+            "{what} in the remote {} is ignored: {rejected} (further records that are ignored for the same reason are not reported)",
             self.remote.name()
         );
         let topic = Topic::Rejected(std::mem::discriminant(rejected));

@@ -212,7 +212,7 @@ impl Remote {
     fn unreadable(&self, digest: &Digest) -> RemoteError {
         let object = digest.short();
         let cause = format!(
-            "the file of {object} on this machine cannot be read or has changed; it was not sent"
+            "the object {object} on this machine cannot be read or has changed, so it was not sent"
         );
         RemoteError::failed(&self.name, cause)
     }

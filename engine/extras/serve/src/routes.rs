@@ -119,7 +119,7 @@ async fn route(
         "/validate" => UploadTarget::Validation,
         "/grade" if shared.scores => UploadTarget::Report,
         _ => {
-            let paths = "the paths are POST /validate and GET /health";
+            let paths = "the server only accepts POST /validate and GET /health";
             return error_answer(StatusCode::NOT_FOUND, "Not Found", paths).into();
         }
     };

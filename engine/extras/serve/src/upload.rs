@@ -54,7 +54,7 @@ pub(crate) enum UploadError {
     TooLarge(u64),
     #[error("no data arrived for too long, or the upload was too slow")]
     TooSlow,
-    #[error("too many bytes are being uploaded; try again later")]
+    #[error("the uploads in progress have too many bytes in total; try again later")]
     TooMuch,
     #[error("the upload cannot be stored")]
     Disk(#[source] std::io::Error),

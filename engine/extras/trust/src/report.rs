@@ -29,7 +29,7 @@ pub enum ReportRejection {
     Malformed,
     /// The report was changed, or the signature belongs to another report.
     #[error(
-        "its signature does not fit: the report was changed, or the signature is that of another report"
+        "its signature does not match: the report was changed, or the signature belongs to another report"
     )]
     Forged,
     /// The signer is not trusted.

@@ -91,7 +91,7 @@ impl WebFile {
             remedy: match has_sum {
                 true => Remedy::NameSource,
                 false => Remedy::Words(format!(
-                    "add the md5 or sha256 of the file to the pipeline to use a file of your own, or put your file at {}",
+                    "to use a file of your own, add its md5 or sha256 to the pipeline, or put the file at {}",
                     target.display()
                 )),
             },

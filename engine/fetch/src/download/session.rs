@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
                     match ended {
                         Ok(ended) => self.handle_connection_end(ended)?,
                         Err(error) => {
-                            let cause = format!("the task of a connection failed: {error}");
+                            let cause = format!("the task that serves a connection failed: {error}");
                             return Err(FetchError::Setup { cause }.into());
                         }
                     }

@@ -202,7 +202,7 @@ pub enum BsonError {
         reason: &'static str,
     },
     /// The bytes behind a [`BinaryReference`] cannot be read.
-    #[error("the binary at byte {at} of `{file}` cannot be read")]
+    #[error("the binary value at byte {at} of `{file}` cannot be read")]
     ReferencedBinary {
         /// Name of the file that contains the binary.
         file: String,

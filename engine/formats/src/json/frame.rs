@@ -34,7 +34,7 @@ pub enum FrameError {
     Names,
     /// `to_json` would write a table without columns as a table without rows.
     #[error(
-        "the records are empty, and pandas would write an empty list, which is not supported; read the file in the dialect `dataframe`"
+        "the records have no members, and pandas would write an empty list for them, which is not supported; read the file in the dialect `dataframe`"
     )]
     NoColumns,
 }

@@ -277,7 +277,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
                 .ok()
                 .and_then(|length| start.checked_add(length));
             let end = end.ok_or_else(|| NpyError::BadHeader {
-                reason: format!("a row of {row_bytes} bytes"),
+                reason: format!("rows of {row_bytes} bytes are too large for this system"),
             })?;
             bytes.resize(end, 0);
             let target = bytes.get_mut(start..).unwrap_or_default();
@@ -356,7 +356,7 @@ impl MaskBits {
         }
         if needed / size as u64 > MAX_ELEMENTS {
             return Err(NpyError::BadHeader {
-                reason: format!("a mask of {needed} bytes is over the limit"),
+                reason: format!("a mask of {needed} bytes has more than {MAX_ELEMENTS} elements"),
             });
         }
         let is_set = |item: &[u8]| header.value(item).and_then(|value| value.to_f64()) == Some(1.0);

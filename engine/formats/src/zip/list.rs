@@ -135,7 +135,7 @@ impl ZipDirectory {
             let declared = records.declared();
             return Err(ZipError::DamagedDirectory {
                 offset: directory,
-                reason: format!("it contains {count} records, but declares {declared}"),
+                reason: format!("it contains {count} records, but {declared} records are declared"),
             });
         }
         duplicates(base, &mut entries)?;
@@ -470,7 +470,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(_) | Err(ZipError::DamagedDirectory { .. }) => Err(ZipError::DamagedDirectory {
             offset: reached,
             reason: format!(
-                "the end record counts {declared} members, but {} are listed up to byte {reached}",
+                "the end of central directory record declares {declared} members, but {} are listed up to byte {reached}",
                 members.len()
             ),
         }),
@@ -490,7 +490,7 @@ impl RawMember {
     /// Returns the offset of the member's data. The inner `Err` describes how the local header differs from the directory.
     pub fn data_offset(&self, base: &impl ReadAt) -> io::Result<Result<u64, String>> {
         let offset = self.offset;
-        let missing = || Ok(Err(format!("there is no member record at byte {offset}")));
+        let missing = || Ok(Err(format!("there is no local header at byte {offset}")));
         let end = offset.checked_add(1 << 18);
         // Reading beyond `i64::MAX` would be a system error, but no file is that long.
         if end.is_none_or(|end| end > i64::MAX.unsigned_abs()) {
@@ -507,7 +507,7 @@ impl RawMember {
         if found != self.name && name.is_ascii() {
             let found = Quoted(&found);
             return Ok(Err(format!(
-                "the record at byte {offset} belongs to {found}"
+                "the local header at byte {offset} belongs to {found}"
             )));
         }
         Ok(Ok(name_offset

@@ -288,7 +288,7 @@ impl MemberInflater {
         content.truncate(written);
         let actual = written as u64;
         if actual <= entry.size && stop != Stop::End {
-            return Err(corrupt("the deflate stream is cut off".to_owned()));
+            return Err(corrupt("the deflate stream is truncated".to_owned()));
         }
         entry.check_length(actual)?;
         entry.check_used(used as u64)

@@ -245,7 +245,7 @@ pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGi
     summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
               for several columns, the mean of their scores.",
     details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where n is the number of rows and s the sum of the \
-              true values. c are the cumulative sums of the true values, sorted by decreasing prediction.\n\n\
+              true values. c are the cumulative sums of the true values in the order of decreasing predictions.\n\n\
               The answers need two different values and a sum that is not 0. Missing and infinite values are invalid.",
     source: "Kaggle's evaluation of Liberty Mutual's and Porto Seguro's competitions",
     shorthand: Some("columns"),

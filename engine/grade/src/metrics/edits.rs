@@ -31,8 +31,8 @@ pub(super) const MEAN_EDIT_DISTANCE: MetricKind = MetricKind::lower::<MeanEditDi
             optional(
                 "other",
                 KeyType::Choice(&["refuse", "print"]),
-                "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`, `nan` for a \
-             missing cell.",
+                "`refuse` (default): a cell that is not text is invalid. `print`: such a cell is converted to text, for \
+                 example `1.0`, `True`, or `nan` for a missing cell.",
             ),
         ],
     },

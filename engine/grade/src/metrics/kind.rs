@@ -332,7 +332,7 @@ pub(super) const ROW_WEIGHTS: SectionKey = optional(
     "row_weights",
     KeyType::Column,
     "The answers' column with the weights of the rows: finite numbers that are not negative, and not all 0. Without \
-     it, all rows have equal weight.",
+     this key, all rows have equal weight.",
 );
 
 /// Returns the weights of the rows, if the metric has a column of weights.

@@ -31,10 +31,10 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
         optional(
             "labels_as",
             KeyType::Choice(LABELS_AS),
-            "`list`: like NumPy's conversion of a list, where one string makes all labels strings; `text`: all \
-                  labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
-                  with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
-                  `int`.",
+            "`column` (default): labels are not converted; `list`: if one label is text, all labels become text, as \
+                  in NumPy's conversion of a list; `text`: all labels are converted to text, and a missing label is \
+                  `nan`; `integer`: each label is converted with Python's `int`; `first_integer`: a label is an \
+                  integer, or a text whose first word is converted with `int`.",
         ),
         ROW_WEIGHTS,
     ],
@@ -87,7 +87,7 @@ fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
 pub(super) const ZERO_ONE_LOSS: MetricKind = MetricKind::lower::<ZeroOneLoss>(Definition {
     name: "zero_one_loss",
     summary: "The fraction of rows whose label is wrong.",
-    details: "1 - accuracy. Labels are read as in `accuracy`.",
+    details: "The score is 1 - accuracy. Labels are read as in `accuracy`.",
     source: "sklearn.metrics.zero_one_loss",
     shorthand: Some("column"),
     parameters: &[COLUMN, LABELS],
@@ -199,9 +199,9 @@ pub(super) const F1: MetricKind = MetricKind {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",
         details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP.\n\n\
-                  With `column`, each row has one label, and labels are read as in `accuracy`, but if the labels of \
-                  only one table are text, the submission is invalid. With `columns`, a row can have several labels: \
-                  each column is a label, and its cell is 1 if the row has the label, otherwise 0.\n\n\
+                  With `column`, each row has one label. Labels are read as in `accuracy`, with one difference: if the \
+                  labels of only one table are text, the submission is invalid. With `columns`, a row can have several \
+                  labels: each column is a label, and its cell is 1 if the row has the label, otherwise 0.\n\n\
                   The key `average` defines the score. `macro` is the mean over all labels that occur in either table, \
                   or over all columns. `micro` is the F1 of the summed counts; it equals the accuracy if each row has \
                   one label. `weighted` is the mean over the labels, weighted by their numbers of true rows.\n\n\
@@ -214,7 +214,7 @@ pub(super) const F1: MetricKind = MetricKind {
             optional(
                 "column",
                 KeyType::Column,
-                "The label. Not together with `columns`.",
+                "The column of labels. Not together with `columns`.",
             ),
             optional(
                 "columns",
@@ -280,7 +280,7 @@ impl F1Score {
     fn check(&self) -> Result<(), &'static str> {
         match (&self.column, &self.columns, self.average) {
             (None, None, _) => Err("`column` is missing"),
-            (Some(_), Some(_), _) => Err("either `column` or `columns`, not both"),
+            (Some(_), Some(_), _) => Err("use either `column` or `columns`, not both"),
             (Some(_), None, LabelAverage::Samples) => Err("`samples` needs `columns`"),
             (None, Some(_), LabelAverage::Binary) => Err("`binary` needs `column`"),
             _ => Ok(()),

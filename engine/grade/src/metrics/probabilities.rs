@@ -40,7 +40,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1, above 0; default 2^-52.",
+            "The minimum distance of a probability from 0 and 1. It must be above 0; default 2^-52.",
         ),
         optional(
             "normalise",
@@ -51,7 +51,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "clip_first",
             KeyType::Number,
-            "Clips probabilities to [clip_first, 1 - clip_first] before anything else. Infinite probabilities are then valid.",
+            "Clips probabilities to [clip_first, 1 - clip_first] before all other steps. Infinite probabilities are then valid.",
         ),
         ROW_WEIGHTS,
     ],
@@ -112,7 +112,7 @@ pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLog
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1, above 0; default 1e-15.",
+            "The minimum distance of a probability from 0 and 1. It must be above 0; default 1e-15.",
         ),
     ],
 });
@@ -504,8 +504,8 @@ pub(super) const KL_DIVERGENCE: MetricKind = MetricKind::lower::<KlDivergence>(D
     details: "The divergence of a row is the sum of y ln(y / p) over the columns, where y is the true value divided by \
               the sum of the row's true values, and p is the predicted probability, clipped to [`clip`, 1 - `clip`]. \
               Terms with y = 0 or a missing p are left out.\n\n\
-              If a column contains only integers, pandas converts the clipped values back to integers. So a predicted 0 \
-              stays 0, and the score is infinite if y is not 0.",
+              If a column contains only integers, pandas converts the clipped values back to integers. Therefore, a \
+              predicted 0 stays 0, and the score is infinite if y is not 0.",
     source: "kaggle.com/code/metric/kullback-leibler-divergence",
     shorthand: Some("columns"),
     parameters: &[

@@ -365,7 +365,7 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
                   consecutive rates, from the curve up to a false positive rate of 1. It is computed with trapezoids. \
                   If the curve has no point at a rate, a point is interpolated linearly.\n\n\
                   The score is the weighted sum of the slices, divided by the weighted sum for a perfect curve.\n\n\
-                  Rows with label 1 are positive. Text must consist of numbers. Missing and infinite scores are \
+                  Rows with label 1 are positive. Text cells must contain numbers. Missing and infinite scores are \
                   invalid.",
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,

@@ -30,7 +30,7 @@ pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
         optional(
             "check",
             KeyType::Choice(&["equal", "none"]),
-            "`none`: only sort, so that rows are paired by rank, even if their identifiers differ.",
+            "`none`: rows are only sorted, and then paired by position even if their identifiers differ.",
         ),
         optional(
             "surplus",
@@ -219,7 +219,7 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
             "repeated",
             KeyType::Choice(&["allow", "allow_alone"]),
             "`allow_alone`: identifiers that the submission repeats are invalid, unless the join keeps only one row \
-             of the answers: NumPy can compare a single number with many.",
+             of the answers, because NumPy can compare a single number with many.",
         ),
     ],
 });

@@ -86,7 +86,7 @@ impl<const N: usize> Layout<N> {
             Ok(Layout { places })
         } else {
             Err(E::custom(format!(
-                "expected the fields {}, each once, and label if boxes have labels",
+                "expected the fields {}, each once, and also `label` if the boxes have labels",
                 numbers.join(", ")
             )))
         }

@@ -128,7 +128,7 @@ impl AnswerContent {
                     .iter()
                     .any(|part| part.of.is_some() == part.each.is_some()) =>
             {
-                Err("a part has either `of` or `each`")
+                Err("a part must have exactly one of `of` and `each`")
             }
             _ => Ok(()),
         }

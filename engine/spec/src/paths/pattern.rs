@@ -130,8 +130,7 @@ impl FilePattern {
             || after.is_some_and(|c| matches!(c, '*' | '?' | '[' | '{'))
         {
             let message = format!("it is not clear where `{{{name}}}` ends");
-            let help =
-                "write other characters between it and the next wildcard, as in `{case}_*.png`";
+            let help = "write other characters between the column and the wildcard next to it, as in `{case}_*.png`";
             return Err((message, help));
         }
         Ok(())

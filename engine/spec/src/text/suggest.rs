@@ -42,8 +42,8 @@ fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
 pub fn construct(function: &str) -> Option<String> {
     let ours = CONSTRUCTS.get(function.to_lowercase().as_str())?;
     Some(match ours.starts_with('{') {
-        true => format!("it is a table of the pipeline: `{ours}`"),
-        false => format!("in SQL it is `{ours}`"),
+        true => format!("in a pipeline, write the table `{ours}`"),
+        false => format!("in SQL, write `{ours}`"),
     })
 }
 
@@ -152,7 +152,7 @@ mod tests {
         );
         assert_eq!(nearest("fillna", ["coalesce"]), Some("coalesce"));
         let help = |word: &str| construct(word).unwrap_or_default();
-        assert_eq!(help("groupby"), "in SQL it is `GROUP BY column`");
+        assert_eq!(help("groupby"), "in SQL, write `GROUP BY column`");
         assert!(help("train_test_split").contains("{ split: labelled, method: shuffle,"));
         assert_eq!(construct("coalesce"), None);
     }

@@ -46,7 +46,7 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
         // A call may return an eighth of the query's memory.
         let needed = size.total.saturating_mul(8).div_ceil(10_000_000) * 10;
         let message = format!(
-            "{name} returns {} MB for one batch: the query needs {needed} MB or more",
+            "{name} returns {} MB for one batch: the query needs {needed} MB of memory or more",
             size.total.div_ceil(1_000_000)
         );
         return Err(FunctionError::error(Failure::Machine, message));

@@ -54,7 +54,7 @@ fn obstacles(competition: &CompetitionPage) -> Markup {
     };
     html! {
         @if !obstacles.is_empty() {
-            p.problem { "Scores cannot be compared with published ones: " (obstacles.join("; ")) "." }
+            p.problem { "Scores cannot be compared with published scores: " (obstacles.join("; ")) "." }
         }
     }
 }

@@ -97,7 +97,7 @@ fn prefetch(text: &[u8]) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: a prefetch is a hint without visible effects, for any address. It is part of SSE, which every
             // x86-64 processor has.
-            #[allow(unsafe_code, reason = "see above")]
+            #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
             unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
             }

@@ -385,7 +385,7 @@ impl Parser<'_> {
         if self.is(".") || second.is_some() && self.is("(") {
             let help = match self.is("(") {
                 true => "the name of a function cannot contain dots",
-                false => "a column has at most the name of a table before it: `t.a`",
+                false => "before the name of a column, write at most the name of a table: `t.a`",
             };
             return Err(Fault::unsupported(self.at(), ".", help));
         }

@@ -103,7 +103,7 @@ impl Parser<'_> {
         };
         self.next += ahead + 2;
         let texts = self.texts(&|| {
-            Fault::new("bad-macro", at, "`columns` takes a list, or strings")
+            Fault::new("bad-macro", at, "`columns` takes either a list or strings")
                 .help("write `columns(list)` or `columns('a', 'b')`")
         })?;
         if texts.len() > MAX_COLUMNS {
@@ -127,7 +127,7 @@ impl Parser<'_> {
         let at = self.at();
         self.next += 2;
         let usage = || {
-            let message = format!("`{name}` takes a {first} and a list, or strings");
+            let message = format!("`{name}` takes a {first} and either a list or strings");
             Fault::new("bad-macro", at, message).help(format!(
                 "write `{name}({first}, list)` or `{name}({first}, 'a', 'b')`"
             ))

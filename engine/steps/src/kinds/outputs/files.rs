@@ -58,7 +58,7 @@ pub(crate) const FILES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a directory of files",
-            doc: "Files of the bundle, under new paths.",
+            doc: "Copies files of the bundle to new paths.",
             keys: &[SectionKey::required(
                 "files",
                 KeyType::Placed,
@@ -219,7 +219,7 @@ pub(crate) const COPY: StepKind = StepKind {
             keys: &[SectionKey::required(
                 "copy",
                 KeyType::Copied,
-                "Path in the bundle. For an output directory, also a list of paths. Each is copied under its file name.",
+                "Path in the bundle. For an output directory, a list of paths is also valid. Each file or directory in the list is copied under its own name.",
                 "images/",
             )],
         },

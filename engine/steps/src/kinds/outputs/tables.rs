@@ -358,7 +358,7 @@ fn check_versions(declaration: &Declaration) -> Vec<Diagnostic> {
         ),
         (None, Some(_)) => fault(
             "pandas",
-            "`pandas` needs `fastparquet`, the library that uses it".into(),
+            "`pandas` needs `fastparquet`, because it is the version of pandas that fastparquet uses".into(),
         ),
         (None, None) => Vec::new(),
     }

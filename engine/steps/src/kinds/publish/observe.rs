@@ -79,7 +79,7 @@ fn is_missing(prepared: &Path) -> Result<bool, StepError> {
         Ok(_) if prepared.is_dir() => Ok(false),
         Ok(_) => {
             let error = PublishError::NotADirectory(prepared.to_owned());
-            let help = Remedy::Words("move it away".to_owned());
+            let help = Remedy::Words("move this file away".to_owned());
             Err(StepError::machine(WithRemedy::new(error, help)))
         }
     }

@@ -34,7 +34,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::optional(
                     "may_be_empty",
                     KeyType::True,
-                    "Allows a pattern that no file matches. Otherwise that is an error.",
+                    "Allows a pattern that no file matches. Without this key, such a pattern is an error.",
                     "true",
                 ),
             ],
