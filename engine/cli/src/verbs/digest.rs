@@ -40,7 +40,7 @@ impl DigestArgs {
         let settings = self.variant.settings(session);
         let ids = self.selection.ids_or(session, || {
             let all = catalog.iter().map(|entry| entry.id.clone());
-            // Includes data that another program prepared. A directory that prep may not read is an error, so it counts as prepared.
+            // Includes data that another program prepared. A directory that prep may not read is reported as an error later.
             let exists = |id: &String| match settings.prepared_dir(id).metadata() {
                 Ok(found) => found.is_dir(),
                 Err(error) => error.kind() == ErrorKind::PermissionDenied,

@@ -43,7 +43,8 @@ macro_rules! verbs {
             }
         }
 
-        /// The groups in the help: a heading, and the names of verbs in CamelCase, which the command line writes with hyphens.
+        /// The groups in the help: a heading, and the names of verbs in CamelCase.
+        /// The command line writes these names with hyphens.
         pub const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),*])),*];
     };
 }
