@@ -9,7 +9,7 @@ use md5::{Digest as _, Md5};
 pub enum Content {
     /// Bytes in memory.
     Memory(Bytes),
-    /// A block that is repeated up to `len` bytes, so that a large bundle needs little memory.
+    /// A block, repeated up to `len` bytes, so that a large bundle needs little memory.
     Repeat { block: Bytes, len: u64 },
 }
 
@@ -27,8 +27,7 @@ impl Content {
         self.len() == 0
     }
 
-    /// Returns up to `max` bytes from `offset`. Returns fewer bytes at the end of a block, and no bytes at the end of
-    /// the content.
+    /// Returns at most `max` bytes from `offset`: fewer at the end of a block, none at the end of the content.
     pub fn read(&self, offset: u64, max: usize) -> Bytes {
         let (block, from, left) = match self {
             Content::Memory(bytes) => (bytes, offset, self.len().saturating_sub(offset)),
@@ -44,7 +43,7 @@ impl Content {
         block.slice(from..from + count)
     }
 
-    /// Returns the MD5 in hexadecimal and in base64, which `x-goog-hash` uses.
+    /// Returns the MD5 in hexadecimal, and in base64 for `x-goog-hash`.
     pub(crate) fn md5(&self) -> (String, String) {
         let mut md5 = Md5::new();
         let mut at = 0;
@@ -127,16 +126,14 @@ impl Default for Validators {
 /// The bundle of a competition, and whether it may be downloaded.
 #[derive(Debug, Clone)]
 pub struct Bundle {
-    /// The competition's id.
     pub id: String,
-    /// The bytes of the bundle.
     pub content: Content,
-    /// MD5 of the content in hexadecimal.
+    /// MD5 in hexadecimal.
     pub md5: String,
     pub(crate) md5_base64: String,
-    /// Whether the user has accepted the competition's rules. If not, the API answers 403.
+    /// Whether the user has accepted the rules. If not, the API responds with 403.
     pub rules_accepted: bool,
-    /// Whether responses contain the header `x-goog-hash`.
+    /// Whether responses contain `x-goog-hash`.
     pub hash_header: bool,
     /// The other headers that identify the version.
     pub validators: Validators,
@@ -161,7 +158,7 @@ impl Bundle {
         }
     }
 
-    /// Creates a bundle whose digest is not computed, because the bundle is too long. Its ETag depends on its length.
+    /// Computes no digest, because the bundle is too long. The ETag depends on the length.
     pub fn without_digest(id: &str, content: Content) -> Bundle {
         Bundle {
             id: id.to_owned(),
@@ -197,7 +194,7 @@ impl Bundle {
         self
     }
 
-    /// Sets the headers that identify the version, and leaves the MD5 out of responses.
+    /// Sets the headers that identify the version, and omits the MD5 from responses.
     pub fn with_validators(mut self, validators: Validators) -> Bundle {
         self.hash_header = false;
         self.validators = validators;
