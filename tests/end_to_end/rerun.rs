@@ -1,5 +1,5 @@
-//! Tests of `prep cache verify --rerun`, which runs steps again with different limits and compares their results with
-//! the cache and the remote.
+//! Tests of `prep cache verify --rerun`, which runs steps again under other limits.
+//! The results must be equal to those in the cache and in the remote.
 
 use std::fs;
 
@@ -23,7 +23,6 @@ fn steps(report: &Value) -> Vec<&Value> {
     steps.flat_map(|steps| steps.expect("steps")).collect()
 }
 
-/// Returns the key of a step.
 fn key(report: &Value, step: &str) -> Digest {
     let step = steps(report).into_iter().find(|one| one["step"] == step);
     let key = step.expect("the step")["key"].as_str().expect("a key");
@@ -151,7 +150,7 @@ fn rerun_finds_a_wrong_remote_result() {
 #[test]
 fn steps_that_cannot_run_or_were_never_recorded_are_reported() {
     let sandbox = Harbour::prepared();
-    // With a changed pipeline, the changed steps are not in the cache.
+    // The cache lacks the steps that the new pipeline changes.
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
