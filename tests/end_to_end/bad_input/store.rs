@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::support::{Harbour, Sandbox, Snapshot};
 
-/// Returns the objects of the cache. Sorts by size, because names depend on the content.
+/// Returns the objects of the cache, sorted by size, so that their order does not depend on their names.
 fn objects(sandbox: &Sandbox) -> Vec<PathBuf> {
     let root = sandbox.store().join("objects-v1");
     let mut paths: Vec<PathBuf> = Snapshot::of(&root)
@@ -17,11 +17,11 @@ fn objects(sandbox: &Sandbox) -> Vec<PathBuf> {
     paths
 }
 
-/// Changes the first byte, and keeps the length.
+/// Changes the first byte of a file and keeps its length.
 fn flip(path: &PathBuf) {
     let mut bytes = fs::read(path).expect("object");
     bytes[0] ^= 0xff;
-    // Writes a new file, because prepared files may be hard links to the object.
+    // Write a new file, because writing in place would also change prepared files that are hard links to this one.
     fs::remove_file(path).expect("remove");
     fs::write(path, bytes).expect("write");
     fs::set_permissions(path, fs::Permissions::from_mode(0o444)).expect("mode");
@@ -68,7 +68,7 @@ fn run_replaces_a_damaged_object() {
         let sandbox = Harbour::prepared();
         let path = &objects(&sandbox)[number];
         flip(path);
-        // A new data directory needs all files from the cache.
+        // So all files have to be published again from the cache.
         fs::remove_dir_all(sandbox.data()).expect("remove");
         sandbox.run_well(Harbour::ID);
         let tree = sandbox.tree(Harbour::ID);
