@@ -11,7 +11,7 @@ import re
 # Options that `mlebench prepare` has with the same meaning.
 SAME_OPTIONS = frozenset({"--data-dir", "--skip-verification"})
 
-# What users of the package do instead of using an option of the program. None if nothing corresponds.
+# Actions for users of the package in place of an option of the program. None if no action corresponds.
 INSTEAD: dict[str, str | None] = {
     "--available": None,
     "--cache-dir": "set PREP_CACHE_DIR to a directory on the file system of the data directory",
