@@ -135,6 +135,7 @@ class Run(Preparation, Limits, Unit, total=False):
     link_mode: Annotated[Literal["hardlink", "reflink", "copy"] | None, "how files share bytes with the cache"]
     descriptions: Annotated[Input | None, "publish your own descriptions: DIR/ID.md or DIR/ID/description.md"]
     remove_unpublished: Annotated[bool, "remove files in the prepared directory that no run published"]
+    unseal: Annotated[bool, "write the plain answers of sealed competitions again"]
 
 
 class Fetch(Selection, Source, Limits, Remote, Unit, total=False):

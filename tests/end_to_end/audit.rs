@@ -267,13 +267,35 @@ fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
     assert_eq!(facts(1), (Some("not-classified"), Some("content")));
     assert_eq!(blocks[0]["paths"], serde_json::json!(["private/test.csv"]));
     let text = sandbox.prep(&["audit", Harbour::ID]).code(5);
-    text.shows(&[
+    let text = text.shows(&[
         "which may be why outputs differ",
         "proof   public/train.csv: the published MD5 is 1111",
         "proof   public/test.csv: the published MD5 is 2222",
         "do      prepare from the published bundle first",
-        "`prep run --skip-bundle-verification` accepts the bundle",
+        "`prep run harbour --skip-verification` accepts the bundle and the outputs",
     ]);
+    follow(&sandbox, &text.stdout, "--skip-verification");
+}
+
+/// Runs the command with this option that an audit advises.
+fn follow(sandbox: &Sandbox, audit: &str, option: &str) {
+    let mut commands = audit.split('`').skip(1).step_by(2);
+    let command = commands.find(|command| command.contains(option));
+    let words: Vec<&str> = command.expect("a command").split(' ').skip(1).collect();
+    sandbox.prep(&words).code(0);
+}
+
+/// The advised command prepares the bundle that was audited.
+#[test]
+fn advice_about_another_bundle_can_be_followed() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let other = format!("bundle: {{ kaggle: harbour, md5: {} }}", "0".repeat(32));
+    let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", &other);
+    sandbox.pipeline(Harbour::ID, &text);
+    let audit = ["audit", Harbour::ID, "--source", "source"];
+    let audit = sandbox.prep(&audit).code(5).stdout;
+    follow(&sandbox, &audit, "--skip-bundle-verification");
 }
 
 /// A file that was changed after it was prepared does not show that the bundle or the pipeline differs. `plan`, `list` and the

@@ -228,3 +228,22 @@ fn dangling_link_as_data_directory_is_named() {
         sandbox.run_well(Harbour::ID);
     }
 }
+
+/// The advice of `prep doctor` solves the problem: it names the limit, and not the file system or an option.
+#[test]
+fn doctor_names_the_limit_of_the_process() {
+    if !has_prlimit() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let command = sandbox.command(&["doctor", "--offline"]);
+    for files in [10, 14, 20] {
+        let found = limited(&command, &format!("--nofile={files}"), None);
+        let other = ["another file system", "change its", "run `"];
+        let said = format!("{}{}", found.stdout, found.stderr);
+        assert!(said.contains("hard limit of open files"), "{said}");
+        assert!(!other.iter().any(|other| said.contains(other)), "{said}");
+    }
+    let found = limited(&command, "--as=1500000000", None).code(0);
+    found.shows(&["memory: raise the limit of the address space (`ulimit -v`)"]);
+}

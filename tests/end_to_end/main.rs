@@ -65,6 +65,7 @@
 //! waiting       Ctrl-C while another process holds a lock
 //! shapes        first pipelines for bundles of many shapes
 //! streams       help and messages with closed and full streams, and in unusual environments
+//! summaries     from the runs of an agent to the figures of its experiments
 //! sharing       how published files share bytes with the cache, and descriptions of the user
 //! times         metadata of published files
 //! trust         signed reports, the log of gradings and sealed answers against attacks
@@ -142,6 +143,7 @@ mod sharing;
 #[path = "../skipped/mod.rs"]
 mod skipped;
 mod streams;
+mod summaries;
 mod support;
 #[path = "../temporary/mod.rs"]
 mod temporary;

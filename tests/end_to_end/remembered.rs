@@ -22,6 +22,19 @@ fn run(sandbox: &Sandbox, more: &[&str]) -> Ended {
 }
 
 #[test]
+fn a_bundle_of_the_last_run_is_not_downloaded_again() {
+    let sandbox = world();
+    let skip = ["--source", "source", "--skip-bundle-verification"];
+    run(&sandbox, &skip).code(0);
+    let list = ["fetch", "--list", Harbour::ID, "--no-download", "--json"];
+    let listed = sandbox.prep(&list).code(0).competition();
+    let bundle = sandbox.source().join("harbour.zip").display().to_string();
+    assert_eq!(listed["bundle"], json!(bundle));
+    let fetch = ["fetch", Harbour::ID, "--skip-bundle-verification"];
+    sandbox.prep(&fetch).code(0).shows(&[&bundle]);
+}
+
+#[test]
 fn options_of_the_last_run_are_used_again() {
     let sandbox = world();
     run(&sandbox, &["--source", "source"])

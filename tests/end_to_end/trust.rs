@@ -762,7 +762,7 @@ fn the_identity_can_come_from_stdin() {
 }
 
 #[test]
-fn a_run_makes_plain_answers_again() {
+fn a_run_makes_plain_answers_again_only_on_request() {
     let sandbox = Harbour::prepared();
     let key = sandbox
         .prep(&["seal", "--new-identity", "grader.txt"])
@@ -792,7 +792,11 @@ fn a_run_makes_plain_answers_again() {
         .competition();
     assert_eq!(sealed, digest);
     sandbox.prep(&seal).code(4).says(&["already sealed"]);
-    let run = sandbox.run(Harbour::ID).code(0);
+    let run = sandbox.run(Harbour::ID).code(4);
+    run.says(&["its answers are sealed", "--unseal"]);
+    assert!(!sandbox.path(ANSWERS).exists());
+    let mut run = sandbox.run_command(&[Harbour::ID]);
+    let run = Ended::of(run.args(["--unseal", "--quiet"])).code(0);
     run.says(&["its answers are sealed; this run also writes them"]);
     assert_eq!(fs::read(sandbox.path(ANSWERS)).expect("answers"), before);
     assert_eq!(
@@ -818,4 +822,18 @@ fn a_run_makes_plain_answers_again() {
         .says(&["were not published by a run: "]);
     sandbox.prep(&["remove", Harbour::ID, "--yes"]);
     assert!(!sandbox.data().join("harbour/private.age").exists());
+}
+
+/// Keys also sign reports, so `prep doctor` checks them without a remote.
+#[test]
+fn doctor_checks_keys_without_a_remote() {
+    let sandbox = Sandbox::new();
+    let key = ["remote", "key", "new", "laptop"];
+    sandbox.prep(&key).code(0);
+    sandbox.prep(&["doctor", "--offline"]).code(0);
+    let path = sandbox.path("home/.config/prep/keys/laptop.key");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    fs::set_permissions(path, open).expect("a mode");
+    let found = sandbox.prep(&["doctor", "--offline"]);
+    found.shows(&["key ", "laptop.key", "chmod 600"]);
 }

@@ -359,3 +359,52 @@ fn a_pipeline_that_cannot_be_read_affects_no_other_competition() {
     prep(&check).code(6).shows(&["closed", "Permission denied"]);
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
+
+/// Only the user's own `prep.toml` is ignored, because services often run with the home directory of another user.
+#[test]
+fn a_prep_toml_that_cannot_be_read_is_named() {
+    let Some(sandbox) = sandbox("a_prep_toml_that_cannot_be_read_is_named") else {
+        return;
+    };
+    let close = |path: &str| {
+        sandbox.write(path, "jobs = 1\n");
+        let mode = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(sandbox.path(path), mode).expect("a mode");
+    };
+    let prep = |arguments: &[&str]| {
+        let mut command = as_user(&sandbox, USERS[0], arguments);
+        Ended::of(command.env("XDG_CONFIG_HOME", sandbox.path("home")))
+    };
+    close("home/prep/prep.toml");
+    let listed = prep(&["list", Harbour::ID, "--quiet"]).code(0);
+    listed.says(&["prep/prep.toml is ignored, because you may not read it"]);
+    prep(&["config"]).code(0).says(&["prep/prep.toml: ignored"]);
+    close("data/prep.toml");
+    prep(&["list", Harbour::ID]).code(6).says(&[
+        "data/prep.toml: Permission denied",
+        "change its owner or mode",
+    ]);
+}
+
+/// A file that cannot be removed does not stop the removal of other competitions.
+#[test]
+fn what_can_be_removed_is_removed() {
+    let Some(sandbox) = sandbox("what_can_be_removed_is_removed") else {
+        return;
+    };
+    let copy = "copy";
+    sandbox.pipeline(copy, &Harbour::PIPELINE.replace("harbour", copy));
+    let bundle = sandbox.source().join("harbour.zip");
+    fs::copy(bundle, sandbox.source().join("copy.zip")).expect("a bundle");
+    let prep = |arguments: &[&str]| shared(&sandbox, USERS[0], arguments);
+    prep(&["run", copy, Harbour::ID, "--source", "source"]).code(0);
+    let home = sandbox.data().join(copy);
+    let set = |mode| fs::set_permissions(&home, fs::Permissions::from_mode(mode)).expect("a mode");
+    set(0o500);
+    chown(&home, Some(0), Some(0)).expect("an owner");
+    let removed = prep(&["remove", copy, Harbour::ID, "--yes"]).code(6);
+    removed.says(&["Permission denied"]);
+    assert!(!sandbox.data().join(Harbour::ID).exists());
+    assert!(home.join("prepared.json").exists());
+    set(0o700);
+}

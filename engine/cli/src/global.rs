@@ -36,12 +36,12 @@ pub struct Global {
     #[arg(long, short = 'j', global = true, value_name = "N", value_parser = at_least_one, help_heading = HEADING, hide_short_help = true)]
     pub jobs: Option<usize>,
     /// Memory for all running steps, such as 8GB or 4GiB [default: half of the RAM]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = positive_size, help_heading = HEADING, hide_short_help = true)]
     pub memory: Option<u64>,
     /// Print results as JSON
     #[arg(long, global = true, help_heading = HEADING, hide_short_help = true)]
     pub json: bool,
-    /// Print errors and results only
+    /// Print results, errors and warnings only
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = HEADING, hide_short_help = true)]
     pub quiet: bool,
     /// Print more details
@@ -79,6 +79,17 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),
         Ok(number) => Ok(number),
+    }
+}
+
+/// Parses a size above 0.
+///
+/// # Errors
+/// Returns an error if the text is not a size, or if it is 0.
+pub fn positive_size(text: &str) -> Result<u64, String> {
+    match units::parse_bytes(text)? {
+        0 => Err("expected a size above 0, such as 8GB".to_owned()),
+        bytes => Ok(bytes),
     }
 }
 

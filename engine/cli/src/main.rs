@@ -77,13 +77,11 @@ fn prep() -> ExitCode {
     };
     let environment = Environment::of_process();
     let (printer, ended) = match CliSession::resolve(&cli.global, &environment, args::command) {
-        Ok((session, warning)) => {
+        Ok((session, warnings)) => {
             if session.is_shared {
                 settings::share_with_group();
             }
-            if let Some(warning) = &warning {
-                session.printer.warning(warning);
-            }
+            session.printer.warnings(&warnings);
             (session.printer.clone(), cli.verb.call(&session))
         }
         Err(error) => (Printer::new(&cli.global, cli.global.color), Err(error)),

@@ -1,11 +1,11 @@
-//! Reads the configuration files `prep.toml`: of the project, of the data directory, and of the user.
+//! Reads the configuration files `prep.toml`: of the project, of the data directory, of the user, and of the machine.
 //!
 //! The project's file is the nearest one in the current directory and its parents. A file decides where results are
 //! sent and whose results are trusted. Therefore a file that another user could have written is an error. git rejects
 //! repositories of other owners for the same reason.
 
 use std::fmt;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
@@ -155,20 +155,25 @@ fn end_of_day(date: Date) -> u64 {
 pub struct ConfigFiles {
     pub found: Vec<(PathBuf, ConfigFile)>,
     pub searched: Vec<PathBuf>,
+    /// The user's file, if the permission to read it is missing. Like git, `prep` then ignores this file, because
+    /// services often run with the home directory of another user.
+    pub ignored: Option<PathBuf>,
 }
 
 impl ConfigFiles {
-    /// Reads the file of the project, of the data directory if it is known, and of the user.
+    /// Reads the file of the project, of the data directory if it is known, of the user, and of the machine.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user.
+    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user. The user's
+    /// file is ignored if permission to read it is denied.
     pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
         let mut files = ConfigFiles::default();
         let home = places.home.as_deref();
         let user = places.config_dir.as_ref().map(|dir| dir.join(FILE));
+        files.ignored = user.clone().filter(|path| is_denied(path));
         let of_user = match &user {
-            Some(path) => read(path, home)?,
-            None => None,
+            Some(path) if files.ignored.is_none() => read(path, home)?,
+            _ => None,
         };
         let safe = of_user
             .as_ref()
@@ -201,6 +206,14 @@ impl ConfigFiles {
         }
         if let Some(path) = user {
             files.found.extend(of_user.map(|file| (path.clone(), file)));
+            files.searched.push(path);
+        }
+        for dir in &places.site_dirs {
+            let path = dir.join("prep").join(FILE);
+            if let Some(file) = read(&path, home)? {
+                check(&path, &safe, &file.remote)?;
+                files.found.push((path.clone(), file));
+            }
             files.searched.push(path);
         }
         Ok(files)
@@ -279,13 +292,26 @@ fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     }
 }
 
+fn is_denied(path: &Path) -> bool {
+    File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
 fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(prep_app::Error::reading("read", path, &error).into()),
+        Err(error) => {
+            let failed = CliError::from(prep_app::Error::reading("read", path, &error));
+            return Err(match error.kind() {
+                ErrorKind::PermissionDenied => failed.help(
+                    "change its owner or mode, or use another current directory or data directory, because prep uses the prep.toml \
+                     of both",
+                ),
+                _ => failed,
+            });
+        }
     };
     let mut file: ConfigFile =
         toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
@@ -344,6 +370,7 @@ mod tests {
         Directories {
             variable: |_| None,
             config_dir: Some(config.to_owned()),
+            site_dirs: Vec::new(),
             home: None,
             current_dir: None,
             origins: Vec::new(),
@@ -424,13 +451,20 @@ mod tests {
         let write = |dir: &Path, text: &str| fs::write(dir.join(FILE), text).unwrap();
         write(project.path(), "source = 'bundles'\ndata_dir = '~/data'\n");
         write(user.path(), "jobs = 3\nsource = '/elsewhere'\n");
+        let site = tempfile::tempdir().unwrap();
+        fs::create_dir(site.path().join("prep")).unwrap();
+        write(&site.path().join("prep"), "jobs = 9\nmemory = '4GB'\n");
         let places = Directories {
+            site_dirs: vec![site.path().to_owned()],
             current_dir: Some(inner),
             home: Some("/home/u".into()),
             ..places(user.path())
         };
         let files = ConfigFiles::read(&places, Some(data.path())).unwrap();
-        assert_eq!((files.found.len(), files.searched.len()), (2, 3));
+        assert_eq!((files.found.len(), files.searched.len()), (3, 4));
+        let (memory, origin) = files.first(|file| file.memory.clone()).unwrap();
+        assert_eq!(memory, "4GB");
+        assert!(origin.ends_with("/prep/prep.toml"), "{origin}");
         let (source, origin) = files.first(|file| file.source.clone()).unwrap();
         assert_eq!(source, project.path().join("bundles"));
         assert_eq!(origin, project.path().join(FILE).display().to_string());

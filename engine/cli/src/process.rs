@@ -31,7 +31,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, raise_open_files};
 use crate::output::printer::Printer;
 
 const NO_THREAD: &str = "\
@@ -39,10 +39,11 @@ error: the system cannot start another thread
 help: raise the process limit (`ulimit -u`, or the container's limit), or lower --jobs and --connections
 ";
 
-const NO_FILES: &str = "\
-error: the system cannot open another file
-help: raise the limit of open files (`ulimit -n`)
-";
+const NO_FILES: &str = concat!(
+    "error: the system cannot open another file\nhelp: ",
+    raise_open_files!(),
+    "\n"
+);
 
 const NO_MEMORY: &str = "\
 error: the system is out of memory

@@ -90,6 +90,12 @@ pub fn words(remedy: &Remedy) -> Option<String> {
     words_in(remedy, VERB.get_or_init(VerbOptions::default))
 }
 
+/// Returns the command that prepares a competition with the data of this command, and with a further option.
+pub fn run_command(id: &str, option: &str) -> String {
+    let data = VERB.get_or_init(VerbOptions::default).data.concat();
+    format!("prep run {id}{data} {option}")
+}
+
 fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     Some(match remedy {
         Remedy::Words(words) => words.clone(),
@@ -170,6 +176,13 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "`prep remote push --replace` on a machine that has the results repairs the remote".to_owned()
         }
         Remedy::NameIdentity => "name the secret key of a grader with --identity FILE".to_owned(),
+        Remedy::Unseal { id } => match verb.has("unseal") {
+            true => "--unseal writes the plain answers again".to_owned(),
+            false => format!(
+                "`prep run {id}{} --unseal` writes the plain answers again",
+                verb.data.concat()
+            ),
+        },
         Remedy::ListKeys => "`prep remote key list` prints public keys".to_owned(),
         Remedy::TrustKey { key: None } => {
             "`[remote] trusted` in prep.toml lists the trusted keys".to_owned()

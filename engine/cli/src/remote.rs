@@ -154,6 +154,7 @@ mod tests {
         Directories {
             variable: |name| (name == "PREP_REMOTE").then(|| "s3://variable".into()),
             config_dir: Some(config.to_owned()),
+            site_dirs: Vec::new(),
             home: None,
             current_dir: None,
             origins: Vec::new(),

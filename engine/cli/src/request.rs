@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 use prep_app::{
     Catalog, Error, Note, Plan, Preparation, PreparationOptions, RememberedOptions, Run, Task,
 };
-use prep_core::{Cancel, Failure, units};
+use prep_core::{Cancel, Failure};
 use prep_fetch::{DownloadOptions, FetchError, FoundCredentials, LazyNetwork, Network, Watcher};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
-use crate::global::at_least_one;
+use crate::global::{at_least_one, positive_size};
 use crate::options::PreparationArgs;
 use crate::output::printer::{Notice, Printer};
 use crate::output::progress::Display;
@@ -216,7 +216,7 @@ const HEADING: &str = "Downloads";
 #[derive(Debug, Default, Clone, Args)]
 pub struct DownloadLimits {
     /// Bytes per second of all downloads together, such as 20MB
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING)]
+    #[arg(long, value_name = "SIZE", value_parser = positive_size, help_heading = HEADING)]
     pub max_rate: Option<u64>,
     /// Connections of all downloads together [default: 16]
     #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = HEADING)]

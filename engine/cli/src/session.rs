@@ -47,6 +47,8 @@ pub struct Directories {
     pub variable: fn(&str) -> Option<OsString>,
     /// The directory of the user's `prep.toml` and keys.
     pub config_dir: Option<PathBuf>,
+    /// The directories of settings for all users of this machine.
+    pub site_dirs: Vec<PathBuf>,
     pub home: Option<PathBuf>,
     pub current_dir: Option<PathBuf>,
     /// The names of settings that are not defaults, with the origin of each.

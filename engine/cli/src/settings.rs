@@ -11,8 +11,8 @@ use prep_core::units;
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 
-use crate::error::CliError;
-use crate::global::{Color, Global, at_least_one, yes_or_no};
+use crate::error::{CliError, raise_open_files};
+use crate::global::{Color, Global, at_least_one, positive_size, yes_or_no};
 use crate::options::verify;
 use crate::output::printer::Printer;
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
@@ -64,6 +64,12 @@ impl Environment {
             config_dir: self
                 .base("XDG_CONFIG_HOME", ".config")
                 .map(|config| config.join("prep")),
+            site_dirs: match self.set("XDG_CONFIG_DIRS") {
+                Some(set) => std::env::split_paths(&set)
+                    .filter(|path| path.is_absolute())
+                    .collect(),
+                None => vec![PathBuf::from("/etc/xdg")],
+            },
             home: self.home.clone(),
             current_dir: self.current_dir.clone(),
             origins: Vec::new(),
@@ -159,7 +165,7 @@ fn parse_variable<T>(
 
 impl CliSession {
     /// Resolves all settings. Options have precedence over variables, variables over files, and files over defaults.
-    /// Also returns a warning about a setting, if there is one.
+    /// Also returns warnings about settings.
     ///
     /// # Errors
     /// Returns an error if a file or variable is invalid, or if a directory is not set and there is no home directory.
@@ -167,7 +173,7 @@ impl CliSession {
         global: &Global,
         environment: &Environment,
         command: fn() -> clap::Command,
-    ) -> Result<(CliSession, Option<String>), CliError> {
+    ) -> Result<(CliSession, Vec<String>), CliError> {
         let mut places = environment.places();
         let mut chooser = Chooser {
             environment,
@@ -239,12 +245,12 @@ impl CliSession {
             "memory",
             global.memory.map(Ok),
             (MEMORY, |text| {
-                Ok(parse_variable(MEMORY, &text, units::parse_bytes))
+                Ok(parse_variable(MEMORY, &text, positive_size))
             }),
             |file| {
                 let text = file.memory.as_deref()?;
                 let error = |error| CliError::usage(format!("`memory` in {FILE}: {error}"));
-                Some(units::parse_bytes(text).map_err(error))
+                Some(positive_size(text).map_err(error))
             },
         )?;
         let is_shared = chooser.switch("shared", SHARED, |file| file.shared)?;
@@ -252,11 +258,17 @@ impl CliSession {
         let jobs = environment
             .open_files
             .map_or(wanted, |files| jobs_within(files, wanted));
-        let warning = (jobs < wanted).then(|| {
+        let ignored = chooser
+            .files
+            .ignored
+            .as_ref()
+            .map(|path| format!("{} is ignored, because you may not read it", path.display()));
+        let few_files = (jobs < wanted).then(|| {
             format!(
-                "only {} files may be open at once, which is enough for {} instead of {wanted}; `ulimit -n` raises the limit",
+                "only {} files may be open at once, which is enough for {} instead of {wanted}; to run more, {}",
                 environment.open_files.unwrap_or_default(),
                 units::count(jobs as u64, "job"),
+                raise_open_files!(),
             )
         });
         let settings = Settings {
@@ -289,7 +301,7 @@ impl CliSession {
             printer: Printer::new(global, color(global, environment)),
             command,
         };
-        Ok((session, warning))
+        Ok((session, ignored.into_iter().chain(few_files).collect()))
     }
 }
 
@@ -355,7 +367,7 @@ impl Environment {
             home: std::env::home_dir(),
             current_dir: std::env::current_dir().ok(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
-            memory: machine_memory(),
+            memory: usable_memory().map(|(bytes, _)| bytes),
             open_files: open_files(),
             program: program_stamp(),
             boot: prep_cache::boot(),
@@ -383,8 +395,19 @@ fn open_files() -> Option<u64> {
     }
 }
 
-/// Returns the size of the RAM, or the limit of the control group or of the process if that is lower.
-pub fn machine_memory() -> Option<u64> {
+/// The reason why a process can use no more memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryLimit {
+    Ram,
+    /// The limit of the control group, for example of a container or of a job.
+    ControlGroup,
+    /// The limit of the address space (`ulimit -v`).
+    AddressSpace,
+}
+
+/// Returns the memory that this process can use, in bytes, and its limit: the size of the RAM, or the limit of the control
+/// group or of the process if that is lower.
+pub fn usable_memory() -> Option<(u64, MemoryLimit)> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = text
         .lines()
@@ -399,9 +422,14 @@ pub fn machine_memory() -> Option<u64> {
     };
     let group = limit("/sys/fs/cgroup/memory.max")
         .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    let process = rustix::process::getrlimit(rustix::process::Resource::As).current;
-    let limits = [group, process].into_iter().flatten();
-    Some(limits.fold(kibibytes * 1024, u64::min))
+    let limits = [
+        (Some(kibibytes * 1024), MemoryLimit::Ram),
+        (group, MemoryLimit::ControlGroup),
+        (getrlimit(Resource::As).current, MemoryLimit::AddressSpace),
+    ];
+    let limits = limits.into_iter();
+    let limits = limits.filter_map(|(bytes, limit)| Some((bytes?, limit)));
+    limits.min_by_key(|(bytes, _)| *bytes)
 }
 
 fn program_stamp() -> String {
@@ -443,7 +471,7 @@ mod tests {
     fn resolve(
         global: &Global,
         environment: &Environment,
-    ) -> Result<(CliSession, Option<String>), CliError> {
+    ) -> Result<(CliSession, Vec<String>), CliError> {
         CliSession::resolve(global, environment, clap::Command::default)
     }
 
@@ -568,9 +596,9 @@ mod tests {
             open_files: Some(64),
             ..bare(|_| None)
         };
-        let (resolved, warning) = resolve(&Global::default(), &environment).unwrap();
+        let (resolved, warnings) = resolve(&Global::default(), &environment).unwrap();
         assert_eq!(resolved.settings.jobs, 5);
-        let warning = warning.unwrap();
+        let warning = warnings.join("; ");
         assert!(
             warning.contains("64 files") && warning.contains("5 jobs instead of 8"),
             "{warning}"

@@ -41,7 +41,6 @@ fn a_directory_meets_the_requirements_of_a_source() -> Outcome {
     Ok(())
 }
 
-/// Tests a source that downloads its content from the server of `fixture`.
 fn check_download(
     fixture: &Fixture,
     source: impl Fn() -> Box<dyn Source>,

@@ -65,7 +65,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     let mut plans = Vec::new();
     for competition in &plan.all.competitions {
         let id = &competition.id;
-        let manifest = prep_app::manifest(&task.data_dir(), id)?;
+        let manifest = prep_app::replaceable_manifest(&task.data_dir(), id)?;
         let steps = plan.steps(id)?;
         let sources = competition.sources.iter().map(|source| PlannedSource {
             download: downloads.remove(&(id.clone(), Some(source.name.clone()))),

@@ -32,7 +32,8 @@ const HELP: Style = AnsiColor::Cyan.on_default();
 /// How many messages are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MessageLevel {
-    /// Only errors are printed on stderr. Results are still printed on stdout.
+    /// Only errors and warnings are printed on stderr, because a warning can be about security. Results are still printed on
+    /// stdout.
     Quiet,
     Normal,
     Verbose,
@@ -190,16 +191,17 @@ impl Printer {
         }
     }
 
+    /// Prints a warning, also with `--quiet`.
     pub fn warning(&self, message: impl Display) {
         self.print(
-            MessageLevel::Normal,
+            MessageLevel::Quiet,
             &format!("{WARNING}warning:{WARNING:#} {}\n", message_text(message)),
         );
     }
 
     /// Prints warnings about a pipeline.
     pub fn pipeline_warnings(&self, warnings: &Diagnostics) {
-        self.print(MessageLevel::Normal, &table::render(warnings));
+        self.print(MessageLevel::Quiet, &table::render(warnings));
     }
 
     /// Prints an error with its help, or the mistakes in a pipeline.

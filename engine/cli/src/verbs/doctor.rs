@@ -7,17 +7,18 @@ use prep_app::doctor::{CheckResult, Health};
 use prep_app::{Permission, PermissionCheck, Remedy, RememberedOptions, doctor};
 use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
+use prep_remote::SigningKey;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, raise_open_files, system_action};
 use crate::output::table::PrintedTable;
 use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
-use crate::settings::{machine_memory, open_files_of};
+use crate::settings::{MemoryLimit, open_files_of, usable_memory};
 use crate::{process, request};
 
 /// Check credentials, rules, disk and directories
@@ -100,11 +101,7 @@ impl DoctorArgs {
             findings.add(finding, Exit::Machine);
         }
         let catalog = session.catalog()?;
-        let found = [
-            doctor::unreadable(&session.settings, &catalog),
-            doctor::answers(&session.settings, &catalog),
-        ];
-        for finding in found.into_iter().flatten() {
+        for finding in doctor::prepared_data(&session.settings, &catalog) {
             findings.add(finding, Exit::Machine);
         }
         if !ids.is_empty() {
@@ -169,17 +166,17 @@ impl DoctorArgs {
         };
         if remote.url.is_none() {
             findings.add(CheckResult::ok(check, "not configured"), Exit::Success);
+            // Reports are signed without a remote, too, and several keys are then no error.
+            let all = session.places.keys();
+            let all = all.map(|directory| SigningKey::all(&directory));
+            for error in all.into_iter().flatten().filter_map(Result::err) {
+                findings.failed("key", prep_app::Error::from(error));
+            }
             return;
         }
         let key = match remote.signing(&session.places) {
             Ok(key) => key,
-            Err(error) => {
-                findings.add(
-                    CheckResult::new("key", Health::Error, error.message),
-                    error.exit,
-                );
-                return;
-            }
+            Err(error) => return findings.failed("key", error),
         };
         let signing = match &key {
             Some(key) => format!("results are signed with `{}`", key.name()),
@@ -335,25 +332,40 @@ fn open_files(session: &CliSession) -> CheckResult {
     );
     match limit >= needed {
         true => CheckResult::ok(check, text),
-        false => {
-            CheckResult::new(check, Health::Warning, text).help("raise the limit with `ulimit -n`")
-        }
+        false => CheckResult::new(check, Health::Warning, text).help(raise_open_files!()),
     }
 }
 
 fn memory(session: &CliSession) -> CheckResult {
-    let memory = session.settings.memory;
+    memory_within(session.settings.memory, usable_memory())
+}
+
+/// Checks the memory for steps. `usable` is the memory that the process can use, and its limit.
+fn memory_within(memory: u64, usable: Option<(u64, MemoryLimit)>) -> CheckResult {
     let text = format!("{} for steps", units::bytes(memory));
-    if memory < MIN_MEMORY_BYTES {
-        return CheckResult::new("memory", Health::Warning, text).help(Remedy::RaiseMemory);
+    let warning = |text, help| CheckResult::new("memory", Health::Warning, text).help(help);
+    let (usable, limit) = usable.unwrap_or((u64::MAX, MemoryLimit::Ram));
+    if memory > usable {
+        let text = format!("{text}, but prep can use only {}", units::bytes(usable));
+        return warning(text, Remedy::from("lower --memory"));
     }
-    match machine_memory().filter(|available| *available < memory) {
-        None => CheckResult::ok("memory", text),
-        Some(available) => {
-            let text = format!("{text}, but prep can use only {}", units::bytes(available));
-            CheckResult::new("memory", Health::Warning, text).help("lower --memory")
-        }
+    if memory >= MIN_MEMORY_BYTES {
+        return CheckResult::ok("memory", text);
     }
+    let help = match limit {
+        MemoryLimit::AddressSpace => "raise the limit of the address space (`ulimit -v`)".into(),
+        _ if usable >= MIN_MEMORY_BYTES => Remedy::RaiseMemory,
+        MemoryLimit::ControlGroup => "raise the memory limit of the container or job".into(),
+        MemoryLimit::Ram => "prepare large competitions on a machine with more memory".into(),
+    };
+    warning(text, help)
+}
+
+/// Returns the suggested action of a finding. If the finding has none, the message of the system may determine the action.
+fn action(finding: &CheckResult) -> Option<String> {
+    let of_system = || system_action(&finding.text).map(str::to_owned);
+    let suggested = finding.help.as_ref().and_then(words);
+    suggested.or_else(of_system)
 }
 
 fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> {
@@ -362,8 +374,7 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
             .iter()
             .map(|finding| {
                 let mut check = json!(finding);
-                let help = finding.help.as_ref().and_then(words);
-                if let (Some(check), Some(help)) = (check.as_object_mut(), help) {
+                if let (Some(check), Some(help)) = (check.as_object_mut(), action(finding)) {
                     check.insert("help".to_owned(), help.into());
                 }
                 check
@@ -386,11 +397,36 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
     }
     session.printer.result(&table.render())?;
     for finding in findings {
-        if let Some(help) = finding.help.as_ref().and_then(words) {
+        if let Some(help) = action(finding) {
             session
                 .printer
                 .result(&format!("\n{}: {help}\n", finding.check))?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// --memory cannot exceed the memory that the process can use.
+    #[test]
+    fn advice_about_memory_depends_on_the_limit() {
+        const GB: u64 = 1 << 30;
+        for (memory, usable, limit, advice) in [
+            (8 * GB, 16 * GB, MemoryLimit::Ram, None),
+            (GB, 16 * GB, MemoryLimit::Ram, Some("raise --memory")),
+            (GB / 2, GB, MemoryLimit::Ram, Some("more memory")),
+            (GB / 2, GB, MemoryLimit::ControlGroup, Some("container")),
+            (GB / 2, GB, MemoryLimit::AddressSpace, Some("ulimit -v")),
+            (GB, 3 * GB, MemoryLimit::AddressSpace, Some("ulimit -v")),
+            (8 * GB, GB, MemoryLimit::Ram, Some("lower --memory")),
+        ] {
+            let found = memory_within(memory, Some((usable, limit)));
+            let help = action(&found).unwrap_or_default();
+            assert!(help.contains(advice.unwrap_or("")), "{found:?}");
+            assert_eq!(help.is_empty(), advice.is_none(), "{found:?}");
+        }
+    }
 }

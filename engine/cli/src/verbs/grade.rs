@@ -207,11 +207,16 @@ fn grade_one(
         })
     };
     let (grader, report, unrounded) = report(open, submission)?;
+    let written = args.output.as_ref();
+    let written = written.map(|directory| prep_app::write_report(&report, directory, key.as_ref()));
+    let written = written.transpose()?;
     if session.printer.json {
         let mut entry = grading::entry(&report);
         entry.insert("unrounded_score".into(), unrounded.into());
         let entry = grading::signed(entry, key.as_ref());
-        let text = grading::envelope(vec![entry], JsonObject::new());
+        let path = written.as_ref().map(|path| path.to_string_lossy());
+        let further = path.map(|path| ("report", (&*path).into()));
+        let text = grading::envelope(vec![entry], JsonObject::from_iter(further));
         session.printer.result(&text)?;
     } else {
         session.printer.table(&grading::rows(&[&report]))?;
@@ -230,8 +235,7 @@ fn grade_one(
         let text = grading::reward(&report, grader.reward(&report));
         write_atomically(path, |out| out.write_all(text.as_bytes()))?;
     }
-    if let Some(directory) = &args.output {
-        let path = prep_app::write_report(&report, directory, key.as_ref())?;
+    if let Some(path) = written {
         session
             .printer
             .message(format!("report: {}", path.display()));
@@ -422,8 +426,25 @@ fn list(
     let mut unknown = BTreeSet::new();
     let (mut runs, mut missing, mut has_known) = (0, 0, false);
     let is_known = |entry: &ListedRun| catalog.find(&entry.competition_id).is_some();
+    // Subdirectories that cannot be listed are not run groups.
+    let contains_groups = |path: &PathBuf| {
+        let mut inner = std::fs::read_dir(path).into_iter().flatten().flatten();
+        inner.any(|inner| {
+            let runs = prep_experiments::list(&inner.path(), &places);
+            inner.path().is_dir() && runs.is_ok_and(|runs| runs.iter().any(is_known))
+        })
+    };
     for path in paths {
-        for entry in prep_experiments::list(path, &places).map_err(CliError::of_experiments)? {
+        let found = prep_experiments::list(path, &places).map_err(CliError::of_experiments)?;
+        // Otherwise the runs of its groups would be left out.
+        if !found.iter().any(is_known) && contains_groups(path) {
+            let path = path.display();
+            return Err(
+                CliError::new(Exit::Input, format!("there is no run in {path}"))
+                    .help(format!("{path} contains run groups; write {path}/*/")),
+            );
+        }
+        for entry in found {
             runs += 1;
             missing += usize::from(entry.submission_path.is_none());
             has_known |= is_known(&entry);
@@ -437,20 +458,9 @@ fn list(
     if !has_known {
         let names = paths.iter().map(|path| path.display().to_string());
         let names = joined(names, MAX_NAMES);
-        // Subdirectories that cannot be listed are not run groups.
-        let contains_groups = |path: &&PathBuf| {
-            let mut inner = std::fs::read_dir(path).into_iter().flatten().flatten();
-            inner.any(|inner| {
-                let runs = prep_experiments::list(&inner.path(), &places);
-                inner.path().is_dir() && runs.is_ok_and(|runs| runs.iter().any(is_known))
-            })
-        };
-        let help = match paths.iter().find(contains_groups) {
-            Some(path) => format!("{0} contains run groups; write {0}/*/", path.display()),
-            None => "a run is a directory ID_anything, where ID is a competition".to_owned(),
-        };
         let message = format!("there is no run in {names}");
-        return Err(CliError::new(Exit::Input, message).help(help));
+        return Err(CliError::new(Exit::Input, message)
+            .help("a run is a directory ID_anything, where ID is a competition"));
     }
     let unknown: Vec<String> = unknown
         .iter()

@@ -114,14 +114,13 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
             Ok(Some(manifest)) => manifest,
             Ok(None) => continue,
             Err(error) => {
-                exit = Exit::combine([exit, CliError::from(error.clone()).exit]);
+                let error = CliError::from(error);
+                exit = Exit::combine([exit, error.exit]);
                 problem = Some("unreadable");
                 let prefix = format!("{}: ", entry.id);
-                let message = error
-                    .message
-                    .strip_prefix(&prefix)
-                    .unwrap_or(&error.message);
-                reasons.push(message.to_owned());
+                let message = error.message.strip_prefix(&prefix);
+                reasons.push(message.unwrap_or(&error.message).to_owned());
+                reasons.extend(error.help);
                 continue;
             }
         };

@@ -208,7 +208,7 @@ impl GraphArgs {
     }
 }
 
-/// Format pipeline files
+/// Remove superfluous spaces and empty lines from pipelines
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,7 @@ use prep_serve::{ServeError, Server, ServerEvent, ServerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::{CliError, Exit};
-use crate::global::integer;
+use crate::global::{integer, positive_size};
 use crate::options::{IdentityArg, LogArgs, VariantArg};
 use crate::remedy;
 use crate::session::{CliSession, VerbResult};
@@ -45,7 +45,7 @@ pub struct ServeArgs {
     #[arg(long)]
     scores: bool,
     /// Largest upload, such as 1GB
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = units::parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = positive_size)]
     max_upload: u64,
     /// Seconds without data before a client is disconnected
     ///

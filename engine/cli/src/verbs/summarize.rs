@@ -42,6 +42,8 @@ pub struct SummarizeArgs {
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
     /// A CSV of experiment_id,run_group, in place of reports
+    ///
+    /// Each run group is a directory that contains its own report. `prep grade runs/GROUP -o runs/GROUP` writes it.
     #[arg(long, value_name = "TABLE.csv")]
     groups: Option<PathBuf>,
     /// Directory of the run groups [default: the directory of the table]
@@ -197,9 +199,17 @@ impl SummarizeArgs {
                 {
                     match found {
                         Ok(path) => reports.push(path),
-                        Err(why) => session
-                            .printer
-                            .warning(format!("{name}: the run group {group} is left out: {why}")),
+                        Err(why) => {
+                            let directory = runs.join(&group);
+                            let shown = directory.display();
+                            let advice = match directory.is_dir() {
+                                true => format!("; `prep grade {shown} -o {shown}` writes it"),
+                                false => String::new(),
+                            };
+                            session.printer.warning(format!(
+                                "{name}: the run group {group} is left out: {why}{advice}"
+                            ));
+                        }
                     }
                 }
                 Ok((name.to_owned(), reports))

@@ -9,16 +9,23 @@
 //! The chain uses no secret key, so everybody who can write the file can write a different, consistent log. But the signed
 //! report of a grading contains the position of its line and the hash after this line, so it contradicts such a log. Only
 //! the removal of lines after that of the last published report is not detected.
+//!
+//! While a process writes a line, it locks a second file. Readers of the log cannot open the second file, so a program that
+//! may only read the log, for example an agent, cannot stop gradings.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use prep_grade::report::LogPlace;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+/// Maximum time for which a writer waits for other writers. Each of them needs a few milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 const ID_DIGITS: usize = 16;
 
@@ -144,20 +151,33 @@ impl LogWriter {
         }
     }
 
-    /// Appends a line with `fields` and the fields of the chain. Returns the place of the line in the log.
+    /// Returns the path of the file that a process locks while it writes.
+    fn guard(&self) -> PathBuf {
+        let mut name = std::ffi::OsString::from(".");
+        name.push(self.path.file_name().unwrap_or_default());
+        name.push(".guard");
+        self.path.with_file_name(name)
+    }
+
+    /// Appends a line that contains `fields` and the fields of the chain. Returns the place of the line in the log.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, locked or written.
     pub fn append(&self, mut fields: Map<String, Value>) -> io::Result<LogPlace> {
+        // Threads wait for this lock, and processes for the next one.
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.guard();
+        let locked =
+            prep_cache::lock_file_within(&guard, LOCK_TIMEOUT).map_err(io::Error::other)?;
+        let _lock = locked.ok_or_else(|| {
+            let text = format!("another process has locked {}", guard.display());
+            io::Error::new(io::ErrorKind::TimedOut, text)
+        })?;
         let mut file = OpenOptions::new()
             .create(true)
             .read(true)
             .append(true)
             .open(self.regular()?)?;
-        // The lock is released when the file is closed. On a file system without locks, two writers can use the same
-        // position. Readers detect that. Their lines do not mix, because each line is written at once.
-        match file.lock() {
-            Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
-            _ => {}
-        }
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         // A process that was killed may have left a partial line, which remains as a line of its own.
         let is_partial = read.extend(&mut file, &self.competition)?;
         fields.insert("competition".to_owned(), json!(self.competition));
@@ -422,6 +442,22 @@ mod tests {
         assert_eq!((log.unchained, log.faults.len()), (3, 0));
         let edited = text.replace("\"score\":1", "\"score\":3");
         assert_eq!(ReadLog::parse(edited.as_bytes()).faults.len(), 1);
+    }
+
+    /// A process that may only read the log, for example an agent, cannot stop gradings: it can lock the log, but not the
+    /// file that writers lock.
+    #[test]
+    fn readers_cannot_stop_writers() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = LogWriter::new(dir.path().join("grades.jsonl"), "a");
+        writer.append(fields(1)).unwrap();
+        let reader = File::open(writer.path()).unwrap();
+        reader.lock().unwrap();
+        let began = std::time::Instant::now();
+        writer.append(fields(2)).unwrap();
+        assert!(began.elapsed() < LOCK_TIMEOUT / 2);
+        let mode = writer.guard().metadata().unwrap().mode();
+        assert_eq!(mode >> 1 & 0o222, mode & 0o222, "{mode:o}");
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl ParseState {
             _ => one,
         };
         for node in nodes {
-            let Some(text) = self.text(node, "a check, or a list of checks") else {
+            let help = "for example `unique: train.id`";
+            let Some(text) = self.text_or_help(node, "a check, or a list of checks", help) else {
                 continue;
             };
             let name = match nodes.len() {

@@ -128,14 +128,7 @@ impl ParseState {
     }
 
     pub fn wrong_type(&mut self, node: &YamlNode, expected: &str) {
-        let message = format!("expected {expected}, found {}", node.describe());
-        let found = Diagnostic::error("wrong-type", node.span, message);
-        self.report(match expected {
-            "a query" => found
-                .help("write a SELECT after the name, for example `NAME: SELECT id FROM train`"),
-            "a check, or a list of checks" => found.help("for example `unique: train.id`"),
-            _ => found,
-        });
+        self.report(wrong_type(node, expected));
     }
 
     /// Records that the part of the pipeline that is being parsed reads a table.
@@ -282,16 +275,25 @@ impl ParseState {
     }
 
     pub fn text(&mut self, node: &YamlNode, expected: &str) -> Option<Spanned<String>> {
-        match &node.kind {
-            Kind::Scalar(scalar) if !node.is_null() => Some(Spanned {
-                value: scalar.text.clone(),
-                span: node.span,
-            }),
-            _ => {
-                self.wrong_type(node, expected);
-                None
-            }
+        let text = text(node);
+        if text.is_none() {
+            self.wrong_type(node, expected);
         }
+        text
+    }
+
+    /// Same as [`text`](Self::text), but an error has this help.
+    pub fn text_or_help(
+        &mut self,
+        node: &YamlNode,
+        expected: &str,
+        help: &str,
+    ) -> Option<Spanned<String>> {
+        let text = text(node);
+        if text.is_none() {
+            self.report(wrong_type(node, expected).help(help));
+        }
+        text
     }
 
     pub fn list<'n>(&mut self, node: &'n YamlNode, expected: &str) -> Option<&'n [YamlNode]> {
@@ -480,4 +482,20 @@ impl ParseState {
         defaults.is_used = true;
         (!value.is_null()).then(|| value.clone())
     }
+}
+
+/// Returns the text of a scalar that is not null.
+fn text(node: &YamlNode) -> Option<Spanned<String>> {
+    match &node.kind {
+        Kind::Scalar(scalar) if !node.is_null() => Some(Spanned {
+            value: scalar.text.clone(),
+            span: node.span,
+        }),
+        _ => None,
+    }
+}
+
+fn wrong_type(node: &YamlNode, expected: &str) -> Diagnostic {
+    let message = format!("expected {expected}, found {}", node.describe());
+    Diagnostic::error("wrong-type", node.span, message)
 }

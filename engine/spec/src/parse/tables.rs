@@ -131,7 +131,8 @@ impl ParseState {
     }
 
     fn query_of(&mut self, node: &YamlNode, purpose: QueryUse) -> Option<Query> {
-        let text = self.text(node, "a query")?.value;
+        let help = "write a SELECT after the name, for example `NAME: SELECT id FROM train`";
+        let text = self.text_or_help(node, "a query", help)?.value;
         let style = match &node.kind {
             Kind::Scalar(scalar) => scalar.style,
             _ => Style::Plain,

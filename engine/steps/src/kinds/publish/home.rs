@@ -54,6 +54,12 @@ pub enum ManifestError {
     /// The lock or the file system reports an error.
     #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
+    /// The content of the file is not a manifest.
+    #[error("`{path}` is damaged")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file operation failed.
     #[error("cannot {operation} `{path}`")]
     Io {

@@ -108,19 +108,41 @@ struct PathStamp {
 }
 
 impl Manifest {
-    /// Reads a manifest. `None` if it is missing, has an unknown format, or belongs to another competition.
+    /// Reads a manifest. `None` if it is missing, damaged, has an unknown format, or belongs to another competition.
     pub fn read(data_dir: &Path, competition: &str) -> Result<Option<Manifest>, ManifestError> {
+        match Manifest::read_undamaged(data_dir, competition) {
+            Err(ManifestError::Damaged { .. }) => Ok(None),
+            read => read,
+        }
+    }
+
+    /// Same as [`read`](Self::read), but a damaged manifest is an error.
+    ///
+    /// # Errors
+    /// If the file exists but cannot be read, or is damaged, for example truncated.
+    pub fn read_undamaged(
+        data_dir: &Path,
+        competition: &str,
+    ) -> Result<Option<Manifest>, ManifestError> {
+        #[derive(Deserialize)]
+        struct Format {
+            version: u32,
+        }
         let path = data_dir.join(competition).join(MANIFEST_FILE);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
-                Ok(manifest.filter(|manifest| {
-                    manifest.version == VERSION && manifest.competition == competition
-                }))
-            }
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
             Err(error) => match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
-                _ => Err(ManifestError::io("read", &path)(error)),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => return Ok(None),
+                _ => return Err(ManifestError::io("read", &path)(error)),
+            },
+        };
+        match serde_json::from_slice::<Manifest>(&bytes) {
+            Ok(manifest) => Ok(Some(manifest).filter(|manifest| {
+                manifest.version == VERSION && manifest.competition == competition
+            })),
+            Err(_) => match serde_json::from_slice::<Format>(&bytes) {
+                Ok(format) if format.version != VERSION => Ok(None),
+                _ => Err(ManifestError::Damaged { path }),
             },
         }
     }
