@@ -1,6 +1,6 @@
 //! The allocator, exhausted resources of the system, and signals.
 //!
-//! **The allocator.** The GNU C library maps large blocks separately, and returns freed ones to the system. It then raises
+//! **The allocator.** The GNU C library maps large blocks separately, and returns freed ones to the system. It also raises
 //! the threshold of large blocks to the freed size, up to 32 MiB. Later blocks below the threshold are on the heap between
 //! long-lived blocks, so the process may keep twice the memory that it uses. Therefore the program fixes the threshold.
 //!
@@ -13,8 +13,8 @@
 //! **Open files.** Some libraries panic if they cannot open a file. The panic hook recognizes the system's message and ends
 //! the program.
 //!
-//! **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records the failure,
-//! and the handler of the abort signal ends the program. Libraries that handle failed allocations get an error as usual.
+//! **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records the
+//! failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an error.
 //!
 //! **File size.** A file above the limit (`ulimit -f`) causes a signal, which the program catches so that the write fails.
 //!
