@@ -272,7 +272,7 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _check_type(key: str, kind: Any, value: object) -> None:
-    """Raises `TypeError` for a boolean if the option takes none, and `UsageError` for an invalid word."""
+    """Raises `TypeError` for a boolean in place of a value or the reverse, and `UsageError` for an invalid word."""
     kinds = typing.get_args(kind) or (kind,)
     if kind is bool and not isinstance(value, bool):
         raise TypeError(f"`{key}` must be True or False, not {value!r}")
