@@ -176,16 +176,14 @@ impl LogArgs {
         let printer = session.printer.clone();
         match self.no_log {
             true => GradingLog::disabled(),
-            false => GradingLog::new(move |error| {
-                match is_required {
+            false => GradingLog::new(move |error| match is_required {
                 true => Err(error.help(
-                    "make the log writable, or sign a report without a place in the log with --no-log",
+                    "make the log writable, or sign the report without a log entry: --no-log",
                 )),
                 false => {
                     printer.warning(error);
                     Ok(())
                 }
-            }
             }),
         }
     }

@@ -192,7 +192,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         Remedy::NameSameRemote => {
             "if it is the same remote, add that address to `[remote] same_as` in prep.toml".to_owned()
         }
-        Remedy::SendLater => "`prep remote push` sends them later".to_owned(),
+        Remedy::SendLater => "`prep remote push` sends the results later".to_owned(),
         Remedy::SendAgain => {
             "run `prep remote push` on a machine with the results to write a new record".to_owned()
         }

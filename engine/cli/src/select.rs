@@ -245,8 +245,10 @@ fn unit_number(unit: Unit, session: &CliSession) -> Result<usize, CliError> {
             index + 1,
             unit.of
         ))),
-        None => Err(CliError::usage("cannot determine the number of the unit")
-            .help(format!("write --unit I/{}, or start a job array", unit.of))),
+        None => Err(CliError::usage(
+            "--unit does not name a part, and no job array sets the number of this job",
+        )
+        .help(format!("write --unit I/{}, or start a job array", unit.of))),
     }
 }
 

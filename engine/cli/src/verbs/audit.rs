@@ -98,7 +98,7 @@ impl AuditArgs {
             .collect();
         match ids.is_empty() {
             true => Err(CliError::usage("there is nothing to audit")
-                .help("name a competition; `prep list` lists them")),
+                .help("name a competition; `prep list` lists all competitions")),
             false => Ok(ids),
         }
     }
@@ -171,7 +171,7 @@ fn outputs(part: &OutputsAudit) -> String {
     match part.published {
         0 => format!("no checksums are published for {}", part.variant),
         count if part.is_unpublished => format!(
-            "{} of {count} have their published MD5 (in the cache; nothing was published)",
+            "{} of {count} in the cache have their published MD5; no run published these outputs",
             part.equal.len()
         ),
         count => format!("{} of {count} have their published MD5", part.equal.len()),

@@ -175,7 +175,7 @@ fn suggest_submission(session: &CliSession, path: &Path) {
     let is_packed = suffix.is_some_and(|suffix| ["zip", "gz", "bz2", "xz"].contains(&suffix));
     match similar_path(path) {
         _ if is_packed && path.is_file() => {
-            let text = "submissions are not unpacked; unpack the file, and name the CSV file";
+            let text = "`prep` does not unpack submissions; unpack the file, and name the CSV file";
             session.printer.message(text);
         }
         Some(near) if !path.exists() => {

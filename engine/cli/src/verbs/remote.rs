@@ -208,7 +208,7 @@ Examples:
 
 Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published checksums \
 are verified here. You can interrupt and repeat it. You must accept the rules of each competition, even if somebody else \
-downloaded its data: `prep fetch --check-rules` lists them.")]
+downloaded its data: `prep fetch --check-rules` lists the rules.")]
 pub struct PullArgs {
     #[command(flatten)]
     selection: Selection,
@@ -233,7 +233,7 @@ impl PullArgs {
                 .help("run `prep remote push` on a machine where they are prepared"));
         }
         session.printer.message(
-            "you must accept the rules of each competition; `prep fetch --check-rules` lists them",
+            "you must accept the rules of each competition; `prep fetch --check-rules` lists the rules",
         );
         let preparation = session.prepare(&task, &ids, true)?;
         summary::show(&session.printer, &preparation)?;
