@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Archive, Ended, Sandbox};
 
-/// Prepares a bundle as `v1` and as `fixed`. Returns the sandbox and both prepared directories.
+/// Returns the sandbox and both prepared directories.
 fn both_of(id: &str, bundle: &[u8]) -> (Sandbox, [PathBuf; 2]) {
     let sandbox = Sandbox::new();
     sandbox.bundle(id, bundle);

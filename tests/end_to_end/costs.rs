@@ -50,7 +50,6 @@ fn image() -> Vec<u8> {
     archive(&[Member::deflated("3.png", file)])
 }
 
-/// Records of one key each.
 fn keys(records: usize) -> String {
     let records: Vec<String> = (0..records)
         .map(|key| format!("{{\"k{key}\":1}}"))

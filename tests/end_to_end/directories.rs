@@ -49,7 +49,7 @@ fn world() -> Sandbox {
     sandbox
 }
 
-/// Returns the steps of a plan that run or may run.
+/// Returns the steps that run or may run.
 fn planned(competition: &Value) -> Vec<&str> {
     let steps = competition["steps"].as_array().expect("steps").iter();
     let steps = steps.filter(|step| step["runs"] != "no");

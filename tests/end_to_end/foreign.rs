@@ -57,7 +57,7 @@ fn array(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     [npy(&header), data.to_vec()].concat()
 }
 
-/// Returns malicious files, as names below `public` and contents. The two versions differ in one innermost byte per file.
+/// The two versions of a file differ in one innermost byte. Names are relative to `public`.
 fn versions(version: u8) -> Vec<(&'static str, Vec<u8>)> {
     let numbered = |count: usize| (0..count).map(|number| format!("{number}.csv"));
     let members = numbered(500).enumerate().map(|(number, name)| {
@@ -86,7 +86,7 @@ fn versions(version: u8) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Returns malicious files, as names below `public` and contents.
+/// Names are relative to `public`.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let columns = ",".repeat(40_000) + "\n" + &"1\n".repeat(30_000);
     let keys: String = (0..8_000)

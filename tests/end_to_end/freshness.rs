@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, Snapshot};
 
-/// The recorded steps of the last run of a competition.
 struct Records(BTreeMap<String, Value>);
 
 impl Records {

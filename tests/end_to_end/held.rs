@@ -41,7 +41,6 @@ fn run(sandbox: &Sandbox, memory: &str) -> Ended {
 const ENOUGH_MEMORY: &str = "1GB";
 const LITTLE_MEMORY: &str = "64MB";
 
-/// Returns the number of bytes of files that are only in the cache.
 fn bytes_only_in_cache(sandbox: &Sandbox) -> u64 {
     let published = files(&sandbox.data());
     let stored = files(&sandbox.store()).into_iter();

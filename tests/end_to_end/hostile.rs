@@ -109,7 +109,6 @@ fn record(length: u64, payload: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns a protobuf field of bytes.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut length = content.len();
@@ -163,7 +162,6 @@ fn sevenz(bytes: usize) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// Returns nested zips without compression.
 fn nested(bytes: usize) -> Vec<u8> {
     let mut inner = b"id\n1\n".to_vec();
     let mut name = "a.csv";

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Archive, Member, Sandbox};
 
-/// Collects all files below a directory, by relative path.
 fn files(directory: &Path, inner: &str, found: &mut Vec<(String, PathBuf)>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory)
         .expect("directory")
@@ -63,7 +62,7 @@ pub fn archive(members: &[(String, Vec<u8>)]) -> Archive {
     })
 }
 
-/// Returns the competition's id and its bundle.
+/// Returns the competition's id and bundle.
 pub fn install(sandbox: &Sandbox, directory: &Path) -> (String, Vec<u8>) {
     let id = directory.file_name().expect("name").to_string_lossy();
     let bundle = archive(&members(directory)).bytes();

@@ -80,7 +80,6 @@ impl Client {
         names.map(str::to_owned).collect()
     }
 
-    /// Closes the connection, and checks that the server ends.
     pub fn close(mut self) {
         drop(self.input);
         assert!(self.server.wait().expect("the end").success());

@@ -46,7 +46,6 @@ pub fn photos(order: impl Iterator<Item = usize>) -> Vec<u8> {
     archive.bytes()
 }
 
-/// Returns the photos in a given kind of archive.
 fn packed(kind: &str) -> Vec<u8> {
     let photos = (0..PHOTOS).map(|number| (name(number), photo(number)));
     if kind == "7z" {
@@ -135,7 +134,7 @@ fn has_all_photos(sandbox: &Sandbox) {
     );
 }
 
-/// Returns the number of bytes of files without another hard link.
+/// Counts the bytes of files without another hard link.
 fn bytes_below(directory: &Path) -> u64 {
     let mut bytes = 0;
     for entry in fs::read_dir(directory).expect("a directory") {

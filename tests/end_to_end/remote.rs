@@ -68,7 +68,6 @@ fn pull(sandbox: &Sandbox) -> Ended {
     sandbox.prep(&["remote", "pull", "--skip-verification", "--json"])
 }
 
-/// Returns the kinds of the executed steps.
 fn ran(ended: &Ended) -> Vec<String> {
     let report = ended.json();
     let timings = report["timings"].as_array().expect("timings");
@@ -134,7 +133,6 @@ fn nested_archive_is_read_from_the_mirror() {
     assert_eq!(trees[0].contents(), trees[1].contents());
 }
 
-/// Pulls, and after that runs without the remote.
 fn pull_again(sandbox: &Sandbox) -> Ended {
     let run = [
         "run",
@@ -513,7 +511,6 @@ fn slurm_script_has_partition_account_and_qos() {
     assert!(chosen.ends_with(expected), "{chosen}");
 }
 
-/// Returns a directory whose bundle is an invalid file.
 fn bad_source(sandbox: &Sandbox) -> &'static str {
     sandbox.write(&format!("bad/{}.zip", Harbour::ID), b"no zip");
     "bad"

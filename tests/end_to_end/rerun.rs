@@ -29,7 +29,6 @@ fn key(report: &Value, step: &str) -> Digest {
     key.parse().expect("a digest")
 }
 
-/// Replaces the outputs of a step in the ledger with those of another step.
 fn plant(sandbox: &Sandbox, step: &Digest, other: &Digest) {
     let store = Store::open(&sandbox.store()).expect("the store");
     let wrong = store.lookup(other).expect("the ledger").expect("an entry");

@@ -17,7 +17,6 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Starts a server for the directory `data` of the sandbox.
     pub fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
         Serving::start_with(sandbox, data, more, |_| ())
     }
@@ -50,7 +49,7 @@ impl Serving {
         stream
     }
 
-    /// Sends a raw request, and returns the status and body of the response.
+    /// Returns the status and body of the response.
     pub fn ask(&self, request: &[u8]) -> (u16, String) {
         let mut stream = self.connect();
         // Ignores errors, because the server may respond and close the connection before it has read the entire request.
@@ -111,7 +110,7 @@ pub fn post(path: &str, body: &[u8]) -> Vec<u8> {
 
 const VALID: &str = "{\"result\":\"Submission is valid.\"}\n";
 
-/// Prepares `harbour`, and returns the sandbox and the sample submission.
+/// Returns the sandbox and the sample submission.
 fn prepared() -> (Sandbox, Vec<u8>) {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);

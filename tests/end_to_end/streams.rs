@@ -49,7 +49,6 @@ fn verbs(sandbox: &Sandbox, path: &[&str]) -> Vec<String> {
     verbs
 }
 
-/// Returns the paths of all verbs, such as `cache gc`.
 fn all_verbs(sandbox: &Sandbox) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     for verb in verbs(sandbox, &[]) {

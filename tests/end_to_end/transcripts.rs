@@ -48,7 +48,6 @@ fn output_matches_the_transcripts() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
-/// Runs the commands of a transcript, and returns the transcript with their current output.
 fn replay(recorded: &str) -> String {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -93,7 +92,6 @@ fn replay(recorded: &str) -> String {
     text
 }
 
-/// Removes the section of common options from a help text.
 fn without_common_options(text: &str) -> String {
     let Some((before, section)) = text.split_once("Common options:\n") else {
         return text.to_owned();

@@ -19,7 +19,6 @@ const LOG: &str = "data/grades.jsonl";
 /// A prepared competition, the keys `grader` and `other`, and three signed reports.
 struct World {
     sandbox: Sandbox,
-    /// The public key of the grader.
     grader: String,
     /// The text of each report, in the order of the gradings.
     reports: Vec<String>,
@@ -490,7 +489,6 @@ struct SealedWorld {
     sandbox: Sandbox,
     /// The public key of `grader.txt`.
     grader: String,
-    /// The rows of the answers.
     answers: String,
 }
 

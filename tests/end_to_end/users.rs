@@ -10,7 +10,6 @@ use crate::support::{Ended, Harbour, Sandbox, skipped};
 const GROUP: u32 = 42_000;
 const USERS: [u32; 2] = [42_001, 42_002];
 
-/// Shares a directory with the group, as the documentation describes.
 fn share(directory: &Path) {
     fs::create_dir_all(directory).expect("a directory");
     chown(directory, None, Some(GROUP)).expect("a group");

@@ -514,7 +514,6 @@ fn both(first: &[String], second: &[String]) -> usize {
     second.iter().filter(|one| first.contains(one)).count()
 }
 
-/// Counts the files with this name below a directory.
 fn named(directory: &Path, name: &str) -> usize {
     let tree = Snapshot::of(directory);
     tree.files()

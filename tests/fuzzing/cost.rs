@@ -69,7 +69,6 @@ unsafe impl GlobalAlloc for Counting {
 
 #[derive(Debug)]
 pub struct Cost {
-    /// Peak memory in bytes.
     pub peak: u64,
     pub requested: u64,
     pub time: Duration,

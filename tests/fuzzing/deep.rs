@@ -80,7 +80,6 @@ pub fn parquet(levels: usize) -> Vec<u8> {
     file
 }
 
-/// Returns nested BSON documents, each with its length.
 pub fn bson(levels: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for level in (0..=levels as u32).rev() {
@@ -100,7 +99,6 @@ pub fn matlab(variable: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns nested MATLAB structures.
 pub fn structures(levels: usize) -> Vec<u8> {
     let head: &[&[u8]] = &[
         b"\x06\0\0\0\x08\0\0\0\x02\0\0\0\0\0\0\0",

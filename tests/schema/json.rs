@@ -116,7 +116,6 @@ fn schema() -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Runs a command in the demo's directory, and returns stdout.
 fn call(dir: &Path, words: &str) -> String {
     let mut command = Command::new(program());
     let output = command
@@ -184,7 +183,6 @@ fn output_of_every_verb_matches_the_schema() {
     assert_eq!(named, defined);
 }
 
-/// Returns the page about the JSON output.
 fn page(schema: &Value) -> String {
     let mut text = "# JSON output\n\n\
         This page is generated from [json.schema.json](json.schema.json), a JSON Schema with a definition for each verb. A\n\

@@ -119,7 +119,6 @@ fn paths(begin: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().complete(begin)
 }
 
-/// Returns the values and paths that start with `begin`.
 fn with_paths(mut values: Vec<CompletionCandidate>, begin: &OsStr) -> Vec<CompletionCandidate> {
     let begin_bytes = begin.as_encoded_bytes();
     values.retain(|value| {

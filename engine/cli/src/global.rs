@@ -64,7 +64,6 @@ pub struct Global {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// Colours on terminals only.
     #[default]
     Auto,
     Always,

@@ -36,7 +36,6 @@ pub fn variant_name(text: &str) -> Result<String, String> {
 }
 
 impl VariantArg {
-    /// Returns the settings with the data directory of the variant.
     pub fn settings(&self, session: &CliSession) -> Settings {
         session.settings.of_variant(&self.variant)
     }
@@ -102,11 +101,9 @@ pub struct PreparationArgs {
     pub forget_options: bool,
 }
 
-/// The value of an option that turns something on or off.
 const SWITCH: &str = "yes|no";
 
 impl PreparationArgs {
-    /// Combines the arguments and the settings.
     pub fn options(&self, session: &CliSession) -> PreparationOptions {
         self.options_with(session, RememberedOptions::default())
     }

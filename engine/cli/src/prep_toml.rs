@@ -36,10 +36,8 @@ pub struct ConfigFile {
     pub skip_verification: Option<bool>,
     /// Whether `prep` does not compare bundles with their published MD5.
     pub skip_bundle_verification: Option<bool>,
-    /// Directory of additional pipelines.
     pub pipelines: Option<PathBuf>,
     pub packs: Option<PathBuf>,
-    /// Number of steps that run at once.
     pub jobs: Option<NonZeroUsize>,
     /// Memory for all running steps, such as `8GB`.
     pub memory: Option<String>,
@@ -49,7 +47,6 @@ pub struct ConfigFile {
     pub remote: ConfigSection,
 }
 
-/// The section `[remote]`.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigSection {
@@ -59,7 +56,6 @@ pub struct ConfigSection {
     /// Public keys whose signed results `prep` trusts.
     #[serde(default, deserialize_with = "trusted_keys")]
     pub trusted: Vec<TrustedKey>,
-    /// Other addresses of the same remote.
     #[serde(default)]
     pub same_as: Vec<String>,
     /// Whether `prep` sends downloaded bundles to the mirror.
@@ -131,7 +127,7 @@ impl fmt::Display for TrustedKey {
     }
 }
 
-/// Returns the end of a day in UTC, in seconds since 1970.
+/// Returns the end in UTC, in seconds since 1970.
 fn end_of_day(date: Date) -> u64 {
     let first = jiff::civil::date(1970, 1, 1);
     // The TOML parser accepts only days that exist.

@@ -72,7 +72,6 @@ impl VerbOptions {
         self.given.contains(option)
     }
 
-    /// Returns the text if the verb has the option and the user has not given it.
     fn if_new(&self, option: &str, text: &str) -> Option<String> {
         (self.has(option) && !self.is_given(option)).then(|| text.to_owned())
     }
@@ -89,7 +88,7 @@ pub fn words(remedy: &Remedy) -> Option<String> {
     words_in(remedy, VERB.get_or_init(VerbOptions::default))
 }
 
-/// Returns the `prep run` command with this command's data and one more option.
+/// Returns the command with this command's data and one more option.
 pub fn run_command(id: &str, option: &str) -> String {
     let data = VERB.get_or_init(VerbOptions::default).data.concat();
     format!("prep run {id}{data} {option}")

@@ -66,7 +66,6 @@ impl CliSession {
         self.task(options, &DownloadLimits::default(), Purpose::Unused)
     }
 
-    /// Plans one competition without the network.
     pub fn plan_one(&self, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
         let task = self.local_task(args)?;
         Ok(Plan::preview(&task, &[id.to_owned()])?.complete()?)
@@ -221,7 +220,6 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Returns the purpose of a verb that only sends requests.
     pub fn request_unless(no_download: bool) -> Purpose {
         match no_download {
             true => Purpose::Unused,

@@ -198,7 +198,6 @@ pub struct UnitArg {
 }
 
 impl UnitArg {
-    /// Returns the part of `ids` that this process handles.
     pub fn part(
         &self,
         session: &CliSession,

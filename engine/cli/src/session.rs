@@ -14,7 +14,6 @@ pub struct CliSession {
     pub settings: Settings,
     /// The options of preparations that have values in the settings.
     pub remembered: RememberedOptions,
-    /// Whether the group may write new files and directories.
     pub is_shared: bool,
     pub kaggle: Kaggle,
     pub places: Directories,
@@ -46,7 +45,7 @@ pub struct Directories {
     pub site_dirs: Vec<PathBuf>,
     pub home: Option<PathBuf>,
     pub current_dir: Option<PathBuf>,
-    /// The names of settings that are not defaults, each with its origin.
+    /// Settings that are not defaults, each with its origin.
     pub origins: Vec<(&'static str, String)>,
 }
 
@@ -58,7 +57,7 @@ impl Directories {
         origin.map_or("default", |(_, origin)| origin)
     }
 
-    /// Returns the value of a variable, unless it is empty.
+    /// Treats an empty variable as unset.
     pub fn text(&self, name: &str) -> Option<String> {
         let text = (self.variable)(name)?.into_string().ok()?;
         (!text.is_empty()).then_some(text)

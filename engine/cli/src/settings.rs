@@ -22,7 +22,7 @@ use crate::session::{CliSession, Directories, Kaggle};
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
 
 impl Environment {
-    /// Returns the value of a variable, unless it is empty.
+    /// Treats an empty variable as unset.
     fn set(&self, name: &str) -> Option<OsString> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
@@ -95,7 +95,6 @@ impl Environment {
     }
 }
 
-/// Chooses the values of settings, and records their origins.
 struct Chooser<'a> {
     environment: &'a Environment,
     files: ConfigFiles,
@@ -334,7 +333,6 @@ fn jobs_within(files: u64, wanted: usize) -> usize {
     wanted.min(possible).max(1)
 }
 
-/// The resources of the machine and the process.
 pub struct Environment {
     pub variable: fn(&str) -> Option<OsString>,
     pub home: Option<PathBuf>,

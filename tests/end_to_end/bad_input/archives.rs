@@ -5,7 +5,6 @@ use std::fs;
 use super::{assert_readable, refuses};
 use crate::support::{Archive, Gallery, Harbour, Member, Sandbox};
 
-/// Returns a valid bundle with one more member.
 fn with(member: Member) -> Vec<u8> {
     Archive::new()
         .file("train.csv", Harbour::table())

@@ -16,7 +16,6 @@ use serde::Deserialize;
 use super::parquet;
 use crate::support::hex_md5;
 
-/// Expected content of a path.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum ExpectedContent {
@@ -39,10 +38,8 @@ pub enum ExpectedContent {
     Folder(String),
 }
 
-/// A table, with cells as pandas prints them.
 #[derive(Deserialize)]
 pub struct Table {
-    /// Names and types of the columns.
     columns: Vec<(String, String)>,
     csv_md5: String,
     rows: u64,

@@ -50,7 +50,6 @@ impl Expected {
         self.grades.iter().map(|grade| grade.submission.as_str())
     }
 
-    /// Returns the missing, additional or different files of a prepared directory.
     pub fn differing_files(&self, prepared: &Path) -> Vec<String> {
         let snapshot = Snapshot::of(prepared);
         let found = snapshot.contents();

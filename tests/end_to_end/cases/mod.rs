@@ -22,7 +22,6 @@ struct Case {
     expected: Expected,
 }
 
-/// Returns the cases with this name in a pack.
 fn cases(pack: Option<&str>, name: &str) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let root = pack.map_or(root.clone(), |pack| root.join(pack));

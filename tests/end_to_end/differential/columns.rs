@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::{cases, columns, install};
 use crate::support::Sandbox;
 
-/// Number of files that one pipeline reads.
 const FILES_PER_PIPELINE: usize = 100;
 
 #[test]

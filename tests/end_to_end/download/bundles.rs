@@ -72,7 +72,6 @@ fn broken_connection_does_not_fail_the_run() {
     assert_eq!(world.sandbox.state(Harbour::ID), "prepared v1");
 }
 
-/// Runs one competition, and returns its object in the JSON output.
 fn report(world: &World, id: &str, more: &[&str]) -> serde_json::Value {
     world.run(id, more).code(0).json()["competitions"][0].clone()
 }

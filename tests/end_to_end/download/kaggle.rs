@@ -306,7 +306,6 @@ fn kaggle_auth_login_is_enough_to_prepare() {
     assert!(text.contains(prep_fault_server::ACCESS_TOKEN), "{text}");
 }
 
-/// Returns the name and state of each check in the JSON of `prep doctor`.
 fn checks(ended: &crate::support::Ended) -> Vec<(String, String)> {
     let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let checks = json["checks"].as_array().expect("a list").clone();

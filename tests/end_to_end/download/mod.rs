@@ -16,7 +16,6 @@ use prep_fault_server::{Bundle, Fault, FaultServer, KEY, SIGNATURE, TOKEN, USERN
 
 use crate::support::{Archive, Ended, Harbour, Member, Sandbox};
 
-/// A sandbox without bundles, and a server that serves them.
 struct World {
     sandbox: Sandbox,
     server: FaultServer,
@@ -75,7 +74,6 @@ impl World {
         self.prep(&[&usual, more].concat())
     }
 
-    /// Returns the number of requests that reached the server.
     fn requests(&self) -> usize {
         self.server.requests().len()
     }

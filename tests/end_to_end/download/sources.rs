@@ -42,7 +42,6 @@ private:
     )
 }
 
-/// Creates a world with the pipeline, and a server with the bundle and the file.
 fn world(file: &[u8], more: &str, faults: Vec<Fault>) -> World {
     let bundles = vec![
         Bundle::new(Harbour::ID, Harbour::bundle(&Harbour::table())),

@@ -31,12 +31,10 @@ pub(crate) fn library(directory: &Path) -> Option<PathBuf> {
     library::library(directory).map_err(skipped).ok()
 }
 
-/// Number of accesses to try per kind of step and fault.
 fn tries() -> usize {
     std::env::var("PREP_FAULTS").map_or(1, |text| text.parse().expect("PREP_FAULTS is a number"))
 }
 
-/// Collects the kinds, methods and formats that a pipeline uses.
 fn used(outputs: &[Output], words: &mut BTreeSet<String>) {
     for output in outputs {
         uses(&output.declaration, words);

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::support::Snapshot;
 
-/// Kinds of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Fault {
     /// One read fails as on a bad block.
@@ -18,13 +17,10 @@ pub enum Fault {
     Writer,
     /// From this access on, the disk is full.
     Full,
-    /// Ctrl-C.
     Stop,
     /// A byte of a stored object changes before it is opened.
     Damage,
-    /// The bundle loses its second half.
     Cut,
-    /// All published files are truncated.
     CutPublished,
 }
 
@@ -50,7 +46,6 @@ impl Fault {
         }
     }
 
-    /// Returns whether the fault can happen at this access.
     pub fn can_meet(self, seen: &Seen) -> bool {
         let (_, meets, path) = self.told_as();
         meets.contains(&seen.access) && seen.path.contains(path)
@@ -118,7 +113,6 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Parses the log of the library.
     pub fn all(log: &str) -> Vec<Seen> {
         let line = |line: &str| {
             let parts: Vec<&str> = line.splitn(4, '\t').collect();

@@ -13,7 +13,6 @@ use super::trouble::{Fault, Seen, Target};
 use super::world::{ENOUGH, Ending, prepare_in};
 use crate::support::skipped;
 
-/// The variable that contains the job of the process, as JSON.
 const JOB: &str = "PREP_FAULTS_JOB";
 
 #[derive(Serialize, Deserialize)]
@@ -23,7 +22,6 @@ struct Job {
     fault: Option<Fault>,
 }
 
-/// The result of a run.
 pub struct Run {
     pub ending: Ending,
     pub struck: bool,
@@ -96,7 +94,6 @@ pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
     }
 }
 
-/// Tells the library which step runs.
 struct Steps;
 
 impl Reporter for Steps {

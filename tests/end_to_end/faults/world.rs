@@ -21,7 +21,6 @@ pub struct World {
     bundle: Vec<u8>,
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     Done,
@@ -48,7 +47,6 @@ impl World {
         result
     }
 
-    /// Removes the cache and the data.
     pub fn clear(&self) {
         for directory in [self.sandbox.data(), self.sandbox.store()] {
             if directory.exists() {
@@ -58,7 +56,6 @@ impl World {
         self.sandbox.bundle(&self.id, &self.bundle);
     }
 
-    /// Prepares in this process, without faults.
     pub fn prepare(&self, memory: u64) -> Ending {
         let (root, quiet) = (self.root(), Arc::new(NullReporter));
         prepare_in(&root, &self.id, quiet, &Cancel::default(), memory)

@@ -108,7 +108,6 @@ impl Member {
         Member { size, ..self }
     }
 
-    /// Refers to the local record of the previous member.
     pub fn shared(self) -> Member {
         Member {
             shared: true,
@@ -133,7 +132,6 @@ impl Member {
     }
 }
 
-/// An archive under construction.
 #[derive(Debug, Default, Clone)]
 pub struct Archive {
     members: Vec<Member>,

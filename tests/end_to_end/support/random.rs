@@ -20,7 +20,6 @@ impl Random {
         self.state
     }
 
-    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("a small number")
     }

@@ -70,7 +70,6 @@ pub struct Gallery;
 impl Gallery {
     pub const ID: &'static str = "gallery";
 
-    /// Returns a pipeline whose split depends on `seed`.
     pub fn pipeline(seed: u32) -> String {
         format!(
             "\

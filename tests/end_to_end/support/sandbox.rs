@@ -9,7 +9,6 @@ use tempfile::TempDir;
 use super::{Ended, Snapshot};
 use crate::until::wait_until;
 
-/// A temporary directory with the bundles, pipelines, cache and data of one test.
 pub struct Sandbox {
     dir: TempDir,
 }
@@ -44,7 +43,7 @@ impl Sandbox {
         self.data().join(id).join("prepared")
     }
 
-    /// Writes a file at a path below the sandbox, and returns the complete path.
+    /// The path is relative to the sandbox. Returns the complete path.
     pub fn write(&self, inner: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(inner);
         fs::create_dir_all(path.parent().expect("a parent")).expect("directory");
@@ -52,7 +51,6 @@ impl Sandbox {
         path
     }
 
-    /// Writes a bundle into the directory of `--source`.
     pub fn bundle(&self, id: &str, archive: &[u8]) {
         self.write(&format!("source/{id}.zip"), archive);
     }
@@ -143,7 +141,6 @@ impl Sandbox {
         Snapshot::of(&self.prepared(id))
     }
 
-    /// Returns the sorted names in `DATA/ID`.
     pub fn names_in_home(&self, id: &str) -> Vec<String> {
         names_in(&self.data().join(id))
     }

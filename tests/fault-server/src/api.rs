@@ -27,7 +27,7 @@ enum Call {
     Unknown,
 }
 
-/// Returns the response, or `None` to cut the connection.
+/// `None` cuts the connection.
 pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
     // Clients that use the API as a proxy also send requests for the store's URLs.
     let authority = request.uri().authority();

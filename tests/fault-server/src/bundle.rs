@@ -4,7 +4,6 @@ use base64::Engine as _;
 use bytes::Bytes;
 use md5::{Digest as _, Md5};
 
-/// The bytes of a bundle.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Bytes in memory.
@@ -14,7 +13,6 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,
@@ -22,7 +20,6 @@ impl Content {
         }
     }
 
-    /// Returns whether the content is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -67,12 +64,10 @@ impl From<Vec<u8>> for Content {
     }
 }
 
-/// A file of a competition.
 #[derive(Debug, Clone)]
 pub struct MemberFile {
     /// Path within the bundle.
     pub path: String,
-    /// The content of the file.
     pub bytes: Bytes,
     /// A zip archive that contains only this file.
     pub zipped: Bytes,
@@ -81,34 +76,30 @@ pub struct MemberFile {
 /// The headers by which clients recognise a version of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validators {
-    /// The ETag.
     pub etag: Etag,
-    /// The time in `Last-Modified`.
     pub modified: Modified,
     /// Whether only the first response has these headers.
     pub once: bool,
 }
 
-/// The ETag of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Etag {
-    /// A strong ETag, which depends on the content.
+    /// Depends on the content.
     Strong,
-    /// A weak ETag, which depends on the content.
+    /// Depends on the content.
     Weak,
-    /// The same weak ETag for all contents.
+    /// The same for all contents.
     ConstantWeak,
-    /// The same strong ETag for all bundles.
+    /// The same for all bundles.
     Shared,
     None,
 }
 
-/// The time in the header `Last-Modified`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Modified {
-    /// The time depends on the content.
+    /// Depends on the content.
     Changing,
-    /// The same time for all contents.
+    /// The same for all contents.
     Constant,
     None,
 }
@@ -128,7 +119,6 @@ impl Default for Validators {
 pub struct Bundle {
     pub id: String,
     pub content: Content,
-    /// MD5 in hexadecimal.
     pub md5: String,
     pub(crate) md5_base64: String,
     /// Whether the user has accepted the rules. If not, the API responds with 403.
@@ -172,7 +162,6 @@ impl Bundle {
         }
     }
 
-    /// Adds files that the API lists.
     pub fn with_files(mut self, files: Vec<MemberFile>) -> Bundle {
         self.files = files;
         self
@@ -188,7 +177,6 @@ impl Bundle {
         self
     }
 
-    /// Leaves the MD5 out of responses.
     pub fn without_hash(mut self) -> Bundle {
         self.hash_header = false;
         self
@@ -201,7 +189,6 @@ impl Bundle {
         self
     }
 
-    /// Returns the ETag with quotes, as in the header.
     pub(crate) fn etag(&self) -> Option<String> {
         match self.validators.etag {
             Etag::Strong => Some(format!("\"{}\"", self.md5)),

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::bundle::Content;
 
-/// The kinds of faults.
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// Cuts the connection at the byte.
@@ -76,7 +75,6 @@ impl Kind {
 /// The requests that a fault can affect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// All requests.
     Any,
     /// Requests to the API, with either protocol.
     Api,
@@ -84,7 +82,6 @@ pub enum At {
     Rpc,
     /// Paths of the API, which clients read by GET.
     Rest,
-    /// Requests to the store.
     Store,
     /// Requests to the store whose response contains this byte of the bundle.
     Byte(u64),
@@ -97,7 +94,6 @@ pub struct Fault {
     pub at: At,
     /// Number of requests matching `at` before the first affected one.
     pub skip: usize,
-    /// Number of affected requests.
     pub times: usize,
 }
 
@@ -122,18 +118,15 @@ impl Fault {
         }
     }
 
-    /// Sets the number of requests that the fault affects.
     pub fn times(mut self, times: usize) -> Fault {
         self.times = times;
         self
     }
 
-    /// Makes the fault affect all requests.
     pub fn always(self) -> Fault {
         self.times(usize::MAX)
     }
 
-    /// Makes the fault start after the first `skip` requests.
     pub fn after(mut self, skip: usize) -> Fault {
         self.skip = skip;
         self

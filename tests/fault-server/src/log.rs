@@ -10,7 +10,6 @@ pub enum Side {
     Store,
 }
 
-/// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub side: Side,

@@ -22,7 +22,7 @@ use crate::log::{Request, Side};
 use crate::shared::Shared;
 use crate::{api, store};
 
-/// Returns the response to a request, or `None` to cut the connection.
+/// `None` cuts the connection.
 type Handler = fn(&Shared, &HttpRequest<Bytes>) -> Option<Response<Body>>;
 
 /// The servers of the API and the store. Dropping this value stops them.
@@ -80,7 +80,6 @@ impl FaultServer {
         format!("http://{}/api/v1", self.api)
     }
 
-    /// Returns the host and port of the store.
     pub fn store_host(&self) -> String {
         self.shared.store.to_string()
     }
@@ -90,12 +89,10 @@ impl FaultServer {
         format!("http://{}/files/{id}", self.shared.store)
     }
 
-    /// Returns all requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.state().log.clone()
     }
 
-    /// Returns the requests to one of the servers so far.
     pub fn requests_of(&self, side: Side) -> Vec<Request> {
         let mut requests = self.requests();
         requests.retain(|request| request.side == side);
@@ -117,19 +114,16 @@ impl FaultServer {
         self.shared.state().issue(seconds)
     }
 
-    /// Returns the host and port of the API.
     pub fn api_host(&self) -> String {
         self.api.to_string()
     }
 
-    /// Replaces the bundle with the same id.
     pub fn set_bundle(&self, bundle: Bundle) {
         let mut state = self.shared.state();
         state.bundles.retain(|one| one.id != bundle.id);
         state.bundles.push(bundle);
     }
 
-    /// Replaces all faults.
     pub fn set_faults(&self, faults: Vec<Fault>) {
         self.shared.state().faults = faults;
     }

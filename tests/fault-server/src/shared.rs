@@ -18,7 +18,6 @@ pub const KEY: &str = "0123456789abcdef-key-of-somebody";
 pub const TOKEN: &str = "KGAT_0123456789abcdef-token-of-somebody";
 /// The refresh token of the user's login, for which the API issues access tokens.
 pub const REFRESH_TOKEN: &str = "refresh-token-of-somebody";
-/// Prefix of all access tokens.
 pub const ACCESS_TOKEN: &str = "access-token-of-somebody-";
 /// Prefix of all signatures, by which tests find signatures in messages and files.
 pub const SIGNATURE: &str = "signed-by-the-store-";

@@ -160,7 +160,6 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
     }
 }
 
-/// Returns a file of a competition, as it is or in a zip archive.
 fn member(state: &State, id: &str, name: &str, entry: &log::Request) -> Response<Body> {
     let bundle = state.bundle(id);
     let mut files = bundle.iter().flat_map(|bundle| &bundle.files);

@@ -16,7 +16,6 @@ use crate::output::table::PrintedTable;
 struct PlannedCompetition {
     id: String,
     variant: String,
-    /// The path of the bundle. `None` if it does not exist.
     bundle: Option<std::path::PathBuf>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sources: Vec<PlannedSource>,
@@ -161,7 +160,6 @@ pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     }
 }
 
-/// Returns the options that have the values of the last run.
 pub fn recalled_names(competition: &Competition) -> Vec<&'static str> {
     competition.recalled().map(|option| option.name).collect()
 }
@@ -175,7 +173,6 @@ fn option_text(option: RecalledOption) -> String {
     }
 }
 
-/// Returns the bytes of sources that the run must read.
 fn read_bytes(steps: &[PlannedStep]) -> u64 {
     let unread = steps.iter().filter_map(|step| match step.reason {
         Some(Reason::Unread { bytes }) => Some(bytes),
@@ -186,7 +183,6 @@ fn read_bytes(steps: &[PlannedStep]) -> u64 {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// A line per competition.
     Line,
     /// A line per competition, followed by the steps that run or may run.
     StepsToRun,

@@ -75,7 +75,6 @@ fn message_text(text: impl Display) -> String {
 pub struct Printer {
     pub level: MessageLevel,
     pub json: bool,
-    /// The display that draws on stderr.
     pub aside: Aside,
     /// Whether a result was printed. Clones share this value.
     has_result: Arc<AtomicBool>,

@@ -11,7 +11,6 @@ use crate::output::printer::Printer;
 use crate::output::table::PrintedTable;
 use crate::remedy;
 
-/// The message after the user stops a run.
 pub const STOPPED: &str = "stopped; finished steps are kept, and the next run continues from there";
 
 pub fn exit(preparation: &Preparation) -> Exit {
@@ -106,7 +105,6 @@ pub fn json_of(summary: &Summary) -> Value {
     all
 }
 
-/// Converts a failure to an error that names the competition and the step.
 fn error_of(id: &str, failure: &StepFailure) -> CliError {
     let message = match &failure.step {
         Some(step) => format!("{id}/{step}: {}", failure.message),

@@ -13,13 +13,11 @@ pub enum Align {
     Right,
 }
 
-/// A table with a header line.
 #[derive(Debug)]
 pub struct PrintedTable {
     columns: Vec<(String, Align)>,
     /// All cells, row by row, in one string because a table may have millions of cells.
     cells: String,
-    /// The end of each cell in `cells`.
     ends: Vec<usize>,
     /// Columns that a narrow terminal omits, the least important one first.
     optional: &'static [&'static str],

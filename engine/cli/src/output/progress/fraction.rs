@@ -14,7 +14,6 @@ const STEP_BYTES: u64 = 4 << 20;
 const MIN_TIME: Duration = Duration::from_secs(2);
 const MIN_FRACTION: f64 = 0.01;
 
-/// Competition and step.
 pub(super) type StepName = (String, String);
 
 pub(super) struct Fraction {
@@ -56,7 +55,7 @@ impl Fraction {
         self.ended += bytes + STEP_BYTES;
     }
 
-    /// Updates the fraction, which is at most 1.
+    /// The fraction is at most 1.
     pub fn update(&mut self, running: impl Iterator<Item = StepBytes>) {
         let (mut done, mut left) = (self.ended, 0);
         for step in running {
@@ -77,7 +76,6 @@ impl Fraction {
         }
     }
 
-    /// Returns the fraction as of the last update.
     pub fn done(&self) -> f64 {
         self.highest
     }

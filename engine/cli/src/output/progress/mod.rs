@@ -94,7 +94,6 @@ enum Screen {
 struct Bars {
     multi: MultiProgress,
     total: ProgressBar,
-    /// The bars of running steps, by competition and step.
     steps: Mutex<BTreeMap<(String, String), ProgressBar>>,
 }
 
@@ -139,7 +138,6 @@ impl Screen {
         }
     }
 
-    /// Shows a line, above the bars if bars exist.
     fn line(&self, text: &str) {
         let text = &printable(text);
         match self {
@@ -206,7 +204,7 @@ fn name_within(competition: &str, step: &str, width: usize) -> String {
     }
 }
 
-/// Returns the name, followed by as many facts as fit into `width` characters.
+/// Appends as many facts as fit into `width` characters.
 fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
     let mut line = name.to_owned();
     for (number, fact) in facts.iter().enumerate() {

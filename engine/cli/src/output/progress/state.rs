@@ -22,13 +22,10 @@ pub(super) struct State {
     begun: Instant,
     pub(super) steps: usize,
     pub(super) ended: usize,
-    /// Running steps, by competition and step.
     pub(super) running: BTreeMap<StepName, Running>,
     pub(super) fraction: Fraction,
     competitions: HashMap<String, CompetitionProgress>,
-    /// Bytes of ended steps.
     bytes: u64,
-    /// Files of ended steps.
     files: u64,
     remote: Option<Link>,
 }
@@ -42,9 +39,7 @@ pub(super) struct Running {
 
 #[derive(Debug, Default, Clone)]
 struct CompetitionProgress {
-    /// Steps that have not ended.
     remaining: usize,
-    /// Steps that ran and ended.
     ran: usize,
     failed: bool,
     stopped: bool,
@@ -58,7 +53,7 @@ struct CompetitionProgress {
 }
 
 impl State {
-    /// Creates the state at the beginning of a run. `work` contains the steps that may run.
+    /// `work` contains the steps that may run.
     pub(super) fn new(work: &[StepWork], remote: Option<Link>) -> State {
         let mut competitions: HashMap<String, CompetitionProgress> = HashMap::new();
         for step in work {
@@ -249,7 +244,7 @@ impl Running {
     }
 }
 
-/// Returns bytes, files and bytes per second, without zeros.
+/// Omits zeros.
 fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
     let mut amounts = Vec::new();
     if bytes > 0 {
