@@ -90,7 +90,7 @@ pub fn json_of(summary: &Summary) -> Value {
     let failures = summary.failures.iter().map(|failure| {
         let mut one = error_of(&summary.id, failure).json();
         if let Some(one) = one.as_object_mut() {
-            // The JSON has a separate member for the step.
+            // The message need not name the step, because the JSON has a member for the step.
             one.insert("message".to_owned(), json!(failure.message));
             one.insert("step".to_owned(), json!(failure.step));
             one.insert("failure".to_owned(), json!(failure.failure));

@@ -469,7 +469,7 @@ fn open_in_browser(url: &str, places: &Directories) -> Result<(), String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // Does not wait for the browser to end.
+    // Does not wait for the browser, which may stay open.
     match command.spawn() {
         Ok(_) => Ok(()),
         Err(error) => Err(format!(

@@ -165,7 +165,7 @@ fn prepared_or_graded(
         let mut is_shown = was_graded;
         for variant in &variants {
             let directory = task.settings.data_dir_of(variant);
-            // A manifest that prep cannot read counts, because the page shows the error.
+            // An unreadable manifest also selects the competition, because the page shows the error.
             is_shown |= !matches!(prep_app::manifest(&directory, &entry.id), Ok(None))
                 || FailedRun::read(&directory, &entry.id).is_some();
         }
