@@ -1,9 +1,10 @@
 //! Locks between processes and between threads.
 //!
-//! A lock belongs to an open file, so two guards in one process exclude each other. The lock ends with its process.
+//! The operating system assigns a lock to an open file, not to a process. Therefore two guards in one process also exclude
+//! each other. The lock ends with its process.
 //!
 //! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
-//! On both kinds of file systems, a guard also holds a [lease](crate::locks::lease).
+//! In both cases, a guard also holds a [lease](crate::locks::lease).
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -51,8 +52,8 @@ impl LockGuard {
 }
 
 impl Drop for LockGuard {
-    /// Unlocks explicitly, because closing the file may not be enough: a process that another thread is starting shares
-    /// the open file until it executes its own program.
+    /// Unlocks the file explicitly, because closing the file may not be enough. While another thread starts a child
+    /// process, the child shares the open file until it executes its own program.
     fn drop(&mut self) {
         // The lease is released first, so that the next holder of the file lock finds it free.
         self.lease = None;
@@ -63,7 +64,8 @@ impl Drop for LockGuard {
     }
 }
 
-/// Takes the exclusive lock on the file `path`, which is created if missing. Returns `None` if the lock is taken.
+/// Takes the exclusive lock on the file `path`, which is created if missing. Returns `None` if another guard holds the
+/// lock.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
@@ -79,10 +81,10 @@ fn holders(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Locks the file `path`. If `wait` is true, blocks until the lock is free, if the file system supports this.
+/// Locks the file `path`. If `wait` is true and the file system supports it, blocks until the lock is free.
 ///
-/// Returns `None` if another guard holds the lock, or if the garbage collector removed the opened file. A caller that
-/// waits calls this function again.
+/// Returns `None` if another guard holds the lock, or if the garbage collector removed the opened file. A caller that must
+/// have the lock calls this function again.
 pub(crate) fn acquire(
     path: &Path,
     mode: Mode,
@@ -192,8 +194,8 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    // A shared lock fails if another process has the exclusive lock. NFS grants no exclusive lock on a file that is open
-    // for reading only. Without support for locks, this check always succeeds.
+    // A shared lock fails if another process has the exclusive lock. An exclusive lock would fail on NFS, because `file` is
+    // open for reading only. If the file system does not support locks, this check always succeeds.
     if lock_open_file(&file, Mode::Shared, false)?.is_none() {
         return Ok(false);
     }

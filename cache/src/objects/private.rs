@@ -128,8 +128,8 @@ impl Store {
         self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Replaces the object with a private copy. If the file system does not support the mark, returns a copy in a file
-    /// that is deleted but still open.
+    /// Replaces the object with a private copy. If the file system does not support the bit that marks private files,
+    /// returns a copy in a file that is deleted but still open.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);

@@ -1,6 +1,7 @@
 //! Writes objects.
 //!
-//! Bytes are hashed while they are written, so they are not read back. A small object can be written to memory.
+//! Bytes are hashed while they are written. Therefore the file need not be read again. A small object can be written to
+//! memory instead of a file.
 //!
 //! [`ScatteredWriter`] accepts bytes at any offset. It reads its file at the end to compute the digest.
 
@@ -334,7 +335,8 @@ impl ObjectWriter {
         }
     }
 
-    /// Adds the object to the store if its digest is `digest`. Otherwise discards the object and returns `false`.
+    /// Adds the object to the store and returns `true` if its digest is `digest`. Otherwise discards the object and returns
+    /// `false`.
     ///
     /// # Errors
     /// Same as for [`commit`](Self::commit).

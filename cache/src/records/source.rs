@@ -118,7 +118,7 @@ impl SourceRecord {
 }
 
 impl Store {
-    /// Returns the record of the file `path`, if the store has one and the file is unchanged since.
+    /// Returns the record of the file `path`, if the store has one and the file has not changed since then.
     ///
     /// # Errors
     /// If the file cannot be examined, for example because it does not exist.
@@ -160,8 +160,8 @@ impl Store {
         self.save_source(&path, digest, md5, stamp)
     }
 
-    /// Calls `read` with the file at a canonical path. Returns the value of `read` and the file's stamp. `read` must also
-    /// return the number of bytes that it read.
+    /// Calls `read` with the file at the canonical path `path`. `read` must return a value and the number of bytes that it
+    /// read. This function returns the value and the file's stamp.
     ///
     /// Fails if the file changes during the call, or if its stamp differs from `expected`.
     fn read_unchanged<T>(
@@ -281,8 +281,8 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number of the records about the source `name` from `remote`, or 0 if there are none. A
-    /// record with a lower number is outdated.
+    /// Returns the highest serial number that this store recorded for the source `name` in the remote cache `remote`.
+    /// Returns 0 if the store recorded none. A record of the remote with a lower number is outdated.
     ///
     /// # Errors
     /// If the record cannot be read.
@@ -291,7 +291,8 @@ impl Store {
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
-    /// Remembers that `remote` has a record about the source `name` with the serial number `serial` and this `content`.
+    /// Stores that the remote cache `remote` has a record of the source `name` with this `content` and the serial number
+    /// `serial`.
     ///
     /// # Errors
     /// If the record cannot be written.

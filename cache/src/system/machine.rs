@@ -55,8 +55,8 @@ const LOCAL_FILE_SYSTEMS: [u32; 19] = [
     0x7371_7368, // squashfs
 ];
 
-/// Returns whether other machines may see the file system of `path`, so that a lock on it may apply to one machine only.
-/// Returns `true` for an unknown file system.
+/// Returns whether other machines may see the file system of `path`. A lock on such a file system may apply to one machine
+/// only. Returns `true` for an unknown file system.
 #[cfg(target_os = "linux")]
 pub fn is_shared(path: &Path) -> bool {
     let number = rustix::fs::statfs(path).map(|stat| stat.f_type);
@@ -177,8 +177,9 @@ impl Stamp {
 /// Returns how long to wait, from `now`, until every later write is certain to change the times of a file. `times` are
 /// its modification and change time, in nanoseconds since 1970.
 ///
-/// The wait is one tick of the file system's clock, minus the time since the last write. The time with the fewest
-/// trailing zeros shows the tick, because a program may have set the modification time to a full second.
+/// The wait is one tick of the file system's clock, minus the time since the last write. The length of a tick is inferred
+/// from the trailing zeros of `times`. The time with the fewest zeros is used, because a program may have set the
+/// modification time to a full second.
 ///
 /// A time in the future, from a machine whose clock is ahead, is treated as a write that happens now.
 pub fn time_until_settled(times: &[i64], now: SystemTime) -> Duration {

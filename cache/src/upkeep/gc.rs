@@ -1,7 +1,7 @@
 //! Garbage collection, and the removal of all results of given competitions.
 //!
 //! An object is kept while a ledger entry names it. The last use of an entry is its last lookup (accurate to a day), its
-//! last write, or the last recorded run with its key, whichever is latest.
+//! last write, or the last recorded run that used its key, whichever is latest.
 //!
 //! A collection has these steps:
 //!
@@ -12,7 +12,8 @@
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
 //!    is not enough, it removes the least recently used entries with the objects that only they name.
 //!
-//! A collection needs exclusive access to the store ([`Store::in_use`]), but open objects remain readable.
+//! A collection needs exclusive access to the store ([`Store::in_use`]), but objects that were opened earlier remain
+//! readable.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -380,8 +381,8 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
 }
 
 impl Store {
-    /// Removes the recorded runs of `competitions`, the ledger entries that only these runs used, and the objects that
-    /// only these entries name. If `dry_run` is true, only reports them.
+    /// Removes the recorded runs of `competitions`, the ledger entries that only these runs used, and the objects that only
+    /// these entries name. If `dry_run` is true, reports them without removing anything.
     ///
     /// # Errors
     /// Same as for [`gc`](Store::gc).

@@ -113,7 +113,7 @@ pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
 }
 
 /// Returns the names and paths of all files and directories in `dir`. Empty if `dir` does not exist. A name that is not
-/// UTF-8 is converted lossily, because it does not belong to the store.
+/// UTF-8 is converted lossily, because the store creates no such names.
 pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let error = |source| StoreError::io("list", dir, source);
     let read = match fs::read_dir(dir) {

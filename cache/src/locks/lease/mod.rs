@@ -25,8 +25,8 @@
 //!   that sees the same content for [`LeaseTiming::silence`], by its own clock, treats the holder as dead.
 //!
 //! The requesting process *breaks* the lock of a dead holder: it renames the file to a unique name, reads it again, and
-//! removes it. If the content has changed, the holder is alive, and the file gets its old name back. A file is valid
-//! under any name, so the lock is not free in between.
+//! removes it. If the content has changed, the holder is alive, and the file gets its old name back. The file is also valid
+//! under the unique name, so the lock is not free between the two renames.
 //!
 //! # Lost leases
 //!
