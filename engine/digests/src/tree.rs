@@ -122,7 +122,7 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
     digest_of_reader(&mut File::open(path)?)
 }
 
-/// Returns the digest of the remaining bytes of `reader`, and their number.
+/// Returns the digest and the number of the remaining bytes of `reader`.
 ///
 /// # Errors
 /// An I/O error while reading.

@@ -132,8 +132,8 @@ fn is_missing(cell: &[u8]) -> bool {
     words.contains(&cell)
 }
 
-/// Whether all cells of a column are numbers, and whether all are booleans. Otherwise they are text, in which `007` is
-/// not `7`, and `1e5` is not `100000`.
+/// States whether all cells of a column are numbers, and whether all cells are booleans. If neither is true, the cells are
+/// text: `007` differs from `7`, and `1e5` differs from `100000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ColumnType {
     pub numbers: bool,

@@ -140,8 +140,8 @@ fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     Ok(form.encoding.buffered(file))
 }
 
-/// Infers the delimiter of a file from its beginning. Prefers `expected` if the header contains it, and returns it if no
-/// common delimiter fits.
+/// Infers the delimiter of a file from its beginning. Returns `expected` if the header contains it, or if none of the usual
+/// delimiters fits.
 ///
 /// A delimiter fits if at least half of the lines contain it as often as the header does.
 pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {

@@ -1,9 +1,10 @@
-//! Values: the data that flow between steps; and the keys of steps.
+//! Defines values, which are the data that flow between steps, and the keys of steps.
 //!
-//! A key record contains everything that a step's result depends on. Paths, times, thread counts and batch sizes are not in
-//! it. SQL is in parsed form, so its comments and formatting do not change the key.
+//! A key record contains everything that a step's result depends on. It does not contain paths, times, thread counts or
+//! batch sizes. SQL is in parsed form, so its comments and formatting do not change the key.
 //!
-//! The record is stored with the result. If the step runs again, the reason is the difference between both records.
+//! The key record is stored with the result. If the step runs again, the reason is the difference between the old and the
+//! new key record.
 
 use std::collections::BTreeMap;
 

@@ -290,8 +290,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps `objects` in memory, if they are not stored, until the nodes that use outputs of `id` have ended. `held` are
-    /// the objects that this node created.
+    /// Keeps `objects` in memory, if they are not stored on disk, until the nodes that use outputs of the node `id` have
+    /// ended. `held` contains the objects that this node created and holds in memory.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;
@@ -451,8 +451,8 @@ pub(super) fn record(
         {
             continue;
         }
-        // `last` reads each history once, before the run changes the target directory. So this history is from before the
-        // run.
+        // `last` reads each history only once, before the run changes the target directory. Therefore this history does not
+        // contain this run.
         let history = History::clone(&*shared.last.history(competition)?);
         let old = &history.steps;
         let mut failed = history.failed.clone();
@@ -507,8 +507,8 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Returns the record of a failed check. A check depends only on its key record, so it would fail again. Other failures are
-/// not recorded, because the next run may succeed.
+/// Returns the record of the node `id` if it is a failed check. A check depends only on its key record, so it would fail
+/// again. Other failures are not recorded, because the next run may succeed.
 fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,
