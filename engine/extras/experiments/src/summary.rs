@@ -278,8 +278,8 @@ fn list_names(names: &[&str]) -> String {
     }
 }
 
-/// Upstream's name of a metric, and the property of a run that it counts. The metric of a seed is the percentage of its runs
-/// with this property.
+/// Upstream's name of a metric, and a function that returns whether a run has the property that the metric counts. The
+/// metric of a seed is the percentage of its runs with this property.
 pub type SeedMetric = (&'static str, fn(&GradedRun) -> bool);
 
 /// All metrics, in the order of upstream's script.

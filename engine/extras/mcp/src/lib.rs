@@ -7,8 +7,8 @@
 //! The tool `grade` exists only if the server was started with scores, because an agent that gets scores can optimize
 //! against the answers. No tool returns an answer.
 //!
-//! Messages quote cells of invalid submissions. Therefore a submission must be a regular file below one directory, outside
-//! the data directory and the cache. Links are not followed.
+//! Messages quote cells of invalid submissions, so a path to the answers would reveal them. Therefore a submission must be
+//! a regular file below one directory, outside the data directory and the cache. Links are not followed.
 
 mod tools;
 

@@ -79,8 +79,8 @@ pub struct Address(Url);
 impl Address {
     /// Parses an address. Fails if its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
-        // Query parameters may be secrets, so the message ends before them.
-        // A password may be in front of `@`, and a signature after `?`.
+        // The message omits parts of the address that may be secret: a password in front of `@`, and query parameters after
+        // `?`, for example a signature.
         let shown = match text.contains('@') {
             true => text.split(':').next(),
             false => text.split('?').next(),

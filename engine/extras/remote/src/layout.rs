@@ -55,8 +55,8 @@ pub(crate) fn entry(key: &Digest) -> String {
     format!("v1/ledger/{key}")
 }
 
-/// Returns the file name of a source's record. `/` becomes `+`, because each record is a single file. `+` and `~` are
-/// escaped, so that different names have different files.
+/// Returns the file name of a source's record. `/` becomes `+`, because the name must not contain directories. `+` and `~`
+/// are escaped. Therefore different names have different files.
 pub(crate) fn source(name: &str) -> String {
     let file = name.replace('~', "~t").replace('+', "~p").replace('/', "+");
     format!("{SOURCES}/{file}")

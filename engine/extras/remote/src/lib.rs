@@ -23,7 +23,7 @@
 //! - No outdated source record is used: each has a serial number, and the highest one is stored locally.
 //! - No object fills the disk: an entry contains the lengths of its objects, which limit each fetch.
 //! - Every object of an entry exists: the objects are sent first, and the entry last.
-//! - No result replaces a different one: an entry is created only if there is none.
+//! - No result replaces a different one: an entry is created only if the remote has no entry with this key.
 //!
 //! An entry is only as trustworthy as its signer. Therefore results of checks are never read from a remote, and the
 //! machine that uses the data computes published checksums itself.

@@ -208,7 +208,8 @@ impl Remote {
 
     /// Converts an error that means "not found" to `None`, unless the bucket is missing.
     ///
-    /// In the private area, a denied read also means "not found". The credentials may permit reading only the public area.
+    /// In the private area, a denied read also means "not found", because the credentials may permit reading only the
+    /// public area.
     fn none_if_missing<T>(
         &self,
         name: &str,

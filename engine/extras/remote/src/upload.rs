@@ -77,8 +77,8 @@ impl Link {
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends a source record immediately. If `file` is given, sends its bytes to the mirror. Returns whether the mirror has
-    /// the bytes of the source.
+    /// Sends a source record immediately. If `file` is given, also sends the bytes of this file to the mirror. Returns
+    /// whether the mirror has the bytes of the source.
     ///
     /// Results must have been computed from `content`, because readers of the record rely on that.
     pub fn send_source(

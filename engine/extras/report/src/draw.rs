@@ -212,8 +212,8 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
 
 const HISTOGRAM_HEIGHT: f64 = 190.0;
 
-/// Returns the scales of a histogram: a horizontal one for `values`, and a vertical one for fractions from 0 to `most`,
-/// which is at the vertical position `top`.
+/// Returns the scales of a histogram: a horizontal scale for `values`, and a vertical scale for fractions from 0 to `most`.
+/// `top` is the vertical position of `most`.
 fn axes(values: (f64, f64), most: f64, top: f64) -> (Scale, Scale) {
     let y = Scale::new((0.0, most.max(1e-9)), (HISTOGRAM_HEIGHT - 24.0, top));
     (Scale::new(values, (40.0, WIDTH - 12.0)), y)

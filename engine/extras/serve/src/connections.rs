@@ -19,8 +19,8 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Maximum number of connections at the same time. Each needs up to two open files, a socket and an upload, and a process
-/// can usually open 1,024.
+/// Maximum number of connections at the same time. Each connection needs up to two open files, a socket and the file of its
+/// upload. A process can usually open 1,024 files.
 const MAX_CONNECTIONS: usize = 480;
 
 /// Minimum time without a request before a connection may be closed. Earlier, the client may still be receiving a response.

@@ -8,7 +8,7 @@
 //!
 //! The chain uses no secret key, so everybody who can write the file can write a different, consistent log. But the signed
 //! report of a grading contains the position of its line and the hash after this line, so it contradicts such a log. Only
-//! the removal of lines after that of the last published report is not detected.
+//! one change is not detected: the removal of lines after the line of the last published report.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -152,7 +152,7 @@ impl LogWriter {
             .append(true)
             .open(self.regular()?)?;
         // The lock is released when the file is closed. On a file system without locks, two writers can use the same
-        // position. Readers detect that. Their lines do not mix, because each line is written at once.
+        // position. Readers detect this. The lines of the two writers do not mix, because each line is written in one call.
         match file.lock() {
             Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
             _ => {}
@@ -271,8 +271,8 @@ impl ReadLog {
             .count()
     }
 
-    /// Checks that the log contains the grading of a report, which states `place`. Returns the first contradiction as an
-    /// error.
+    /// Checks that the log contains the grading of a report. `place` is the place in the log that the report states.
+    /// Returns the first contradiction as an error.
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
             return Err(format!(

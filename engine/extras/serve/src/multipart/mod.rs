@@ -4,9 +4,9 @@
 //!
 //! - all three kinds of line breaks, and spaces after a boundary
 //! - lines of data that begin with the boundary
-//! - header names in any case
+//! - header names in upper and lower case
 //!
-//! It keeps at most a part's header, or the beginning of a boundary, in memory.
+//! The decoder keeps at most the header of a part, or the beginning of a boundary, in memory.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem::Finder;
