@@ -1,7 +1,7 @@
 //! Classifies errors by meaning, iterates over the causes of an error, and formats values in messages.
 //!
-//! All crates classify errors with the enum [`Failure`], so that no crate converts between enums. Wrapping an error keeps
-//! its class: [`causes`] also visits the error inside an [`io::Error`], which [`Error::source`] skips.
+//! All crates classify errors with the enum [`Failure`]. Therefore no crate has to convert one enum to another. Wrapping an
+//! error keeps its class: [`causes`] also visits the error inside an [`io::Error`], which [`Error::source`] skips.
 //!
 //! ```
 //! use std::io;

@@ -135,7 +135,7 @@ pub(crate) struct FirstRequest<'a> {
 
 impl FirstRequest<'_> {
     /// Sends a request for `range`, and repeats it after temporary failures, which `retry` counts. Returns
-    /// [`Stop::Changed`] if the object is not `known`.
+    /// [`Stop::Changed`] if `known` is given and the object has a different identity.
     pub(crate) async fn answer(
         &mut self,
         range: Range<u64>,
