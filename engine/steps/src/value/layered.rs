@@ -1,6 +1,7 @@
 //! The file from which a content is read: a local file, a bundle on another machine, or compressed data inside a file.
 //!
-//! Each random read of compressed data decompresses megabytes. After a few, all data are decompressed into an unlinked file.
+//! Each random read of compressed data decompresses megabytes. Therefore, after a few random reads, all data are
+//! decompressed into an unlinked file.
 //!
 //! # Layers
 //!

@@ -1,6 +1,7 @@
 //! Reads ahead on a separate thread. Inflating a member and parsing it take equally long, so two threads need half the time.
 //!
-//! The thread sends chunks through a bounded channel, and gets their buffers back. A read error comes after earlier bytes.
+//! The thread sends chunks through a bounded channel, and gets the buffers of used chunks back. A read error is returned
+//! after the bytes that were read before the error.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;

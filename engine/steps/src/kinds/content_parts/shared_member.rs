@@ -28,8 +28,8 @@ const MAX_SPARE_CHUNKS: usize = 4;
 /// its beginning, and because a busy machine can suspend a thread for some tenths of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Maximum offset of the window in bytes at which a new reader can join. The others wait while it inflates the bytes before
-/// the window. Beyond this offset, it inflates the entire member by itself.
+/// Maximum offset of the window in bytes at which a new reader can join. The other readers wait while the new reader
+/// inflates the bytes before the window. Beyond this offset, the new reader inflates the entire member by itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 pub(super) type SequentialReader = Box<dyn Read + Send>;
@@ -198,8 +198,8 @@ impl SharedReader {
         }
     }
 
-    /// Appends `bytes` bytes at offset `at` of the member to `out`. `at` must be at least `reached`. `open` opens the member
-    /// again, if this reader must inflate it by itself.
+    /// Appends `bytes` bytes at offset `at` of the member to `out`. `at` must be at least `reached`, the end of the
+    /// previous read. `open` opens the member again. It is called only if this reader must inflate the member by itself.
     pub(super) fn read<E: From<io::Error>>(
         &mut self,
         at: u64,

@@ -1,7 +1,7 @@
-//! `pack`: writes outputs into an archive. Equal members give equal bytes.
+//! `pack`: writes outputs into an archive. The bytes of the archive depend only on its members.
 //!
-//! If a member is deflated in its source zip archive, the new zip archive gets a copy of the compressed bytes. They are
-//! inflated for verification, but not deflated again.
+//! If a member is deflated in its source zip archive, the new zip archive gets a copy of the compressed bytes. The step
+//! inflates them for verification, but does not deflate them again.
 
 mod gaps;
 
@@ -115,8 +115,8 @@ fn pack(
         .step()
 }
 
-/// Adds an output to `files`: a file with the path `path`, or a tree in the directory `path`. With `DIR/./`, the files of
-/// the tree are added directly to `DIR`.
+/// Adds an output to `files`: a file with the path `path`, or a tree in the directory `path`. If `path` is `DIR/./`, the
+/// files of the tree are added directly to `DIR`.
 pub(crate) fn add_output(
     context: &Context,
     value: &prep_core::Value,

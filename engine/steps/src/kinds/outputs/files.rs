@@ -114,8 +114,8 @@ fn located(query: &Query, failure: Failure, error: FilesError) -> StepError {
     error_at_with_help(failure, subject, error, help)
 }
 
-/// Returns the help for a query that places a file several times. If it reads several tables, its own join probably repeats
-/// rows. Otherwise, a join in the definition of its table may.
+/// Returns the help for a query that writes several files to the same path. If the query reads several tables, its own join
+/// probably repeats rows. If it reads one table, a join in the definition of that table may repeat rows.
 fn repeated_help(query: &Query) -> String {
     let tables = query.tables.iter().map(|table| format!("`{table}`"));
     match query.tables.len() {

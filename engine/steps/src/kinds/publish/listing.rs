@@ -3,7 +3,7 @@
 //! ```text
 //! DATA/ID/prepared.files
 //!   "prep files 4\n"
-//!   number of bases, bases (32 bytes each)
+//!   number of bases, digests of the bases (32 bytes each); a base is an object or bundle with the content of files
 //!   number of files, then for each file, sorted by path:
 //!     path, as the length of the prefix shared with the previous path, and the rest
 //!     bytes, time, inode (time and inode as differences to those of the previous file)
@@ -212,8 +212,8 @@ impl PublishedListing {
 
     /// Adds entries for the files of `desired` with these `indices`, which must be sorted.
     ///
-    /// The caller stores this listing before it writes the files, so that a later publication recognises them after an
-    /// interruption.
+    /// The caller stores this listing before it writes the files, so that a later publication recognises these files after
+    /// an interruption.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),

@@ -212,8 +212,8 @@ impl CutColumn {
         Ok((value, text))
     }
 
-    /// Fails if a value is missing, or if a string is a date that begins with the day or the month. `before` is the number
-    /// of rows before this batch.
+    /// Fails if a value is missing. Also fails if a string is a date that begins with the day or the month, because such
+    /// strings are not in chronological order. `before` is the number of rows before this batch.
     fn check_values(&self, values: &ArrayRef, before: usize) -> Result<(), StepError> {
         let column = self.by.clone();
         if values.null_count() > 0 {
