@@ -460,7 +460,8 @@ impl FromStr for LinkMode {
 
 /// A second cache behind a store, with results that several machines share.
 ///
-/// An implementation limits its waiting time and reports its own errors. After an error, it acts as if it had no results.
+/// An implementation must limit its waiting time and report its own errors. After an error, the implementation must act as
+/// if it had no results.
 pub trait Tier: Debug + Send + Sync {
     /// Returns a trusted entry for a step key of the competition with the id `competition`.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;

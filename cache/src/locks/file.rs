@@ -174,7 +174,7 @@ fn is_unsupported(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(none_left)
 }
 
-/// Returns whether `path` still names the open file.
+/// Returns whether `path` still names the open file `file`.
 ///
 /// # Errors
 /// If the file or the path cannot be examined.

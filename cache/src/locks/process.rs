@@ -56,8 +56,8 @@ impl ProcessId {
     }
 }
 
-/// Returns a string that identifies the machine, its last boot, and the PID and time namespaces of this process. Process
-/// ids and start times are comparable only if these strings are equal.
+/// Returns a string that identifies the machine, its last boot, and the PID and time namespaces of this process. The
+/// process ids and start times of two processes are comparable only if this string is the same for both.
 fn space() -> String {
     let namespace = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).ok();
     match (host(), boot(), namespace("pid")) {

@@ -32,7 +32,8 @@ impl Store {
         self.materialise_as(digest, dest, LinkMode::HardLink)
     }
 
-    /// Same as [`materialise`](Self::materialise), but uses no mode that is cheaper than `cheapest`.
+    /// Same as [`materialise`](Self::materialise), but does not try modes that are cheaper than `cheapest`. A hard link is
+    /// cheaper than a reflink, and a reflink is cheaper than a copy.
     ///
     /// After [`LinkMode::Reflink`] or [`LinkMode::Copy`], later writes to `dest` do not change the store.
     ///

@@ -8,25 +8,27 @@
 //!
 //! - The **linker** links a temporary name to the file, then examines the file *that it linked*. It publishes the name
 //!   only if that file has no mark ([`link`](crate::objects::link)).
-//! - The **marker** sets the mark, then counts the file's hard links, then checks that the only name is the store's. If a
-//!   step fails, the marker replaces the object with a private copy.
+//! - The **marker** sets the mark, then counts the file's hard links, then checks that the store's path still names the
+//!   file. If a step fails, the marker replaces the object with a private copy.
 //!
 //! *Proof.* Suppose that a marker found the file private, and a linker publishes a name of it. If the linker linked
 //! before the marker counted, the marker counted two names, a contradiction. If the linker linked later, the mark was
 //! already set, so the linker did not publish the name.
 //!
 //! The file could change between counting and checking the name. But a path in the store that stops naming a file never
-//! names that file again. So a file that is found at its path was at its path all the time. No process removes a mark.
+//! names that file again. Therefore a file that is found at its path after the counting was at its path all the time. No
+//! process removes a mark.
 //!
 //! `tests/model` checks all interleavings of these steps, including processes that die between them. The proof rests on
 //! these conditions:
 //!
 //! - Only the store writes below the store's directory.
-//! - A program that opened a published name for writing closes the file before that name is removed. (Published files are
-//!   read-only, so such a program must change the mode or run as root.)
+//! - A program that opened a published name for writing closes the file before that name is removed. Published files are
+//!   read-only, so such a program must change the mode or run as root.
 //! - The file system counts links. If the count is below two after linking (for example on sshfs), the linker copies the
 //!   file.
-//! - A network file system answers while a file is mapped. (A `soft` NFS mount fails reads with a signal.)
+//! - A network file system answers while a file is mapped. On a `soft` NFS mount, an unanswered read of mapped memory
+//!   raises a signal.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;

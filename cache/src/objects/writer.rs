@@ -37,8 +37,8 @@ pub struct Stored {
 
 /// An object that is being written. [`commit`](Self::commit) adds it to the store. Dropping the writer discards it.
 ///
-/// After the first half megabyte, another thread hashes and writes the bytes, if one is free. Therefore a later call, at
-/// the latest `commit`, may return the error of a write.
+/// After the first half megabyte, another thread hashes and writes the bytes, if a thread is free. Therefore a later call,
+/// at the latest `commit`, may return the error of a write.
 #[derive(Debug)]
 pub struct ObjectWriter {
     store: Store,
@@ -258,8 +258,8 @@ impl ObjectWriter {
         self.len() == 0
     }
 
-    /// Writes all bytes of `chunk` without copying them. Returns an old buffer for reuse, if available, which still
-    /// contains bytes of earlier chunks.
+    /// Writes all bytes of `chunk` without copying them. If an old buffer is available for reuse, returns it. The returned
+    /// buffer still contains bytes of earlier chunks.
     ///
     /// # Errors
     /// Same as for [`Write::write`].
@@ -318,7 +318,8 @@ impl ObjectWriter {
         Ok(Stored { digest, len })
     }
 
-    /// Ends an object in memory. Returns its bytes, or adds it to the store if the buffer was too small.
+    /// Ends an object in memory. Returns the bytes of the object, or adds the object to the store if the buffer was too
+    /// small.
     ///
     /// # Errors
     /// Same as for [`commit`](Self::commit).

@@ -71,7 +71,7 @@ impl Store {
     }
 
     /// Returns the missing objects of an entry, including missing objects of [`unstored`](LedgerEntry::unstored). An object
-    /// that the tier may have is not missing. This function does not check the content of existing files.
+    /// that the tier may have is not treated as missing. This function does not check the content of existing files.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
@@ -160,8 +160,8 @@ pub struct History {
     pub recorded: u64,
     /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,
-    /// Steps that failed in their last run and would fail again with the same key record. They remain here even if later
-    /// runs do not contain these steps.
+    /// Failed steps that would fail again with the same key record. A step remains here even if later runs do not contain
+    /// the step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
     /// Earlier runs, latest first. Their key records are in the ledger until garbage collection removes the entries.

@@ -1,8 +1,8 @@
 //! Digests of files outside the store, such as bundles, so that each file is hashed only once.
 //!
 //! A record is valid while the file's stamp (length, modification time, change time and inode) is unchanged. Two writes
-//! within one tick of the file system's clock give the same stamp. Therefore the store reads a file only after the tick
-//! of its last change: usually 20 milliseconds, at most two seconds.
+//! within one tick of the file system's clock give the same stamp. Therefore the store reads a file only after the tick of
+//! the file's last change has ended. This takes usually 20 milliseconds, and at most two seconds.
 //!
 //! A record can also have a name, for example the id of a bundle's competition. A named record remains after its file is
 //! removed. Each name has one record for the content that was seen last, and one for the content from which results were
@@ -118,7 +118,8 @@ impl SourceRecord {
 }
 
 impl Store {
-    /// Returns the record of the file `path`, if the store has one and the file has not changed since then.
+    /// Returns the record of the file `path`, if the store has one and the file has not changed since the record was
+    /// written.
     ///
     /// # Errors
     /// If the file cannot be examined, for example because it does not exist.

@@ -94,8 +94,8 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Returns the bytes that an ordinary user can still write to the file system of `path` or of its nearest existing
-/// ancestor. `None` if the system does not report them.
+/// Returns the number of bytes that an ordinary user can still write to the file system of `path` or of its nearest
+/// existing ancestor. `None` if the system does not report them.
 pub fn free_space(path: &Path) -> Option<u64> {
     // The parent of a relative path with one component is the empty path, which cannot be examined.
     let path = std::path::absolute(path).ok()?;
@@ -110,7 +110,7 @@ pub const CLOCK_TICK: Duration = Duration::from_millis(20);
 /// The coarsest resolution of a file system: that of FAT.
 const COARSEST_RESOLUTION: Duration = Duration::from_secs(2);
 
-/// A state of a file. If length, times and inode are unchanged, the bytes are assumed to be unchanged.
+/// The state of a file at one time. If length, times and inode are unchanged, the bytes are assumed to be unchanged.
 ///
 /// Programs can set the modification time, but not the change time. Renaming, linking and `chmod` update the change time,
 /// so the file is read again although its bytes are unchanged.
@@ -120,8 +120,8 @@ pub struct Stamp {
     /// Nanoseconds since 1970, negative for earlier times.
     pub(crate) modified: i64,
     pub(crate) inode: u64,
-    /// Change time in nanoseconds since 1970. `None` for the store's files, because hard links to an object update this
-    /// time, and in records of old versions of `prep`.
+    /// Change time in nanoseconds since 1970. `None` for the store's own files, because hard links to an object update this
+    /// time. Also `None` in records of old versions of `prep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }

@@ -139,7 +139,7 @@ pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Removes temporary files that are older than a day and not locked. Returns their number. Keeps files that it cannot
 /// remove, for example files of another user.
 ///
-/// If `dry_run` is true, removes nothing and also counts locked files.
+/// If `dry_run` is true, removes nothing. The returned number then includes locked files.
 pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     let now = SystemTime::now();
     let mut swept = 0;

@@ -206,7 +206,8 @@ impl LockedDataset {
         })
     }
 
-    /// Returns the facts that determine scores and differ between `self`, the entry of the lockfile, and `found`.
+    /// Returns the facts that determine scores and differ between two entries. `self` is the entry of the lockfile, and
+    /// `found` is the entry of the data that were found.
     ///
     /// Ignores `answers` and `public` if `found` does not contain them, because the data are not prepared yet.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
@@ -459,10 +460,11 @@ pub enum ChecksumStatus {
 }
 
 impl DataOrigin {
-    /// Returns `self`, the outcome of this run, or `before`, an earlier outcome for the same data.
+    /// Returns the outcome to record for the data. `self` is the outcome of this run, and `before` is an earlier outcome
+    /// for the same data.
     ///
-    /// The built-in pipeline takes precedence over a pipeline of the user. If both outcomes are of the same kind,
-    /// `before` stays only if this run did not compare checksums.
+    /// The built-in pipeline takes precedence over a pipeline of the user. If both outcomes are from the same kind of
+    /// pipeline, `before` is returned only if this run did not compare checksums.
     #[must_use]
     pub fn or(self, before: &DataOrigin) -> DataOrigin {
         match (self.is_built_in, before.is_built_in) {

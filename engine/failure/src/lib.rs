@@ -90,7 +90,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// Returns whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.
 ///
-/// The kind of the error is checked as well, because libraries that add a path to the message drop the error number.
+/// Checks the error number, and also the kind of the error, because libraries that add a path to the message drop the error
+/// number.
 pub fn is_from_system(error: &io::Error) -> bool {
     let is_from_decoder = matches!(
         error.kind(),
@@ -182,8 +183,8 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Res
 
 /// An action with which the user can resolve an error.
 ///
-/// A library attaches a remedy to an error with [`WithRemedy`], and [`remedy`] finds it in a chain of causes. The program
-/// that the user started converts it to text, because only the program knows its options.
+/// A library attaches a remedy to an error with [`WithRemedy`], and [`remedy`] finds the remedy in a chain of causes. The
+/// program that the user started converts the remedy to text, because only the program knows its options.
 ///
 /// ```
 /// use prep_failure::{Remedy, WithRemedy, remedy};

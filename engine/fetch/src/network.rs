@@ -199,7 +199,7 @@ impl LazyNetwork {
     /// Returns the network for requests with credentials.
     ///
     /// # Errors
-    /// Same as for [`any`](Self::any), and an error without credentials.
+    /// Same as for [`any`](Self::any), and an error if there are no credentials.
     pub fn get(&self) -> Result<Network, FetchError> {
         let network = self.any()?;
         network.shared().credentials()?;

@@ -16,7 +16,7 @@ pub(crate) enum Difference {
     /// `007` and `7`.
     LeadingZeros,
     /// Two almost equal doubles, at a distance of `ulps` units in the last place. `parser` is true if pandas' default
-    /// parser reads one side's text as the other side's number.
+    /// parser reads the text in one table as the number in the other table.
     LastDigit {
         ulps: u64,
         parser: bool,

@@ -132,7 +132,7 @@ struct DocumentComparison<'a> {
 
 impl<'a> DocumentComparison<'a> {
     /// Counts a difference at the current path, or at the key or index `last` below the current path. `describe` formats
-    /// the example. It is called only for the first differences.
+    /// the example, and is called only for the first differences.
     fn add(
         &mut self,
         cause: Cause,

@@ -405,8 +405,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns a fraction of the rows of a table that `prep` prepared: in these rows, the cell in the column `name` equals
-    /// the answer of the row's item. `ours` is the table's path on disk, and `path` its path in the tree.
+    /// Reads a table that `prep` prepared. Returns the fraction of its rows whose cell in the column `name` equals the
+    /// answer for the row's item. `ours` is the table's path on disk, and `path` its path in the tree.
     fn hit_fraction(
         &self,
         ours: &Path,

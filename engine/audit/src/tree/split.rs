@@ -86,8 +86,8 @@ impl TreeRoots<'_> {
 }
 
 /// Explains rows that are in one file of the first tree, but in a different file of the second tree. Replaces the findings
-/// about these rows in `pairs` by findings about the split. `search` is the pipeline's split. `id` is the id column, used
-/// if `search` names none.
+/// about these rows in `pairs` by findings about the split. `search` is the pipeline's split. `id` is the id column that is
+/// used if `search` names no id column.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     trees: &TreeRoots<'_>,

@@ -1,5 +1,5 @@
-//! Pairs the rows of two tables, `theirs` and `ours`. `there` is the position of a row or column in `theirs`, and `here` is
-//! its position in `ours`.
+//! Pairs the rows of two tables, `theirs` and `ours`. `there` is the index of a row or column in `theirs`, and `here` is an
+//! index in `ours`.
 //!
 //! 1. Find the columns that both tables contain. Only these columns are compared.
 //! 2. Compare rows at the same position. If both tables have the same number of rows, no row moved, and the values of less

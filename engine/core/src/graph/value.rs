@@ -15,7 +15,8 @@ use crate::StepError;
 
 /// The result of a step: a JSON body, and the cached objects that it refers to.
 ///
-/// Values are stored by digest. If a step runs again and its new value has the same digest, steps that use it do not run.
+/// Values are stored by digest. If a step runs again and its new value has the same digest, steps that use this value do
+/// not run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Value {
     /// The content, opaque to the engine.

@@ -221,8 +221,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Marks errors of a cloud's credential provider as [`NoCredentials`]. In the errors of `object_store`, missing credentials
-/// look like an unreachable network.
+/// Marks errors of a cloud's credential provider as [`NoCredentials`]. Without this mark, an error of `object_store` does
+/// not show whether the credentials are missing or the network is unreachable.
 #[derive(Debug)]
 struct DebugCredentials<C>(Arc<dyn CredentialProvider<Credential = C>>);
 

@@ -356,8 +356,8 @@ impl Inner {
         }
     }
 
-    /// Writes a source record that replaces `before`. The new serial number is higher than those of `before` and of all
-    /// records of the source that this machine has read.
+    /// Writes a source record that replaces `before`. The new serial number is higher than the serial number of `before`,
+    /// and higher than the serial numbers of all records of the source that this machine has read.
     pub(crate) async fn put_source(
         &self,
         name: &str,

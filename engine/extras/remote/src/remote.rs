@@ -468,7 +468,7 @@ impl Remote {
 }
 
 /// Returns whether a record contains a number of more than 15 digits, which the parser may round. The hash of the parsed
-/// record can differ from the step key, so the two must not be compared.
+/// record can differ from the step key, so the hash must not be compared with the key.
 fn has_long_number(record: &serde_json::Value) -> bool {
     use serde_json::Value;
 

@@ -279,8 +279,8 @@ impl MirroredSource {
         context.outside.set_ranges(content.digest, bundle);
     }
 
-    /// Sends a fetched bundle to the mirror. Other machines use it only after [`Link::offer_source`] wrote its source
-    /// record.
+    /// Sends a fetched bundle to the mirror. Other machines use the mirrored bundle only after [`Link::offer_source`] wrote
+    /// the source record of the bundle.
     fn offer(&self, context: &Context, value: &Value) -> Result<(), StepError> {
         if !self.link.mirrors() {
             return Ok(());

@@ -151,8 +151,8 @@ async fn result(
         _ => None,
     };
     let mut entry = offer.entry.clone();
-    // The signed entry contains the lengths of its objects only if they are certain: all objects are on this machine, or a
-    // trusted entry contained the lengths.
+    // The signed entry contains the lengths of its objects only if the lengths are certain. They are certain if all objects
+    // are on this machine, or if a trusted entry contained the lengths.
     match offer.entry.objects().map(length).collect() {
         Some(lengths) => entry.lengths = lengths,
         None if entry.lengths.len() == entry.objects().count() => {}

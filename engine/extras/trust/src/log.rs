@@ -123,8 +123,8 @@ impl LogWriter {
         &self.path
     }
 
-    /// Returns the path of the log. Fails if it is not a regular file, or if it is a symbolic link of another user, who
-    /// could redirect the log with it.
+    /// Returns the path of the log. Fails if the path is not a regular file. A symbolic link of another user is an error,
+    /// too, because that user could redirect the log.
     fn regular(&self) -> io::Result<&Path> {
         let found = match self.path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(&self.path),

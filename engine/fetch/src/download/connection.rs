@@ -34,7 +34,7 @@ pub(crate) struct Request<'a> {
 
 pub(crate) type ReadyAnswer = (Answer, OwnedSemaphorePermit);
 
-/// Requests `range` of an object and passes its bytes to `sink`. First reads the response `ready`, if given, which has
+/// Requests `range` of an object and passes its bytes to `sink`. If `ready` is given, first reads this response, which has
 /// already arrived. If the server sends shorter ranges, requests the rest.
 pub(crate) async fn connection(
     shared: &Shared,

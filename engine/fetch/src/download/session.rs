@@ -2,8 +2,8 @@
 //!
 //! One task on the thread of the downloading step owns all state, writes to the disk, and computes digests.
 //!
-//! Connections are tasks on the runtime's threads. Each fetches one range, passes on the bytes, and ends. Pieces that it
-//! did not complete become missing again.
+//! Connections are tasks on the runtime's threads. Each connection fetches one range, passes the bytes to the task that
+//! owns the state, and ends. Pieces that the connection did not complete become missing again.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -154,8 +154,8 @@ fn client(options: &DownloadOptions) -> Result<Client, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. Reports a longer
-/// wait. `offset` is the offset of the requested bytes, for messages.
+/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. Reports a longer wait.
+/// `offset` is the offset of the requested bytes. It is used only in messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,

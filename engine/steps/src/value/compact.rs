@@ -2,7 +2,7 @@
 //!
 //! - A number is a variable-length integer with seven bits per byte, lowest bits first. Some numbers are stored as the
 //!   difference to another number.
-//! - A string is the length of the prefix that it shares with the previous string, and the rest.
+//! - A string is stored as the length of the prefix that it shares with the previous string, and the remaining bytes.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 

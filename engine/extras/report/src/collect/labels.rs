@@ -156,8 +156,8 @@ fn has_few_values(values: &[f64]) -> bool {
             return false;
         }
     }
-    // If a column has few different numbers, and all are integers, the numbers are classes. Few different numbers that are
-    // not integers are classes only in a large table, because a small table cannot have many different numbers.
+    // A column with few different integers contains classes. A column with few different numbers of another kind contains
+    // classes only if it has many rows, because a column with few rows always has few different numbers.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 

@@ -1,7 +1,8 @@
 //! A compressed member that is inflated only once, while several steps read it sequentially.
 //!
 //! A *window* keeps the inflated bytes until every reader has passed them. The reader that needs bytes after the window
-//! inflates the next chunk, while the others copy from the window. If a thread is free, it inflates ahead.
+//! inflates the next chunk, while the other readers copy from the window. If a thread is free, this thread inflates chunks
+//! before a reader needs them.
 //!
 //! If the window is full, the fastest reader waits for the slowest one, but at most [`MAX_WAIT`]. A reader without progress
 //! during this time is excluded, and inflates the member by itself. Therefore memory is bounded, and no reader waits

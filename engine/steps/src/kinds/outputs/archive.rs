@@ -176,8 +176,8 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     out.commit(context, &opener, tree, bytes)
 }
 
-/// Stores a tree as a 7z archive. The header is at the beginning but written last, and objects of the cache are written from
-/// front to back. Therefore the archive needs a temporary file.
+/// Stores a tree as a 7z archive. The header of a 7z archive is at the beginning, but is written last. Objects of the cache
+/// are written from front to back. Therefore the archive needs a temporary file.
 fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     let file = context.temp_file().map_err(StepError::machine)?;
     let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
@@ -188,8 +188,8 @@ fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     Ok(out.commit()?)
 }
 
-/// Writes a tree to an archive. If `gaps` is given, leaves gaps for files from compressed archives, which the caller then
-/// writes in a different order.
+/// Writes a tree to an archive. If `gaps` is given, leaves gaps for files from compressed archives. The caller then fills
+/// the gaps in a different order.
 fn write<W>(
     context: &Context,
     opener: &Opener,

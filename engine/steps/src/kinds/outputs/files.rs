@@ -3,7 +3,7 @@
 //! A query of `files` returns a path in the bundle (`file`), and a path in the output directory (`path`). The step reads no
 //! file: the new tree refers to the content in the bundle.
 //!
-//! Two rows with the same `path` are an error, because usually a join matches a row several times.
+//! Two rows with the same `path` are an error. The usual cause is a join that matches a row several times.
 
 use std::sync::Arc;
 

@@ -114,8 +114,8 @@ fn inode(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
 }
 
-/// Writes the listing of a tree. `written` contains the metadata of its files, in the same order. Omits files without
-/// metadata. For `began`, see [`trusted_time`].
+/// Writes the listing of a tree. `written` contains the metadata of the files, in the order of the tree. Omits files
+/// without metadata. For `began`, see [`trusted_time`].
 pub(super) fn write_published(
     home: &Path,
     tree: &Tree,

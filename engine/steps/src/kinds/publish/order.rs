@@ -3,7 +3,7 @@
 //! Files from a compressed archive or a remote bundle are written in the order of their source. This order can reveal
 //! answers, for example if an archive is sorted by class. Inode numbers, birth times and change times would show the order.
 //!
-//! Therefore these files are first created empty, in the order of their paths. After all files are written, the files are
+//! Therefore these files are first created empty, in the order of their paths. After all files are written, these files are
 //! touched in the order of their paths. All other files are written in the order of their paths.
 //!
 //! All files that a run writes have the same modification time. A hard link has the times of its object. An object is an

@@ -139,8 +139,8 @@ fn list_gzip(
     })
 }
 
-/// Returns the members of all archives that match a path with wildcards. Without a match, returns the files of directories
-/// that are named like matching archives without the suffix. Returns `None` if there are no such directories.
+/// Returns the members of all archives that match a path with wildcards. If no archive matches, returns the files of
+/// directories that are named like matching archives without the suffix. Returns `None` if there are no such directories.
 fn matching_archives(
     context: &Context,
     opener: &Opener,

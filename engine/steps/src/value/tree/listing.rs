@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! "prep tree 3\n"
-//! number of bases, bases (32 bytes each)
+//! number of bases, digests of the bases (32 bytes each)
 //! number of files, then the files in chunks, sorted by path
 //!
 //! a chunk: number of files, then columns; a column contains values only for the files named in its line:

@@ -1,8 +1,8 @@
 //! Reads CSV files as pandas does.
 //!
-//! If threads are free, three threads work at the same time. The first inflates the file in chunks. The step's thread scans
-//! the chunks and adds missing quotes. The third writes the chunks to the cache. No thread is more than a few chunks ahead
-//! of the next thread.
+//! If threads are free, three threads work at the same time. The first thread inflates the file in chunks. The step's
+//! thread scans the chunks and adds missing quotes. The third thread writes the chunks to the cache. No thread is more than
+//! a few chunks ahead of the next thread.
 
 use std::io::Read as _;
 
