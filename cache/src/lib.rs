@@ -28,9 +28,8 @@
 //! - A memory-mapped object never changes (`private.rs`).
 //! - Many processes and machines can share a store (`locks`).
 //!
-//! The store cannot repair bytes: the step that produced a damaged object runs again. After a power failure, the caller
-//! must compare files that were *copied* out of the store with their digests, because the store does not flush copied files
-//! to disk.
+//! The store cannot repair bytes: the step that produced a damaged object runs again. The store does not flush *copied*
+//! files to disk. Therefore, after a power failure, the caller must compare copied files with their digests.
 //!
 //! `docs/architecture.md` describes the directories of a store and power failures. Only Unix-like systems are supported.
 

@@ -71,10 +71,10 @@ impl PrivateObject {
         if self.is_empty() {
             return Ok(MappedObject { map: None });
         }
-        // SAFETY: a map is sound if the file is neither changed nor shortened while the map exists. The file is
-        // private: it has no name outside the store and never gets one (see the module's documentation), and the store
-        // never writes to a file that has its final name. Only `open_private` creates a `PrivateObject`. The map keeps
-        // the file's inode alive, so removing its name does not matter either.
+        // SAFETY: a map is sound if the file is neither changed nor shortened while the map exists. The file is private: it
+        // has no name outside the store and never gets one. The module's documentation proves this. The store never writes
+        // to a file that has its final name. Only `open_private` creates a `PrivateObject`. The map keeps the file's inode
+        // alive, so removing its name does not matter either.
         #[allow(unsafe_code, reason = "the file is private, see above")]
         let map = unsafe { Mmap::map(self.file())? };
         Ok(MappedObject { map: Some(map) })
@@ -109,13 +109,15 @@ impl AsRef<[u8]> for MappedObject {
 }
 
 impl Store {
-    /// Opens an object whose bytes no program can change while it is open, so that it can be mapped into memory.
+    /// Opens an object whose bytes no program can change while the object is open. Therefore the object can be mapped into
+    /// memory.
     ///
     /// If the object has a hard link outside the store, the store replaces the object with a copy.
     ///
     /// # Errors
-    /// The errors of [`open_object`](Self::open_object), an error if the copy cannot be written, and
-    /// [`StoreError::ReadOnlyHandle`] if a read-only handle would have to make the object private.
+    /// - the errors of [`open_object`](Self::open_object)
+    /// - an error if the copy cannot be written
+    /// - [`StoreError::ReadOnlyHandle`] if the object is not private yet and the handle is read-only
     pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::io("make private", object.path(), source);
@@ -130,7 +132,7 @@ impl Store {
         self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Replaces the object with a private copy. If the file system does not support the bit that marks private files,
+    /// Replaces the object with a private copy. A bit marks private files. If the file system does not support this bit,
     /// returns a copy in a file that is deleted but still open.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;

@@ -331,8 +331,8 @@ impl Store {
         self.set_named(name, record)
     }
 
-    /// Returns the known contents of the source `name`, even if their files no longer exist: first the content from which
-    /// results were produced, then the content that was seen last.
+    /// Returns the known contents of the source `name`, even if their files no longer exist. The first is the content from
+    /// which results were produced. The second is the content that was seen last.
     ///
     /// # Errors
     /// If a record cannot be read.

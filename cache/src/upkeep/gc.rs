@@ -1,7 +1,7 @@
 //! Garbage collection, and the removal of all results of given competitions.
 //!
-//! An object is kept while a ledger entry names it. The last use of an entry is its last lookup (accurate to a day), its
-//! last write, or the last recorded run that used its key, whichever is latest.
+//! An object is kept while a ledger entry names it. The last use of an entry is the latest of three times: its last lookup
+//! (accurate to a day), its last write, and the last recorded run that used its key.
 //!
 //! A collection has these steps:
 //!
@@ -87,8 +87,9 @@ impl Store {
     /// Collects garbage: removes old entries, and objects that no entry names.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if a run uses the store (except in a dry run), [`StoreError::LockLost`] if a run started
-    /// while this process was suspended, and errors of listing directories or removing entries.
+    /// - [`StoreError::InUse`] if a run uses the store, except in a dry run
+    /// - [`StoreError::LockLost`] if a run started while this process was suspended
+    /// - errors of listing directories or removing entries
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let lock = self.lock_for_gc(options)?;
         let mut collection = self.survey(options)?;

@@ -132,8 +132,8 @@ pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> 
     .map_err(error)
 }
 
-/// Minimum age of garbage. A younger file may be in use without a lock, because a writer creates a file before locking
-/// it, and some network file systems do not support locks.
+/// Minimum age of garbage. A younger file may be in use without a lock, because a writer creates a file before it locks the
+/// file. Also, some network file systems do not support locks.
 pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes temporary files that are older than a day and not locked. Returns their number. Keeps files that it cannot

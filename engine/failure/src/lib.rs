@@ -14,7 +14,7 @@
 //! # Quotes
 //!
 //! Names and values in messages come from files that this project did not write. Control characters, and characters that
-//! change the direction of text, are escaped (`\n`, `\u{1b}`), so that a name cannot add lines to a message or hide a
+//! change the direction of text, are escaped (`\n`, `\u{1b}`). Therefore a name cannot add lines to a message or hide a
 //! part of itself. Long names and values are shortened.
 
 #![warn(missing_docs)]
@@ -90,8 +90,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// Returns whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.
 ///
-/// Checks the error number, and also the kind of the error, because libraries that add a path to the message drop the error
-/// number.
+/// Libraries that add a path to the message drop the error number. Therefore this function also checks the kind of the
+/// error.
 pub fn is_from_system(error: &io::Error) -> bool {
     let is_from_decoder = matches!(
         error.kind(),

@@ -672,7 +672,7 @@ fn value_of(node: NodeId) -> Port {
 }
 
 /// Returns the path of the innermost archive that contains the file `path`. If `path` is not in an archive, returns `NAME:`
-/// for a file of the further source `NAME`, and an empty string for a file of the bundle.
+/// for a file of the further source `NAME`. Returns an empty string for a file of the bundle.
 fn containing_archive(path: &str) -> &str {
     let (_, inner) = split_source(path);
     let mut found = path.strip_suffix(inner).unwrap_or_default();

@@ -189,8 +189,8 @@ fn base_letter(letter: char) -> char {
     }
 }
 
-/// Returns `files-other-part` if the file name is the same, and one more condition holds: the file moved between train and
-/// test, or `other_split` is true. Otherwise returns `files-renamed`.
+/// Returns `files-other-part` if two conditions hold. The two files have the same name, and either the file moved between
+/// train and test, or `other_split` is true. Otherwise returns `files-renamed`.
 pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);

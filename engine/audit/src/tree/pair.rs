@@ -218,8 +218,8 @@ fn find_differences(
     }
 }
 
-/// Decompresses the file `theirs` and compares its content with `ours`. Does this only if `theirs` is compressed although
-/// its name does not show it, and `ours` is not compressed in the same way.
+/// Compares the decompressed content of the file `theirs` with `ours`. Returns `None` if `theirs` is not compressed, if its
+/// name shows the compression, or if `ours` is compressed in the same way.
 fn compare_unexpectedly_packed(
     path: &str,
     theirs: &Path,

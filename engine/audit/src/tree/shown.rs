@@ -499,8 +499,9 @@ impl Agreement {
         x1 > x0 && different.len() >= 2 * MIN_ITEMS && near * 10 >= self.count * 9
     }
 
-    /// Treats each distinct cell as a code for the answer that occurs with it most often, and returns how many answers this
-    /// predicts correctly. Returns 0 if there are too many different cells to be a code for `classes` different answers.
+    /// Treats each distinct cell as a code for the answer that occurs with it most often. Returns how many answers these
+    /// codes predict correctly. Returns 0 if there are too many different cells to be a code for `classes` different
+    /// answers.
     fn right_by_code(&self, classes: usize) -> usize {
         if self.codes.len() > MAX_CODES.min(2 * classes + 2) {
             return 0;

@@ -13,7 +13,7 @@
 //! # Order
 //!
 //! Among the ready nodes, the node that became ready last starts first, so that one competition ends before the next one
-//! begins. Among nodes that become ready at the same time, the node with the largest inputs starts first: otherwise, a long
+//! begins. Among nodes that become ready at the same time, the node with the largest inputs starts first. Otherwise, a long
 //! step may run alone at the end.
 //!
 //! # Failures

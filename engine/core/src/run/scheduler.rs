@@ -143,8 +143,8 @@ impl Scheduler {
         self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
-    /// Records the object that was lost, if `error` reports one. Returns whether resolving the graph again may help: the
-    /// node did not lose the object too often, and the object was not created since the last resolution.
+    /// Records the object that was lost, if `error` reports one. Returns whether resolving the graph again may help. This
+    /// is true if the node did not lose the object too often, and the object was not created since the last resolution.
     ///
     /// A node may lose an object repeatedly, for example if the remote was unreachable during the resolution.
     fn handle_lost(&mut self, id: NodeId, error: &StepError) -> bool {
@@ -290,8 +290,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps `objects` in memory, if they are not stored on disk, until the nodes that use outputs of the node `id` have
-    /// ended. `held` contains the objects that this node created and holds in memory.
+    /// Keeps `objects` in memory if they are not stored on disk. Drops them when the nodes that use outputs of the node
+    /// `id` have ended. `held` contains the objects that this node created and holds in memory.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;

@@ -240,8 +240,8 @@ impl Inner {
         is_usable(&mut self.writes.lock())
     }
 
-    /// Reports an error, once for each kind, and then skips the remote: for a minute if the error is temporary, otherwise
-    /// for the rest of the run. `writing` states whether the error occurred while writing.
+    /// Reports an error, once for each kind, and then skips the remote. If the error is temporary, skips the remote for a
+    /// minute, otherwise for the rest of the run. `writing` states whether the error occurred while writing.
     pub(crate) fn report_error(&self, error: &RemoteError, writing: bool) {
         let next = match error.is_temporary() {
             true => Availability::PausedUntil(Instant::now() + PAUSE_AFTER_ERROR),
@@ -356,8 +356,8 @@ impl Inner {
         }
     }
 
-    /// Writes a source record that replaces `before`. The new serial number is higher than the serial number of `before`,
-    /// and higher than the serial numbers of all records of the source that this machine has read.
+    /// Writes a source record that replaces `before`. The new serial number is higher than the serial number of `before`.
+    /// It is also higher than the serial numbers of all records of the source that this machine has read.
     pub(crate) async fn put_source(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
 //! Reads bundles in the mirror without downloading them completely.
 //!
 //! A reader of many members first announces the ranges that it will read ([`Ranges::expect`]). Announced ranges that are
-//! close to each other are fetched together, in requests of up to 8 MiB, several of them ahead of the reader.
+//! close to each other are fetched together, in requests of up to 8 MiB. Several requests are sent ahead of the reader.
 //!
 //! A range that was not announced is fetched when it is read. The requests for such ranges become longer while the reader
 //! reads sequentially.

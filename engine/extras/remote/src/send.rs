@@ -1,8 +1,8 @@
 //! Sends files to a remote, and defines the queue of uploads.
 //!
-//! A full queue rejects a job instead of blocking the caller, and the link reports the rejection. The queue has a maximum
-//! size in bytes instead of a maximum number of jobs, because the job of a single result may name a million files. A job
-//! contains the names of objects, not their bytes.
+//! A full queue rejects a job instead of blocking the caller, and the link reports the rejection. The size of the queue is
+//! limited in bytes, not in jobs, because the job of a single result may name a million files. A job contains the names of
+//! objects, not their bytes.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -301,8 +301,8 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
     })
 }
 
-/// Returns the range of scores to draw: from the best score of the leaderboard to scores near the median, with the
-/// thresholds of all medals.
+/// Returns the range of scores to draw: from the best score of the leaderboard to scores near the median. The range
+/// includes the thresholds of all medals.
 ///
 /// A graded score just outside the range extends the range. A graded score far outside the range is drawn at its edge.
 fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f64) {

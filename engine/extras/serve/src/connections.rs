@@ -6,8 +6,8 @@
 //! At the limit, a new connection replaces an old one:
 //!
 //! 1. The server closes the connection that has been idle for the longest time.
-//! 2. If no connection is idle and none ended for some seconds, the server closes a connection that waits for its turn to
-//!    upload: of the address with the most connections, the connection that has waited for the longest time.
+//! 2. If no connection is idle and none ended for some seconds, the server selects the address with the most connections.
+//!    It closes the connection of this address that has waited longest for its turn to upload.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

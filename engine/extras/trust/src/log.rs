@@ -3,12 +3,13 @@
 //! The log is a text file with one JSON object per line. Each line contains its `position`, counted from 1, and `previous`,
 //! the hash of all lines before it.
 //!
-//! The hash after a line is the BLAKE3 hash of the hash before the line (32 bytes, zeros before the first line) and the
-//! bytes of the line without its line feed. It also covers lines without a hash, which old versions of `prep` wrote.
+//! The hash after a line is a BLAKE3 hash. It covers the hash before the line (32 bytes), and the bytes of the line without
+//! its line feed. The hash before the first line consists of zeros. Lines without a hash, which old versions of `prep`
+//! wrote, are covered, too.
 //!
 //! The chain uses no secret key, so everybody who can write the file can write a different, consistent log. But the signed
-//! report of a grading contains the position of its line and the hash after this line, so it contradicts such a log. Only
-//! one change is not detected: the removal of lines after the line of the last published report.
+//! report of a grading contains the position of its line and the hash after this line. Therefore the report contradicts
+//! such a log. Only one change is not detected: the removal of lines after the line of the last published report.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};

@@ -171,7 +171,7 @@ pub(crate) struct State {
 }
 
 /// Returns the object and the state of an earlier session. Returns `None` if the map or partial file of that session is for
-/// another address than `wanted`, or if the server cannot confirm that the object is unchanged.
+/// another address than `wanted`. Also returns `None` if the server cannot confirm that the object is unchanged.
 pub(crate) fn load(
     partial: &Partial,
     wanted: Wanted<'_>,

@@ -1,8 +1,7 @@
 //! The pieces of a file, and the piece map: a file next to the partial file that records the existing pieces.
 //!
 //! The first line of the map is JSON and identifies the object and its address. Then follow records of twelve bytes: the
-//! index of the piece, the CRC-32 of the bytes of the piece, and a checksum of the record. This checksum also depends on
-//! the first line.
+//! index of a piece, the CRC-32 of its bytes, and a checksum of the record. This checksum also depends on the first line.
 //!
 //! A record is appended after its piece was written, so after a crash of the process every recorded piece exists. After a
 //! power failure, an incomplete record does not match its checksum, and an incomplete piece does not match its CRC.

@@ -1,5 +1,5 @@
-//! Makes one API call: adds credentials, renews the token of a login, tries both protocols, follows redirects between
-//! Kaggle's hosts, and classifies the response.
+//! Makes one API call. This module adds credentials, renews the token of a login, tries both protocols, follows redirects
+//! between Kaggle's hosts, and classifies the response.
 
 use std::time::Duration;
 

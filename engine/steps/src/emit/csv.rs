@@ -24,7 +24,7 @@ pub(crate) fn write_csv(run: QueryRun<'_>, dialect: CsvDialect) -> Result<Value,
 }
 
 /// Stores a header and the rows of a query. Returns the object and the number of rows. If the query returns exactly the
-/// rows and columns of an input table, returns the object of this table, which may be only in memory.
+/// rows and columns of an input table, returns the object of this table. That object may be only in memory.
 pub(super) fn store_rows(
     context: &Context,
     mut rows: RunningQuery<'_>,

@@ -105,7 +105,7 @@ impl RunningQuery<'_> {
 const MIN_ROWS_FOR_HELPER: u64 = 1 << 17;
 
 /// Creates the runtime with which the step's thread runs a query. If the query sorts, joins or groups many rows, and a
-/// thread is free, the runtime has an additional thread, for example to sort batches.
+/// thread is free, the runtime has one more thread for this work.
 fn runtime(
     query: &Query,
     context: &Context,

@@ -5,8 +5,8 @@
 //!
 //! # Layers
 //!
-//! Each compression around an archive is a *layer*. A gzipped tar in a zip has two layers of deflate, a zip in a zip usually
-//! has one, and members of a 7z archive have one layer of LZMA.
+//! Each compression around an archive is a *layer*. For example, a gzipped tar in a zip has two layers of deflate. A zip in
+//! a zip usually has one layer. Members of a 7z archive have one layer of LZMA.
 //!
 //! Random access needs the range of each layer in the next outer layer, and the positions where decompression can start. For
 //! deflate, it also needs the *window*: the bytes before such a position. One object contains all of this:

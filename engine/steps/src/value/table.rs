@@ -202,7 +202,7 @@ impl<'a> TableWriter<'a> {
 const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
 
 /// Canonical text may have more quotes than the CSV file. Therefore the buffer for a text in memory is larger than the
-/// file: by the size of the file divided by [`EXTRA_DIVISOR`], plus this constant.
+/// file. The difference is the size of the file divided by [`EXTRA_DIVISOR`], plus this constant.
 const EXTRA_BYTES: u64 = 1 << 16;
 const EXTRA_DIVISOR: u64 = 64;
 

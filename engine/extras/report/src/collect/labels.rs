@@ -4,8 +4,8 @@
 //!
 //! - Test labels come from the answers.
 //! - Train labels come from a column of the same name in a table of `public`.
-//! - If the answers have one column per class (one-hot), train labels come from a column of `public` whose values are the
-//!   names of these columns.
+//! - If the answers have one column per class (one-hot), the names of these columns are the labels. Train labels then come
+//!   from a column of `public` with these names as values.
 //!
 //! The HTML page shows only which fraction of the answers has each label. It names only values that occur in `public`.
 
@@ -157,7 +157,7 @@ fn has_few_values(values: &[f64]) -> bool {
         }
     }
     // A column with few different integers contains classes. A column with few different numbers of another kind contains
-    // classes only if it has many rows, because a column with few rows always has few different numbers.
+    // classes only if it has many rows. In a column with few rows, few different numbers mean nothing.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 

@@ -344,7 +344,7 @@ impl Status {
 /// Returns the status of completely prepared data.
 ///
 /// Unverified data of a custom pipeline have a good status. But if the pipeline has the id of a benchmark competition, the
-/// status is worse, because readers could mistake these data for the data of the benchmark.
+/// status is worse. Readers could mistake these data for the data of the benchmark.
 fn complete_data_status(competition: &CompetitionPage) -> Status {
     // A variant other than the base has no published checksums, so its outputs cannot be verified.
     let mut files = competition.files.iter();

@@ -25,8 +25,8 @@ const WINDOW_CHUNKS: usize = (6 << 20) / CHUNK_BYTES;
 
 const MAX_SPARE_CHUNKS: usize = 4;
 
-/// Time without progress after which a reader is excluded. It is long because an excluded reader inflates the member from
-/// its beginning, and because a busy machine can suspend a thread for some tenths of a second.
+/// Time without progress after which a reader is excluded. It is long because an excluded reader must inflate the member
+/// from its beginning. Also, a busy machine can suspend a thread for some tenths of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Maximum offset of the window in bytes at which a new reader can join. The other readers wait while the new reader

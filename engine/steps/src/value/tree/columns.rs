@@ -147,9 +147,8 @@ impl<R: Read> ColumnReader<R> {
     }
 }
 
-/// A column of strings. Each string is stored as three values: the lengths of the prefix and of the suffix that it shares
-/// with the previous string, and the *middle* between them. For example, the middle of `a/b/2.png` after `a/b/1.png` is
-/// `2`.
+/// A column of strings. Each string shares a prefix and a suffix with the previous string. It is stored as the lengths of
+/// both, and the *middle* between them. For example, the middle of `a/b/2.png` after `a/b/1.png` is `2`.
 ///
 /// Middles are mostly digits, which zstd compresses to half a byte each.
 #[derive(Default)]

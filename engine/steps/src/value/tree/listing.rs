@@ -21,8 +21,8 @@
 //! strings: lengths shared with the start and with the end of the previous string, length of the middle, and its bytes
 //! ```
 //!
-//! Similar values are adjacent in a column, so each column is compressed separately (see `columns`). A member takes about 14
-//! bytes if its name and position are random, four of them for its checksum, and otherwise about half.
+//! Similar values are adjacent in a column, so each column is compressed separately (see `columns`). A member takes about
+//! 14 bytes if its name and position are random, and otherwise about 7 bytes. Its checksum takes four of these bytes.
 //!
 //! The reader does not trust a listing: it limits the files per chunk, and the bytes of their paths and names.
 
