@@ -33,7 +33,8 @@ use crate::{Digest, Store, StoreError};
 const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Store {
-    /// Returns the entry of a step key, if the store has an intact one. Garbage collection treats this lookup as a use.
+    /// Returns the entry of a step key, if the store has an intact one. Garbage collection treats this lookup as a use of
+    /// the entry.
     ///
     /// # Errors
     /// If an entry exists but cannot be read.

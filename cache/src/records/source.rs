@@ -274,7 +274,7 @@ impl Store {
         Ok(record)
     }
 
-    /// Same as [`name_source`](Self::name_source), for a content that is not in a local file.
+    /// Same as [`name_source`](Self::name_source), for content that is not in a local file.
     ///
     /// # Errors
     /// If the record cannot be written.

@@ -44,8 +44,9 @@ impl OneSided {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }
 
-    /// Removes and returns pairs of files that have different paths in the two trees. A pair contains the path in `theirs`
-    /// and the path in `ours`. `names` returns the possible paths in `theirs` for a path in `ours`.
+    /// Removes and returns pairs of files that have different paths in the two trees. A pair contains the path in the
+    /// audited tree, and the path in the tree of `prep`. `names` returns the possible paths in the audited tree for a path
+    /// in the tree of `prep`.
     fn take_pairs<N: IntoIterator<Item = String>>(
         &mut self,
         names: impl Fn(&str) -> N,
@@ -62,8 +63,9 @@ impl OneSided {
         found
     }
 
-    /// Removes and returns the archives in `ours` whose members are ordinary files in `theirs`. Returns the archive's path,
-    /// and the directory of its members in `theirs`. The directory ends with `/` or is empty.
+    /// Removes and returns the archives in the tree of `prep` whose members are ordinary files in the audited tree. An item
+    /// contains the archive's path, and the directory of its members in the audited tree. The directory ends with `/` or is
+    /// empty.
     pub(super) fn take_unpacked(
         &mut self,
         ours: &Path,

@@ -148,8 +148,8 @@ fn find_differences(
         false => Format::from_path(path).filter(|_| !is_json),
     };
     let role = context.roles.role(path);
-    // A binary file in `theirs` that equals the beginning of the file in `ours` is truncated. A text file may instead be a
-    // complete table with fewer rows, or lack only the last line break.
+    // A binary file in the audited tree is truncated if it equals the beginning of the file in the tree of `prep`. A text
+    // file may instead be a complete table with fewer rows, or lack only the last line break.
     let is_csv = matches!(format, Some(Format::Csv(_)));
     let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
     if at.is_none() && !is_in_lines {

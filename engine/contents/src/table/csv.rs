@@ -172,8 +172,8 @@ fn unquoted_part(line: &[u8]) -> Vec<u8> {
     outside.copied().collect()
 }
 
-/// Returns the format of a binary file, `None` for text. A file without control characters is text, even if it begins with
-/// the signature of a binary format, such as `PAR1`.
+/// Returns the format of a binary file, or `None` for a text file. A file without control characters is text, even if it
+/// begins with the signature of a binary format, such as `PAR1`.
 fn other_format(head: &[u8]) -> Option<FileType> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
     let looks = FileType::detect(head);

@@ -180,8 +180,8 @@ struct Request {
     params: Value,
 }
 
-/// Parses a line. Returns `None` for a response, which is ignored. If the line is invalid, the error is the response to
-/// send.
+/// Parses a line as a request. Returns `None` if the line is a response, because responses are ignored. If the line is
+/// invalid, the error is the response to send.
 fn parse(line: &str) -> Result<Option<Request>, Value> {
     let value: Value = serde_json::from_str(line)
         .map_err(|error| failure(&Value::Null, &RpcError(PARSE_ERROR, error.to_string())))?;

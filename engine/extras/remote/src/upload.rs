@@ -59,7 +59,7 @@ impl Link {
     }
 
     /// Queues the upload of a source record. Results must have been computed from `content`, because readers of the record
-    /// rely on that.
+    /// rely on this.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
         self.enqueue(Job::Source { name, content });
@@ -274,8 +274,8 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
     Ok(())
 }
 
-/// Writes a source record, unless the remote has the same record, and sends `file` to the mirror. Returns whether the bytes
-/// of the source are in the mirror.
+/// Writes a source record, unless the remote has the same record. If `file` is given and the mirror does not contain it yet,
+/// sends the file to the mirror. Returns whether the bytes of the source are in the mirror.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,

@@ -106,7 +106,8 @@ impl<R: Read + Send + 'static> Chunks<R> {
 
     /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
     ///
-    /// A read error replaces the incomplete chunk before it: parsing damaged bytes would report a wrong error.
+    /// If a read fails, returns the error instead of the incomplete chunk, because parsing damaged bytes would report a
+    /// wrong error.
     pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Chunks::Ahead(ahead) => {

@@ -4,8 +4,8 @@
 //! A publication replaces and removes only these files and directories. Files of other programs stay, unless the caller
 //! requests their removal.
 //!
-//! A file of another program may have the path of an output. If both have the same bytes, the publication adopts the file.
-//! Otherwise the file is in the way, which is an error.
+//! A file of another program may have the path of an output. If the file and the output have the same bytes, the
+//! publication adopts the file. Otherwise the file is in the way, which is an error.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -276,8 +276,8 @@ impl PublishedListing {
         (found == path).then_some(listed)
     }
 
-    /// Returns the listed file with the path of `desired_file`, unless it is marked as changed or its content has another
-    /// origin.
+    /// Returns the listed file with the path of `desired_file`. Returns `None` if the listed file is marked as changed, or
+    /// if its content has a different origin than the content of `desired_file`.
     pub(super) fn with_same_origin(&self, desired_file: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(desired_file.path())?;
         let (origin, desired) = (listed.origin, desired_file.origin()?);

@@ -34,7 +34,8 @@ pub(super) struct SourceOrder<'a> {
 
 impl<'a> SourceOrder<'a> {
     /// Orders the files with the indices `changed`. Files in compressed archives and remote bundles come first, sorted by
-    /// position. Announces the reads from remote bundles, so that adjacent ranges are fetched together.
+    /// their position in the archive or bundle. Announces the reads from remote bundles, so that adjacent ranges are
+    /// fetched together.
     pub(super) fn of(
         context: &'a Context,
         desired: &'a Tree,

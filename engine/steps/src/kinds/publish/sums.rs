@@ -1,7 +1,7 @@
 //! Computes the SHA-256 of published files and of the tree, which anyone can reproduce with common tools.
 //!
-//! Files from archives are hashed while they are written, and most outputs by their step. This module reads the other files,
-//! which are links to cached objects, after all files are in place.
+//! Files from archives are hashed while they are written. Most outputs are hashed by the step that creates them. This
+//! module reads the other files, which are links to cached objects, after all files are in place.
 
 use std::path::Path;
 

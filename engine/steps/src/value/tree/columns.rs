@@ -12,7 +12,7 @@
 //! values.
 //!
 //! Digests of listings are parts of keys, so all machines must compress to the same bytes. The output of zstd depends only
-//! on version and level, but the output of zlib-rs also on the processor.
+//! on its version and the compression level. The output of zlib-rs also depends on the processor.
 
 use std::io;
 use std::io::{Read, Write};
