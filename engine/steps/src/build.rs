@@ -650,8 +650,8 @@ fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<St
     Some((port.clone(), inside))
 }
 
-/// Returns whether a column of the declared table contains documents. Steps that write documents copy parts of them from the
-/// file from which the table was read.
+/// Returns whether a column of the declared table contains documents. Steps that write such a column copy parts of the
+/// documents from the file from which the table was read.
 fn has_document_columns(declaration: &Declaration) -> bool {
     match declaration.form.makes {
         Produces::Table(columns) => {

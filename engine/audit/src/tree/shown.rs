@@ -275,8 +275,9 @@ impl SearchedAnswers {
         }
     }
 
-    /// Searches a table that has no ids for a column with the answers, in the order in which `prep` prepared them. Returns
-    /// a description of this column. Skips tables that also exist in the tree that `prep` prepared, at the path `ours`.
+    /// Searches a table that has no ids for a column that contains the answers in the order of the prepared answers.
+    /// Returns a description of this column. Skips tables that also exist in the tree that `prep` prepared, at the path
+    /// `ours`.
     fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
         let names = table.columns();
         if ours.is_file() {

@@ -9,7 +9,7 @@
 //! reads.
 //!
 //! If members have 100 kB and a reader needs every tenth of them, it transfers 12 % more bytes than these members contain.
-//! With pairs of hashes for blocks of 16 KiB, in the style of bao, it would transfer 20 % more.
+//! With pairs of hashes for blocks of 16 KiB, as in the library bao, it would transfer 20 % more.
 
 use std::fs::File;
 use std::io;

@@ -25,8 +25,8 @@
 //! - Every object of an entry exists: the objects are sent first, and the entry last.
 //! - No result replaces a different one: an entry is created only if the remote has no entry with this key.
 //!
-//! An entry is only as trustworthy as its signer. Therefore results of checks are never read from a remote, and the
-//! machine that uses the data computes published checksums itself.
+//! An entry is only as trustworthy as its signer. Therefore results of checks are never read from a remote, and the machine
+//! that uses the data compares them with the published checksums itself.
 //!
 //! # Example
 //!

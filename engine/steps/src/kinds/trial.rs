@@ -26,8 +26,8 @@ pub struct Trial {
     pub sample: String,
     /// Maximum total bytes of answers and sample submission. Larger ones are not graded, because that takes too long.
     pub max_bytes: u64,
-    /// The function that grades. It receives the contents of the answers and the sample submission, and returns, for
-    /// example, the score and warnings.
+    /// The function that grades. It receives the content of the answers, and the content of the sample submission. It
+    /// returns, for example, the score and warnings.
     pub grade: Arc<GradeFunction>,
 }
 

@@ -1,4 +1,5 @@
-//! Reads ahead on a separate thread. Inflating a member and parsing it take equally long, so two threads need half the time.
+//! Reads ahead on a separate thread. Inflating a member takes as long as parsing the member, so two threads need half the
+//! time.
 //!
 //! The thread sends chunks through a bounded channel, and gets the buffers of used chunks back. A read error is returned
 //! after the bytes that were read before the error.

@@ -30,7 +30,8 @@ const MAX_SPARE_CHUNKS: usize = 4;
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Maximum offset of the window in bytes at which a new reader can join. The other readers wait while the new reader
-/// inflates the bytes before the window. Beyond this offset, the new reader inflates the entire member by itself.
+/// inflates the bytes before the window. If the window is beyond this offset, the new reader inflates the entire member by
+/// itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 pub(super) type SequentialReader = Box<dyn Read + Send>;

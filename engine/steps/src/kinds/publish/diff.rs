@@ -149,8 +149,8 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Compares the new files with the indices `indices` with existing files at the same paths. The listing must not
-    /// contain the new files. Keeps an existing file if it has the same bytes, and otherwise writes the new file.
+    /// Compares each new file whose index is in `indices` with the existing file at the same path. The listing must not
+    /// contain these new files. Keeps an existing file if it has the same bytes, and otherwise writes the new file.
     fn adopt(&self, indices: &[u32], changes: &mut Changes) -> Result<(), StepError> {
         let opener = Opener::new(self.context);
         let adopted = self
@@ -206,8 +206,8 @@ impl Comparison<'_> {
         Ok(stays)
     }
 
-    /// Compares each new file whose index is in `indices` with the existing file at the same path. The listing must not
-    /// contain these new files. Keeps an existing file if it has the same bytes, and otherwise writes the new file.
+    /// Decides whether a directory is removed, stays, or is in the way of a new file. Searches the directory, unless
+    /// another program created the directory and no new file needs it. Returns whether the directory stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;

@@ -115,7 +115,7 @@ pub(super) enum Remember {
 }
 
 impl TreeExamination<'_> {
-    /// Compares the directory with the record. An unreadable file is treated as changed. Fails if the caller is cancelled.
+    /// Compares the directory with the record. An unreadable file is treated as changed. Fails after a cancellation.
     ///
     /// If `remember` is true and the directory is writable, records the new metadata of unchanged files, and marks changed
     /// files.

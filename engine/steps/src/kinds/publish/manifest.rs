@@ -299,8 +299,8 @@ pub fn renew_record(data_dir: &Path, competition: &str) {
 }
 
 impl PathStamp {
-    /// Returns the stamp of `path` below `prepared`. Returns `None` if the path does not exist, or if it is a file although
-    /// `is_directory` is true, or the reverse.
+    /// Returns the stamp of `path` below `prepared`. `is_directory` states whether the path must be a directory or a file.
+    /// Returns `None` if the path does not exist, or is of the other kind.
     ///
     /// Follows symbolic links: tools such as git-annex replace files by links.
     fn of(prepared: &Path, path: &str, is_directory: bool) -> Option<PathStamp> {

@@ -3,7 +3,7 @@
 //! Publishing does not flush files to disk, so a loss of power may leave partially written files in a complete tree.
 //! Therefore the manifest contains the id of the boot in which files were last written.
 //!
-//! Until the system restarts, it guarantees the content of the files. After a restart, every file is read and compared with
+//! Until a restart, the system guarantees the content of the files. After a restart, every file is read and compared with
 //! the listing, and damaged files are marked. All other files are then known to be on disk, so the id of the boot is
 //! removed from the manifest.
 

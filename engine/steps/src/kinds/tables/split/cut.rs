@@ -1,4 +1,4 @@
-//! `method: cut`: ranks the rows by a column, and finds the rank of the value at which the table is cut.
+//! `method: cut`: ranks the rows by a column, and finds the rank of the value at which the table is divided.
 //!
 //! Numbers, dates and timestamps are compared by value, strings by code point. A missing value is an error.
 
