@@ -1,4 +1,5 @@
-//! Measures the cache operations of a no-op run and of a first run, and the same work done with plain files.
+//! Measures the cache operations of a first run and of a run that has nothing to do. Measures the same work with plain
+//! files for comparison.
 //!
 //! Run it with `cargo bench -p prep-cache --bench store`.
 

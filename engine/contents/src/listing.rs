@@ -11,7 +11,8 @@ pub struct Listing {
     pub files: BTreeMap<String, u64>,
 }
 
-/// Visits all files below a directory, depth first, sorted by name. `visit` gets the relative path, the path, and the length.
+/// Visits all files below a directory, depth first, sorted by name. `visit` gets the path relative to the directory, the
+/// full path, and the length in bytes.
 ///
 /// Entries other than files and directories are errors: a link could lead out of an untrusted tree, and a pipe never ends.
 pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) -> Result<()> {

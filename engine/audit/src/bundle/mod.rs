@@ -1,7 +1,7 @@
 //! Checks a downloaded bundle: its first bytes, its end record, its central directory, and the CRC of every member.
 //!
-//! If all are right, the members are compared with those of a bundle that has the published MD5. The file is read at most
-//! twice: once for its MD5, and once for the members.
+//! If all these parts are intact, the members are compared with the members of a bundle that has the published MD5. The
+//! file is read at most twice: once for its MD5, and once for the members.
 
 pub mod known;
 
@@ -566,10 +566,11 @@ impl Bundle<'_> {
         }))
     }
 
-    /// Returns the directory that contains all members, if the bundle is correct without this directory.
+    /// Returns the directory that contains all members, if the bundle would be correct without this directory in its paths.
     ///
-    /// If the members of the verified bundle are known, these must be the members without the directory. Otherwise, paths
-    /// that the pipeline reads must exist without the directory, but not with it.
+    /// If the members of a bundle with the published MD5 are known, this bundle must have the same members without the
+    /// directory. Otherwise, at least one path that the pipeline reads must exist without the directory. None of the paths
+    /// that the pipeline reads may exist in the unchanged bundle.
     fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");

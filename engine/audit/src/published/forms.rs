@@ -1,5 +1,5 @@
-//! Finds the form of a CSV file that has the published MD5, for example with other quotes or line endings. All forms are
-//! rendered and hashed in one pass over the rows.
+//! Finds the form of a CSV file that has the published MD5. Forms differ, for example, in quotes or line endings. All forms
+//! are rendered and hashed in one pass over the rows.
 
 use std::path::Path;
 

@@ -4,8 +4,8 @@
 //! different library, option or version would have written it. A cause is accepted only if the rendered file has the
 //! published checksum.
 //!
-//! For a Parquet file, all known pairs of versions of fastparquet and pandas are tried, because the footer contains both.
-//! The bytes before the footer are hashed once.
+//! For a Parquet file, all known pairs of versions of fastparquet and pandas are tried, because the footer contains both
+//! versions. The bytes before the footer are hashed once.
 
 mod forms;
 mod splits;

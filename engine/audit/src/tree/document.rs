@@ -132,8 +132,8 @@ struct DocumentComparison<'a> {
 }
 
 impl<'a> DocumentComparison<'a> {
-    /// Counts a difference at the current path, or at the step `last` below it. `describe` formats the example, and is
-    /// called only for the first differences.
+    /// Counts a difference at the current path, or at the key or index `last` below the current path. `describe` formats
+    /// the example, and is called only for the first differences.
     fn add(
         &mut self,
         cause: Cause,

@@ -150,8 +150,8 @@ fn find_differences(
         false => Format::from_path(path).filter(|_| !is_json),
     };
     let role = context.roles.role(path);
-    // A binary file in `theirs` that equals the beginning of ours is truncated. A text file may instead be a complete
-    // table with fewer rows, or lack only the last line break.
+    // A binary file in the audited tree is truncated if it equals the beginning of the file in the tree of `prep`. A text
+    // file may instead be a complete table with fewer rows, or lack only the last line break.
     let is_csv = matches!(format, Some(Format::Csv(_)));
     let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
     if at.is_none() && !is_in_lines {
@@ -220,8 +220,8 @@ fn find_differences(
     }
 }
 
-/// Compares the unpacked content of `theirs` with `ours`, if `theirs` is compressed although its name does not show this,
-/// and `ours` is not compressed in the same way.
+/// Compares the decompressed content of the file `theirs` with `ours`. Returns `None` if `theirs` is not compressed, if its
+/// name shows the compression, or if `ours` is compressed in the same way.
 fn compare_unexpectedly_packed(
     path: &str,
     theirs: &Path,
@@ -364,8 +364,9 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Returns whether the bytes of `theirs` from the offset `begin` on are not part of its data. In a CSV file, one of their
-/// lines has a different number of fields than the header. In a binary format, they are not only whitespace.
+/// Returns whether the bytes of `theirs` from the offset `begin` on are not part of its data. In a CSV file, this holds if,
+/// for example, a line of these bytes has a different number of fields than the header. In a binary format, it holds if the
+/// bytes are not only whitespace.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);

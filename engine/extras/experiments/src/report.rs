@@ -200,8 +200,8 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     }
 }
 
-/// Finds the report of each run group, sorted by the name of the group. A name begins with a date, so this is the order in
-/// time. `runs` is the directory of all groups. A group with several reports is an error.
+/// Finds the report of each run group, sorted by the name of the group. A name begins with a date, so the reports are in
+/// the order of time. `runs` is the directory of all groups. A group with several reports is an error.
 pub fn reports_of_groups<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,

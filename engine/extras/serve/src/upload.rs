@@ -172,8 +172,8 @@ impl Chunks<'_> {
         }
     }
 
-    /// Returns an error if the client sent fewer bytes than the minimum rate. If other uploads wait, the rate is measured
-    /// over a shorter period.
+    /// Returns an error if the client sent bytes more slowly than the minimum rate. If other uploads wait, the rate is
+    /// measured over a shorter period.
     fn check_rate(&mut self) -> Result<(), UploadError> {
         let (time, bytes) = self.period;
         let is_over = match self.limits.slots.are_scarce() {

@@ -180,8 +180,8 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
     html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
 }
 
-/// Compares submissions for sorting: better medals first, and within a medal, better scores first. Without a leaderboard,
-/// it is unknown which scores are better.
+/// Compares submissions for sorting: better medals first. Among submissions with the same medal, better scores come first.
+/// Without a leaderboard, it is unknown which scores are better.
 fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
     let scores = (a.run.score, b.run.score);
     a.rank.cmp(&b.rank).then_with(|| match scores {

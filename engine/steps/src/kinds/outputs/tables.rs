@@ -1,5 +1,5 @@
-//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. Tables lack the long binary
-//! values of BSON documents, so `bson` copies these from the bundle.
+//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. Tables do not contain the
+//! long binary values of BSON documents. Therefore `bson` copies these values from the bundle.
 
 use std::io::Write;
 

@@ -1,7 +1,8 @@
 //! Reads CSV files as pandas does.
 //!
-//! If threads are free, one inflates the file in chunks, the step's thread scans them and adds missing quotes, and a third
-//! thread writes them to the cache. No thread is more than a few chunks ahead of the next.
+//! If threads are free, three threads work at the same time. The first thread inflates the file in chunks. The step's
+//! thread scans the chunks and adds missing quotes. The third thread writes the chunks to the cache. No thread is more than
+//! a few chunks ahead of the next thread.
 
 use std::io::Read as _;
 

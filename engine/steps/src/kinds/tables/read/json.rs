@@ -1,5 +1,5 @@
-//! Reads JSON (a list, elements at a path of a document, or JSON lines) and BSON documents. Each object is a row: a column
-//! per declared member, and the column `record` with the entire object.
+//! Reads JSON (a list, elements at a path of a document, or JSON lines) and BSON documents. Each object becomes a row with
+//! a column per declared member. The column `record` contains the entire object.
 //!
 //! BSON documents are stored as MongoDB Extended JSON, from which the output `bson` restores the bytes of pymongo. Long
 //! binary values are replaced by their position in the BSON file (see [`prep_formats::bson::BinaryReference`]).
