@@ -34,7 +34,6 @@ fn best_of(tries: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Duration>
     Ok(best)
 }
 
-/// Returns bytes that do not compress and differ between seeds.
 fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; len];
     let mut hasher = blake3::Hasher::new();

@@ -212,8 +212,7 @@ fn errors_state_their_reason() {
     );
 }
 
-/// `check` finds sizes that are invalid for every table, without knowing the number of rows. `split` rejects these sizes,
-/// too.
+/// `check` finds sizes that are invalid for every table. `split` rejects these sizes, too.
 #[test]
 fn sizes_invalid_for_every_table_are_found_by_check() {
     let cases = [
@@ -294,7 +293,6 @@ fn keys_are_numbered_by_appearance_and_by_order() {
     assert_eq!(Groups::new(&[]).unwrap().len(), 0);
 }
 
-/// Methods whose parts together contain all rows.
 fn methods() -> impl Strategy<Value = SplitAlgorithm> {
     let texts = vec![
         SHUFFLE,

@@ -331,7 +331,7 @@ fn too_few_open_files_do_not_cause_a_verdict() {
         let mut short = 0;
         for most in [4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 64, 100] {
             let program = sandbox.command(look);
-            let mut command = Command::new("sh");
+            let mut command = Command::new("/bin/sh");
             command.args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")]);
             command.arg(program.get_program()).args(program.get_args());
             command.current_dir(program.get_current_dir().expect("a directory"));

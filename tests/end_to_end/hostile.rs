@@ -62,8 +62,15 @@ fn repeated(text: &str, bytes: usize) -> Vec<u8> {
 
 /// Returns a compressed member of about this size.
 fn packed(name: &str, front: &str, text: &str, back: &str, bytes: usize) -> Member {
-    let middle = repeated(text, bytes * RATIO);
-    Member::deflated(name, [front.as_bytes(), &middle, back.as_bytes()].concat())
+    let total = bytes * RATIO;
+    let middle = repeated(text, total.min(1 << 20));
+    let times = u32::try_from(total / middle.len()).expect("a small number");
+    let parts = [
+        (front.as_bytes(), 1),
+        (&middle[..], times),
+        (back.as_bytes(), 1),
+    ];
+    Member::repeated(name, &parts)
 }
 
 pub(crate) fn npy(header: &str) -> Vec<u8> {

@@ -10,7 +10,8 @@ use crate::support::{Ended, Harbour, Sandbox};
 
 /// Runs a command with redirected streams, by a shell.
 fn redirected(inner: &Command, streams: &str) -> Ended {
-    let mut command = Command::new("sh");
+    // With a path, the standard library need not copy the page tables of this process, as `fork` does.
+    let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("exec \"$0\" \"$@\" {streams}")])
         .arg(inner.get_program())

@@ -1,5 +1,4 @@
-//! Tests of published checksums of files in a different form than ours. The audit must find the form, and only if it
-//! reproduces the checksum.
+//! Published files in a different form than ours. The audit must find the form, and only if it reproduces the checksum.
 
 use std::fs;
 use std::path::Path;
@@ -82,7 +81,6 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Forms of a table with booleans and missing values, as other programs write it.
 const WORDS: &[Case] = &[
     (
         "spreadsheet",

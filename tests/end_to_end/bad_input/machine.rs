@@ -113,7 +113,7 @@ fn full_disk_is_reported() {
 
 /// Runs `prep` from a shell that first runs the commands `before`.
 fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
-    let mut command = Command::new("sh");
+    let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("{before}; exec \"$0\" \"$@\"")])
         .arg(inner.get_program())

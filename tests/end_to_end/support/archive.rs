@@ -51,31 +51,40 @@ impl Member {
         }
     }
 
-    /// Creates a member of zeros, deflated at the maximum ratio: 1 MiB becomes about 1 KiB. The member is valid apart
-    /// from its size. Creating it is fast, because it repeats one compressed block.
+    /// Creates a member of zeros, deflated at the maximum ratio: 1 MiB becomes about 1 KiB.
     pub fn zeros(name: &str, mebibytes: u32) -> Member {
-        let zeros = vec![0; 1 << 20];
-        let mut encoder = Compress::new(Compression::best(), false);
-        let mut block = Vec::with_capacity(1 << 16);
-        // After a full flush, the output ends at a byte boundary and later blocks do not refer to earlier ones. So the
-        // block can be repeated.
-        encoder
-            .compress_vec(&zeros, &mut block, FlushCompress::Full)
-            .expect("memory");
-        assert_eq!(encoder.total_in(), 1 << 20);
-        let mut one = crc32fast::Hasher::new();
-        one.update(&zeros);
+        Member::repeated(name, &[(&[0; 1 << 20], mebibytes)])
+    }
+
+    /// Creates a deflated member from parts, each of which is repeated this number of times. Only one copy of each part is
+    /// compressed, so a huge member takes little time.
+    pub fn repeated(name: &str, parts: &[(&[u8], u32)]) -> Member {
+        let mut data = Vec::new();
         let mut crc = crc32fast::Hasher::new();
-        let mut data = Vec::with_capacity(block.len() * mebibytes as usize + 2);
-        for _ in 0..mebibytes {
-            data.extend(&block);
-            crc.combine(&one);
+        let mut size = 0;
+        for (part, times) in parts {
+            let mut encoder = Compress::new(Compression::best(), false);
+            let mut block = Vec::with_capacity(part.len() + 64);
+            // After a full flush, the output ends at a byte boundary and later blocks do not refer to earlier ones. So
+            // the block can be repeated.
+            encoder
+                .compress_vec(part, &mut block, FlushCompress::Full)
+                .expect("memory");
+            assert_eq!(encoder.total_in(), part.len() as u64);
+            let mut checksum = crc32fast::Hasher::new();
+            checksum.update(part);
+            data.reserve(block.len() * *times as usize + 2);
+            for _ in 0..*times {
+                data.extend(&block);
+                crc.combine(&checksum);
+            }
+            size += part.len() * *times as usize;
         }
         data.extend([0x03, 0x00]); // an empty last block
         Member {
             data,
             method: DEFLATED,
-            size: mebibytes << 20,
+            size: u32::try_from(size).expect("a member below 4 GB"),
             crc: crc.finalize(),
             ..Member::stored(name, "")
         }

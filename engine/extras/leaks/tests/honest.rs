@@ -27,7 +27,7 @@ impl Data {
     }
 
     fn search(&self, id: Option<&str>) -> LeakReport {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::temporary::directory();
         let root = folder.path();
         let public = root.join("public");
         fs::create_dir_all(&public).unwrap();

@@ -473,7 +473,7 @@ impl GeneratedCompetition {
                 .collect()
         };
         let (train, test, own) = (rows(900), rows(300), rows(200));
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::temporary::directory();
         let made = GeneratedCompetition {
             folder,
             kind,

@@ -10,7 +10,6 @@ use crate::spec::definition::{Definition, column, optional};
 use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
 
-/// Maximum number of names in a message.
 const MAX_NAMES: usize = 12;
 
 pub(super) const COLUMNS: RuleKind = RuleKind::new::<RequiredColumns>(Definition {
@@ -43,7 +42,7 @@ impl Rule for RequiredColumns {
     }
 }
 
-/// Returns an error that names all missing columns, unless all columns exist.
+/// Returns an error that names all missing columns.
 fn require_all(pair: &Pair<'_>, names: &[&str]) -> Result<(), Refusal> {
     let missing = names.iter().copied();
     let missing: Vec<&str> = missing.filter(|name| !pair.submission.has(name)).collect();
