@@ -382,7 +382,9 @@ fn missing_root_certificates_have_a_remedy() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&["fetch", "spaceship-titanic"]);
     command.env("KAGGLE_API_TOKEN", "token");
-    command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/none");
+    command
+        .env("SSL_CERT_FILE", "/dev/null")
+        .env("SSL_CERT_DIR", "/none");
     let ended = Ended::of(&mut command).code(6);
     ended.says(&["certificates of servers", "ca-certificates"]);
 }
